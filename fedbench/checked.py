@@ -1,0 +1,67 @@
+"""Frozen dataclasses whose fields are checked once, when they are made.
+
+Methods, partitions, models, samplers and data sources are all `Checked`: their parameters carry
+their range in the annotation, so that a bad value is refused in a sentence and `fedbench list`
+can print what is allowed.
+"""
+
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from fedbench.errors import FedbenchError
+
+NonNegative = Annotated[float, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+Fraction = Annotated[float, Ge(0), Le(1)]
+Share = Annotated[float, Gt(0), Le(1)]
+Decay = Annotated[float, Ge(0), Lt(1)]
+Count = Annotated[int, Ge(1)]
+Natural = Annotated[int, Ge(0)]
+
+_SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
+_NAMES = {float: "a number", int: "a whole number", str: "a word", bool: "true or false"}
+
+
+def allowed(hint: Any) -> str:
+    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'."""
+    if get_origin(hint) is Annotated:
+        base, *limits = get_args(hint)
+        bounds = [f"{_SIGNS[type(x)][1]} {getattr(x, _SIGNS[type(x)][0])}" for x in limits]
+        return f"{allowed(base)} {', '.join(bounds)}"
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(str(value) for value in get_args(hint))
+    if type(None) in get_args(hint):
+        return " or ".join([allowed(x) for x in get_args(hint) if x is not type(None)] + ["null"])
+    return _NAMES.get(hint, str(hint))
+
+
+@cache
+def _adapters(cls: type) -> dict[str, TypeAdapter[Any]]:
+    strict = ConfigDict(strict=True)
+    return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
+
+
+@cache
+def hints(cls: type) -> dict[str, Any]:
+    """Annotations of a dataclass's fields, ranges included."""
+    found = get_type_hints(cls, include_extras=True)
+    return {f.name: found[f.name] for f in fields(cls)}
+
+
+class Checked:
+    """Base of every frozen dataclass of parameters; raises `FedbenchError` on a value out of range."""
+
+    def __post_init__(self) -> None:
+        for name, adapter in _adapters(type(self)).items():
+            value = getattr(self, name)
+            try:
+                adapter.validate_python(value)
+            except ValidationError:
+                rule = allowed(hints(type(self))[name])
+                raise FedbenchError(
+                    f"{type(self).__name__}: {name} = {value!r} is not allowed; it must be {rule}"
+                ) from None

@@ -1,0 +1,88 @@
+"""A module as a function of one flat vector of its trainable parameters."""
+
+import copy
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+Buffers = dict[str, Tensor]
+
+
+class Model(NamedTuple):
+    """A model that can be handed around: its flat weights (d,) and its norm buffers."""
+
+    w: Tensor
+    buffers: Buffers
+
+
+class Net:
+    """Calls `module` at any flat weights; the module itself only lends its structure.
+
+    A module with children `body` and `head` gives features too: logits = head(body(x)).
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.names = [name for name, _ in module.named_parameters()]
+        self.shapes = [p.shape for p in module.parameters()]
+        self.sizes = [p.numel() for p in module.parameters()]
+        self.d = sum(self.sizes)
+        self.has_head = hasattr(module, "body") and hasattr(module, "head")
+        self.has_batch_norm = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules())
+        self._start = Model(
+            nn.utils.parameters_to_vector(module.parameters()).detach().clone(),
+            {name: value.detach().clone() for name, value in module.named_buffers()},
+        )
+        self._student = _Outputs(copy.deepcopy(module)).train()
+        self._teacher = _Outputs(copy.deepcopy(module)).eval()
+
+    def start(self) -> Model:
+        """The module's own weights and buffers, as copies."""
+        return Model(self._start.w.clone(), {k: v.clone() for k, v in self._start.buffers.items()})
+
+    def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and features in training mode; running statistics in `buffers` move in place."""
+        return self._call(self._student, w, buffers, x)
+
+    def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and features in evaluation mode."""
+        return self._call(self._teacher, model.w, model.buffers, x)
+
+    def head(self, w: Tensor, features: Tensor) -> Tensor:
+        """Logits of given features under the classifier in `w`."""
+        named = self._named(w)
+        own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
+        result: Tensor = functional_call(self._student.net.head, own, (features,))
+        return result
+
+    def head_mask(self) -> Tensor:
+        """(d,) bool: which entries of the flat vector belong to the head."""
+        parts = [torch.full((n,), name.startswith("head.")) for name, n in zip(self.names, self.sizes, strict=True)]
+        return torch.cat(parts)
+
+    def _named(self, w: Tensor) -> dict[str, Tensor]:
+        pieces = w.split(self.sizes)
+        return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
+
+    def _call(self, module: nn.Module, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
+        values = self._named(w) | buffers
+        prefixed = {f"net.{name}": value for name, value in values.items()}
+        result: tuple[Tensor, Tensor] = functional_call(module, prefixed, (x,))
+        return result
+
+
+class _Outputs(nn.Module):
+    """Returns (logits, features); without body and head the logits stand for both."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+        self.split = hasattr(net, "body") and hasattr(net, "head")
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.split:
+            logits = self.net(x)
+            return logits, logits
+        features = self.net.body(x)
+        return self.net.head(features), features

@@ -1,0 +1,85 @@
+"""Local optimisers on a flat vector: from a gradient to the step that is subtracted, lr apart.
+
+They follow PyTorch's SGD and Adam to the letter (weight decay is L2, the first momentum buffer is
+the raw gradient even when dampened) and start afresh each round (convention 5).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Checked, Decay, Fraction, NonNegative, Positive
+from fedbench.errors import FedbenchError
+
+Memory = dict[str, Tensor]
+
+
+class Optimiser(Protocol):
+    """What the local loop needs: a memory made of the weights, and a step."""
+
+    def start(self, w: Tensor) -> Memory:
+        """The memory before the first step."""
+        ...
+
+    def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
+        """The step (subtract lr times it) and the new memory; k counts steps from 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class SGD(Checked):
+    """Stochastic gradient descent: v = μ v + (1−dampening) g, step v (or g + μ v)."""
+
+    momentum: Decay = 0.0
+    dampening: Fraction = 0.0
+    nesterov: bool = False
+    weight_decay: NonNegative = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nesterov and (self.momentum == 0 or self.dampening != 0):
+            raise FedbenchError("SGD: nesterov = True needs momentum > 0 and dampening = 0")
+
+    def start(self, w: Tensor) -> Memory:
+        """An empty buffer, or nothing without momentum."""
+        return {"buffer": torch.zeros_like(w)} if self.momentum else {}
+
+    def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
+        """Decay, buffer, then the step."""
+        if self.weight_decay:
+            g = g + self.weight_decay * w
+        if not self.momentum:
+            return g, memory
+        v = g if k == 0 else self.momentum * memory["buffer"] + (1 - self.dampening) * g
+        return (g + self.momentum * v if self.nesterov else v), {"buffer": v}
+
+
+@dataclass(frozen=True)
+class Adam(Checked):
+    """Adam with bias correction (Kingma & Ba 2015), as torch.optim.Adam."""
+
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
+    eps: Positive = 1e-8
+    weight_decay: NonNegative = 0.0
+
+    def start(self, w: Tensor) -> Memory:
+        """Both moments at zero."""
+        return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
+
+    def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
+        """m̂ / (√v̂ + ε)."""
+        g = g + self.weight_decay * w
+        m = self.beta1 * memory["m"] + (1 - self.beta1) * g
+        v = self.beta2 * memory["v"] + (1 - self.beta2) * g * g
+        m_hat, v_hat = m / (1 - self.beta1 ** (k + 1)), v / (1 - self.beta2 ** (k + 1))
+        return m_hat / (v_hat.sqrt() + self.eps), {"m": m, "v": v}
+
+
+def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:
+    """Scale g down to norm `limit` if it is longer (as torch's clip_grad_norm_)."""
+    if limit is None:
+        return g
+    return g * (limit / (g.norm() + 1e-6)).clamp(max=1.0)

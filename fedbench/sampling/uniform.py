@@ -1,0 +1,20 @@
+"""Uniform client sampling."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.sampler import Sampler, cohort_size
+
+
+@dataclass(frozen=True)
+class Uniform(Sampler):
+    """m = max(1, round(C·K)) clients without replacement, each subset equally likely."""
+
+    def __call__(
+        self, rng: np.random.Generator, K: int, participation: float, labels: NDArray[np.int64]
+    ) -> list[int]:
+        """A uniform m-subset, ascending."""
+        chosen = rng.choice(K, size=cohort_size(K, participation), replace=False)
+        return sorted(int(i) for i in chosen)

@@ -2,26 +2,87 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.data.checks import check_features, check_labels, check_normalisation
 from fedbench.errors import FedbenchError
+
+Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
+Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+
+
+class Normalisation(NamedTuple):
+    """Mean and standard deviation of each channel, in units of pixel / 255."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]  # > 0
 
 
 @dataclass(frozen=True)
 class Dataset:
     """A training and a test set in memory.
 
-    `x_*` are uint8 images (N, H, W[, channels]) in 0…255 or float features (N, …); `y_*` are
-    labels (N,) int64 in 0…classes−1. `origin` says where the arrays came from (source, file,
-    sha256). Raises `FedbenchError` if shapes, types, ranges or lengths do not fit.
+    `x_*` are images (N, H, W) or (N, H, W, channels), uint8 in 0…255 or finite floats, or features
+    (N, features); `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by hand
+    may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where the
+    arrays came from (source, file, sha256). `normalisation` is what the literature usually applies
+    to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if shapes,
+    types, ranges or lengths do not fit.
     """
 
     name: str
-    x_train: NDArray[np.uint8] | NDArray[np.float32]
-    y_train: NDArray[np.int64]
-    x_test: NDArray[np.uint8] | NDArray[np.float32]
-    y_test: NDArray[np.int64]
-    classes: int
+    x_train: Features
+    y_train: Labels
+    x_test: Features
+    y_test: Labels
+    classes: int  # ≥ 0; 0 means float labels
     origin: Mapping[str, str] = field(default_factory=dict)
+    normalisation: Normalisation | None = None
+
+    def __post_init__(self) -> None:
+        file = self.origin.get("file")
+        where = f"{self.name} ({file})" if file else self.name
+        if type(self.classes) is not int or self.classes < 0:
+            raise FedbenchError(
+                f"{where}: classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
+            )
+        for part in ("train", "test"):
+            self._check(where, part)
+        self._check_train_against_test(where)
+        if self.normalisation is not None:
+            check_normalisation(where, *self.normalisation, channels=self.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one sample as a network sees it: (channels, H, W) or (features,)."""
+        sample = self.x_train.shape[1:]
+        if len(sample) == 3:
+            return (sample[2], sample[0], sample[1])
+        return (1, *sample) if len(sample) == 2 else sample
+
+    def _check(self, where: str, part: str) -> None:
+        x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+        check_features(where, f"x_{part}", x)
+        check_labels(where, f"y_{part}", y, self.classes)
+        if len(x) != len(y):
+            raise FedbenchError(
+                f"{where}: x_{part} has {len(x)} samples and y_{part} {len(y)} labels; "
+                "each sample needs one label"
+            )
+        if self.classes:
+            object.__setattr__(self, f"y_{part}", y.astype(np.int64, copy=False))
+
+    def _check_train_against_test(self, where: str) -> None:
+        train, test = self.x_train, self.x_test
+        if train.shape[1:] != test.shape[1:]:
+            raise FedbenchError(
+                f"{where}: x_test has samples of shape {test.shape[1:]}; "
+                f"they must be {train.shape[1:]} as in x_train"
+            )
+        if train.dtype != test.dtype:
+            raise FedbenchError(
+                f"{where}: x_test has dtype {test.dtype}; it must be {train.dtype} as in x_train"
+            )

@@ -1,0 +1,82 @@
+"""Reads and writes the one file a data set is kept in: `<name>.npz` with four arrays."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.errors import FedbenchError
+
+FIELDS = ("x_train", "y_train", "x_test", "y_test")
+Array = NDArray[Any]
+Arrays = Mapping[str, Array]
+
+
+def read(file: Path, name: str) -> Arrays:
+    """Read the four arrays of an npz file; pickled objects are never loaded."""
+    where = f"{name} ({file})"
+    try:
+        archive = np.load(file, allow_pickle=False)
+    except Exception as error:  # zip, zlib, the npy header and the disk each raise their own kinds
+        raise FedbenchError(
+            f"{where}: the file is not a readable npz archive ({short(error)}); it must hold "
+            f"{', '.join(FIELDS)}; delete it or put a sound one in its place"
+        ) from error
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise FedbenchError(f"{where}: the file holds a single array; it must be an npz archive")
+    with archive:
+        return {field: _member(archive, field, where) for field in FIELDS}
+
+
+def write(file: Path, arrays: Arrays) -> None:
+    """Write the npz file at once: a reader sees all of it or nothing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez(
+                stream,
+                x_train=arrays["x_train"], y_train=arrays["y_train"],
+                x_test=arrays["x_test"], y_test=arrays["y_test"],
+            )  # fmt: skip
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp keeps files to their owner; a data folder is often shared by a group.
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, file)
+    finally:
+        Path(scratch).unlink(missing_ok=True)
+
+
+def checksum(file: Path) -> str:
+    """Compute the sha256 of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _member(archive: Any, field: str, where: str) -> Array:
+    if field not in archive.files:
+        found = ", ".join(archive.files) or "nothing"
+        raise FedbenchError(
+            f"{where}: {field} is missing; the file must hold {', '.join(FIELDS)}, it has {found}"
+        )
+    try:
+        value = archive[field]
+    except Exception as error:  # a broken member fails in as many ways as a broken file
+        raise FedbenchError(
+            f"{where}: {field} cannot be read ({short(error)}); it must be a plain numeric array"
+        ) from error
+    if not isinstance(value, np.ndarray):
+        raise FedbenchError(f"{where}: {field} is not a NumPy array; it must be one")
+    return value
+
+
+def short(error: Exception) -> str:
+    """Put an exception in one line: its kind and the first line of its message."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

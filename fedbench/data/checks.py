@@ -1,0 +1,87 @@
+"""Checks on arrays: each `FedbenchError` names the place, the field and what is allowed."""
+
+from typing import Any
+
+import numpy as np
+
+from fedbench.errors import FedbenchError
+
+_PIXELS = ("uint8", "float32", "float64")
+_REALS = ("float32", "float64")
+
+
+def check_features(where: str, name: str, x: Any) -> None:
+    """Refuse anything but a non-empty array of uint8 or finite float images or feature vectors."""
+    _check_array(where, name, x)
+    if x.dtype.name not in _PIXELS:
+        raise FedbenchError(
+            f"{where}: {name} has dtype {x.dtype}; it must be one of {', '.join(_PIXELS)}"
+        )
+    if x.ndim not in (2, 3, 4):
+        raise FedbenchError(
+            f"{where}: {name} has shape {x.shape}; "
+            "it must be (N, features), (N, H, W) or (N, H, W, channels)"
+        )
+    _check_finite(where, name, x)
+
+
+def check_labels(where: str, name: str, y: Any, classes: int) -> None:
+    """Refuse anything but integers in 0…classes−1, or finite floats if there are no classes."""
+    _check_array(where, name, y)
+    if y.ndim != 1:
+        raise FedbenchError(f"{where}: {name} has shape {y.shape}; it must be (N,)")
+    if classes == 0:
+        _check_reals(where, name, y)
+        return
+    if y.dtype.kind not in "iu":
+        raise FedbenchError(
+            f"{where}: {name} has dtype {y.dtype}; labels of {classes} classes must be integers"
+        )
+    outside = np.flatnonzero((y < 0) | (y >= classes))
+    if len(outside):
+        raise FedbenchError(
+            f"{where}: {name} has label {y[outside[0]]} at position {outside[0]}; "
+            f"labels must be 0…{classes - 1}"
+        )
+
+
+def check_normalisation(
+    where: str, mean: tuple[float, ...], std: tuple[float, ...], channels: int
+) -> None:
+    """Refuse means and deviations that are not one per channel, or a deviation that is not > 0."""
+    for name, values in (("mean", mean), ("std", std)):
+        if len(values) != channels or not np.isfinite(values).all():
+            raise FedbenchError(
+                f"{where}: normalisation {name} = {values} is not allowed; "
+                f"it must be {channels} finite numbers, one per channel"
+            )
+    if min(std) <= 0:
+        raise FedbenchError(f"{where}: normalisation std = {std} is not allowed; it must be > 0")
+
+
+def _check_array(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, np.ndarray):
+        raise FedbenchError(
+            f"{where}: {name} is a {type(value).__name__}; it must be a NumPy array"
+        )
+    if value.size == 0:
+        raise FedbenchError(
+            f"{where}: {name} has shape {value.shape} and is empty; it needs at least one sample"
+        )
+
+
+def _check_reals(where: str, name: str, y: Any) -> None:
+    if y.dtype.name not in _REALS:
+        raise FedbenchError(
+            f"{where}: {name} has dtype {y.dtype}; without classes it must be one of "
+            f"{', '.join(_REALS)}"
+        )
+    _check_finite(where, name, y)
+
+
+def _check_finite(where: str, name: str, value: Any) -> None:
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        first = tuple(int(i) for i in np.argwhere(~np.isfinite(value))[0])
+        raise FedbenchError(
+            f"{where}: {name} has {value[first]} at {first}; every value must be finite"
+        )

@@ -1,0 +1,80 @@
+"""The public image sets: one npz file each, fetched once through torchvision if it is missing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbench.data import archive
+from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.errors import FedbenchError
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """What an image set must look like, and its class name in torchvision."""
+
+    name: str
+    torchvision: str
+    sample: tuple[int, ...]  # (H, W) or (H, W, channels)
+    classes: int
+    normalisation: Normalisation
+
+
+def load_images(images: ImageSet, folder: Path) -> Dataset:
+    """Read `<folder>/<name>.npz`; without it, download through torchvision and write it first."""
+    file = folder / f"{images.name}.npz"
+    if not file.exists():
+        archive.write(file, _fetch(images, file))
+    arrays = archive.read(file, images.name)
+    where = f"{images.name} ({file})"
+    for field in ("x_train", "x_test"):
+        _check_pixels(images, where, field, arrays[field])
+    origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
+    parts = {field: arrays[field] for field in archive.FIELDS}
+    dataset = Dataset(
+        images.name, **parts, classes=images.classes, origin=origin,
+        normalisation=images.normalisation,
+    )  # fmt: skip
+    _check_all_classes(dataset, where)
+    return dataset
+
+
+def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) -> None:
+    if x.dtype != np.uint8:
+        raise FedbenchError(
+            f"{where}: {field} has dtype {x.dtype}; images of {images.name} must be uint8"
+        )
+    if x.shape[1:] != images.sample:
+        raise FedbenchError(
+            f"{where}: {field} has samples of shape {x.shape[1:]}; "
+            f"images of {images.name} must be {images.sample}"
+        )
+
+
+def _check_all_classes(dataset: Dataset, where: str) -> None:
+    # CIFAR-10 saved under CIFAR-100's name has nothing but valid labels; only a count tells.
+    found = len(np.unique(dataset.y_train))
+    if found != dataset.classes:
+        raise FedbenchError(
+            f"{where}: y_train has {found} different labels; {dataset.name} has {dataset.classes}"
+        )
+
+
+def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
+    try:
+        from torchvision import datasets  # slow to import and seldom needed
+
+        kind = getattr(datasets, images.torchvision)
+        root = file.parent / "torchvision"
+        train, test = (kind(root, train=part, download=True) for part in (True, False))
+    except Exception as error:  # no network, a bad checksum, a full disk: the remedy is the same
+        raise FedbenchError(
+            f"{images.name}: {file} is not there and torchvision could not download it "
+            f"({archive.short(error)}); put an npz file with {', '.join(archive.FIELDS)} there, or "
+            f"run once with a network connection to let torchvision fetch it"
+        ) from error
+    return {
+        "x_train": np.asarray(train.data), "y_train": np.asarray(train.targets, dtype=np.int64),
+        "x_test": np.asarray(test.data), "y_test": np.asarray(test.targets, dtype=np.int64),
+    }  # fmt: skip

@@ -1,0 +1,18 @@
+"""CIFAR-10: 50,000 + 10,000 colour images of ten kinds of things."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.images import ImageSet, load_images
+from fedbench.data.source import Source
+
+
+@dataclass(frozen=True)
+class Cifar10(Source):
+    """Small photographs, 32×32 colour, 10 classes (Krizhevsky, 2009)."""
+
+    def load(self, folder: Path) -> Dataset:
+        """Read `<folder>/cifar10.npz`, or download it."""
+        usual = Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+        return load_images(ImageSet("cifar10", "CIFAR10", (32, 32, 3), 10, usual), folder)

@@ -1,0 +1,18 @@
+"""CIFAR-100: 50,000 + 10,000 colour images of a hundred kinds of things."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.images import ImageSet, load_images
+from fedbench.data.source import Source
+
+
+@dataclass(frozen=True)
+class Cifar100(Source):
+    """Small photographs, 32×32 colour, 100 fine classes (Krizhevsky, 2009)."""
+
+    def load(self, folder: Path) -> Dataset:
+        """Read `<folder>/cifar100.npz`, or download it."""
+        usual = Normalisation((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
+        return load_images(ImageSet("cifar100", "CIFAR100", (32, 32, 3), 100, usual), folder)

@@ -1,0 +1,85 @@
+"""`Dataset` refuses what cannot be trained on, in a sentence that names the place."""
+
+import numpy as np
+import pytest
+
+from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.errors import FedbenchError
+
+GREY = {
+    "name": "toy",
+    "x_train": np.zeros((4, 3, 2), np.uint8),
+    "y_train": np.array([0, 1, 2, 0]),
+    "x_test": np.zeros((2, 3, 2), np.uint8),
+    "y_test": np.array([1, 2]),
+    "classes": 3,
+}
+
+
+def make(**changes):
+    return Dataset(**{**GREY, **changes})
+
+
+def test_shapes_are_those_a_network_sees():
+    colour = {part: np.zeros((n, 3, 2, 5), np.uint8) for part, n in (("x_train", 4), ("x_test", 2))}
+    vectors = {part: np.zeros((n, 7), np.float32) for part, n in (("x_train", 4), ("x_test", 2))}
+    assert make().shape == (1, 3, 2)
+    assert make(**colour).shape == (5, 3, 2)
+    assert make(**vectors).shape == (7,)
+
+
+def test_one_weight_problem_by_hand_has_float_labels_and_no_classes():
+    x, y = np.array([[1.0], [2.0]]), np.array([2.0, 6.0])
+    data = Dataset("line", x, y, x, y, classes=0)
+    assert data.shape == (1,)
+    assert data.y_train is y
+    assert data.normalisation is None
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64, np.uint64])
+def test_labels_of_any_integer_type_become_int64(kind):
+    data = make(y_train=np.array([0, 1, 2, 0], kind))
+    assert data.y_train.dtype == np.int64
+    assert data.y_train.tolist() == [0, 1, 2, 0]
+
+
+BAD = [
+    ({"x_train": [[0]]}, "toy: x_train is a list; it must be a NumPy array"),
+    ({"x_train": np.zeros((0, 3, 2), np.uint8)}, "x_train has shape (0, 3, 2) and is empty"),
+    ({"y_test": np.zeros(0, int)}, "y_test has shape (0,) and is empty"),
+    ({"x_train": np.zeros((4, 0), np.float32)}, "x_train has shape (4, 0) and is empty"),
+    ({"x_train": np.zeros((4, 3, 2), int)}, "x_train has dtype int64; it must be one of uint8"),
+    ({"x_train": np.zeros((4, 3), object)}, "x_train has dtype object"),
+    ({"x_train": np.zeros(4)}, "x_train has shape (4,); it must be (N, features)"),
+    ({"x_test": np.zeros((2, 1, 1, 1, 1))}, "x_test has shape (2, 1, 1, 1, 1)"),
+    ({"x_train": np.full((4, 2), np.nan)}, "x_train has nan at (0, 0); every value must be finite"),
+    ({"x_test": np.array([[1.0], [np.inf]])}, "x_test has inf at (1, 0)"),
+    ({"x_test": np.zeros((2, 2, 2), np.uint8)}, "x_test has samples of shape (2, 2); they must be"),
+    ({"x_test": np.zeros((2, 3, 2), np.float32)}, "x_test has dtype float32; it must be uint8"),
+    ({"y_train": np.array([0, 1, 2])}, "x_train has 4 samples and y_train 3 labels"),
+    ({"y_train": np.zeros((4, 1), int)}, "y_train has shape (4, 1); it must be (N,)"),
+    ({"y_train": np.array([0, 1, 3, 0])}, "y_train has label 3 at position 2; labels must be 0…2"),
+    ({"y_test": np.array([0, -1])}, "y_test has label -1 at position 1; labels must be 0…2"),
+    ({"y_test": np.array([0.0, 1.0])}, "y_test has dtype float64; labels of 3 classes must be"),
+    ({"y_test": np.array([True, False])}, "y_test has dtype bool"),
+    ({"classes": 0}, "y_train has dtype int64; without classes it must be one of float32, float64"),
+    ({"classes": 0, "y_train": np.array([0, 1, np.nan, 0])}, "y_train has nan at (2,)"),
+    ({"classes": -1}, "classes = -1 is not allowed; it must be a whole number ≥ 0"),
+    ({"classes": 3.0}, "classes = 3.0 is not allowed"),
+    ({"normalisation": Normalisation((0.5, 0.5), (1.0,))}, "mean = (0.5, 0.5) is not allowed"),
+    ({"normalisation": Normalisation((0.5,), (0.0,))}, "std = (0.0,) is not allowed; it must be"),
+    ({"normalisation": Normalisation((np.nan,), (1.0,))}, "it must be 1 finite numbers"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
+def test_bad_arrays_are_refused_in_a_sentence(changes, sentence):
+    with pytest.raises(FedbenchError) as caught:
+        make(**changes)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_sentence_names_the_file_if_there_is_one():
+    with pytest.raises(FedbenchError, match=r"^toy \(there/toy.npz\): y_test has shape"):
+        make(y_test=np.zeros((2, 2), int), origin={"file": "there/toy.npz"})

@@ -1,0 +1,68 @@
+"""What a partition is: training labels in, one index array per client out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from fedbench.checked import Checked
+from fedbench.errors import FedbenchError
+
+Indices = NDArray[np.int64]
+# Beyond these limits a draw is, in floating point, a single class or the uniform distribution.
+Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
+ATTEMPTS = 1000
+
+
+@dataclass(frozen=True)
+class Partition(Checked, ABC):
+    """A rule that divides a training set over clients; one file in `data/partitions` per rule."""
+
+    def __call__(
+        self, labels: NDArray[Any], clients: int, rng: np.random.Generator
+    ) -> list[Indices]:
+        """Divide the samples: one ascending index array per client, no sample given twice."""
+        if clients < 1 or clients > len(labels):
+            raise FedbenchError(
+                f"{self}: clients = {clients} is not allowed; "
+                f"it must be 1…{len(labels)}, the number of training samples"
+            )
+        parts = self.split(labels, clients, rng)
+        return [np.sort(part).astype(np.int64, copy=False) for part in parts]
+
+    @abstractmethod
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Divide the samples, in any order within a client."""
+
+
+def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:
+    """Group the sample indices by class, shuffled; classes without a sample are left out."""
+    if labels.dtype.kind not in "iu":
+        raise FedbenchError(
+            f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
+        )
+    return [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
+
+
+def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices], Indices]:
+    """Give client k the next `counts[k, c]` samples of each group c; also return what is left."""
+    ends = counts.cumsum(axis=0)
+    pieces = [np.split(group, ends[:, c]) for c, group in enumerate(groups)]
+    *parts, rest = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
+    return parts, rest
+
+
+def redraw(draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition) -> NDArray[np.int64]:
+    """Draw count matrices until every client has `least` samples; give up with a sentence."""
+    for _ in range(ATTEMPTS):
+        counts = draw()
+        if counts.sum(axis=1).min() >= least:
+            return counts
+    raise FedbenchError(
+        f"{rule}: none of {ATTEMPTS} draws gave each of {len(counts)} clients {least} or more "
+        "samples; use fewer clients, more samples or a larger concentration"
+    )

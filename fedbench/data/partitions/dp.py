@@ -1,0 +1,68 @@
+"""DP: every client draws its fixed quota, sample by sample, from its own class prior."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.partition import Concentration, Indices, Partition, by_class, deal
+
+
+@dataclass(frozen=True)
+class DP(Partition):
+    """Fill each client's quota of ⌊n/K⌋ samples from its prior Dir(δ·1_C), without replacement.
+
+    Again and again a random client that is not full draws a class that is not exhausted (FedDyn,
+    Acar et al., ICLR 2021). The last clients to fill deviate from their priors, because classes
+    have run out. At most K−1 samples are not used.
+    """
+
+    delta: Concentration = 0.3  # small is skewed
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Draw how many samples of each class a client gets, then deal them."""
+        groups = by_class(labels, rng)
+        priors = rng.dirichlet(np.full(len(groups), self.delta), size=clients)
+        turns = _turns(clients, len(labels) // clients, rng)
+        counts = _fill(priors, turns, [len(group) for group in groups], rng)
+        return deal(groups, counts)[0]
+
+
+def _turns(clients: int, quota: int, rng: np.random.Generator) -> list[int]:
+    """Draw the order in which clients receive samples.
+
+    "A random client that is not full" at each step is the order of events of K independent Poisson
+    clocks that stop after `quota` events each, which needs no loop.
+    """
+    times = rng.standard_exponential((clients, quota)).cumsum(axis=1)
+    turns: list[int] = (times.argsort(axis=None) // quota).tolist()
+    return turns
+
+
+def _fill(
+    priors: NDArray[np.float64], turns: list[int], left: list[int], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw a class at each turn; redrawing exhausted ones is drawing from the classes that last."""
+    counts = [[0] * len(left) for _ in priors]
+    tables = _cumulate(priors, left)
+    for k, u in zip(turns, rng.random(len(turns)).tolist(), strict=True):
+        table = tables[k]
+        c = bisect_right(table, u * table[-1])
+        counts[k][c] += 1
+        left[c] -= 1
+        if left[c] == 0:
+            tables = _cumulate(priors, left)
+    return np.array(counts)
+
+
+def _cumulate(priors: NDArray[np.float64], left: list[int]) -> list[list[float]]:
+    """Sum each client's prior over the classes that last, class by class."""
+    lasting = (np.array(left) > 0).astype(np.float64)
+    kept = priors * lasting
+    # Deviation: FedDyn's code loops forever once a client's prior has no mass on any class that
+    # lasts; here such a client takes from all of them alike.
+    kept[kept.sum(axis=1) < np.finfo(np.float64).tiny] = lasting
+    tables: list[list[float]] = kept.cumsum(axis=1).tolist()
+    return tables

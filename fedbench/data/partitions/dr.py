@@ -1,0 +1,44 @@
+"""DR: every client draws its class ratios; one common scale turns them into counts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.partition import Concentration, Indices, Partition, by_class, deal, redraw
+
+
+@dataclass(frozen=True)
+class DR(Partition):
+    """Give client i round(scale·ratio_ic) samples of class c, with ratio_i ~ Dir(α·1_C).
+
+    scale = min_c n_c / Σ_i ratio_ic lets no class be over-drawn, so sizes are equal up to rounding
+    and the samples of the less demanded classes are not used: at 100 clients CIFAR-10 keeps 87, 75
+    and 68 % for α = 1, 0.1 and 0.01 (RMFL's code). Skew and data volume are confounded; `DP` is the
+    rule that uses all data.
+    """
+
+    alpha: Concentration = 0.1  # small is skewed
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Draw how many samples of each class a client gets, then deal them."""
+        groups = by_class(labels, rng)
+        sizes = np.array([len(group) for group in groups])
+
+        def draw() -> NDArray[np.int64]:
+            ratios = rng.dirichlet(np.full(len(sizes), self.alpha), size=clients)
+            with np.errstate(divide="ignore"):  # a class nobody asked for sets no limit
+                scale = (sizes / ratios.sum(axis=0)).min()
+            return _round(scale * ratios, sizes)
+
+        return deal(groups, redraw(draw, 1, self))[0]
+
+
+def _round(wanted: NDArray[np.float64], sizes: Indices) -> NDArray[np.int64]:
+    """Round to whole samples; a class over-drawn by rounding takes back its largest round-ups."""
+    counts = np.rint(wanted).astype(np.int64)
+    over = counts.sum(axis=0) - sizes
+    for c in np.flatnonzero(over > 0):
+        counts[np.argsort(wanted[:, c] - counts[:, c], kind="stable")[: over[c]], c] -= 1
+    return counts

@@ -1,0 +1,69 @@
+"""DY: every class is divided over the clients by Dirichlet proportions; everything is used."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.partition import Concentration, Indices, Partition, by_class, deal, redraw
+from fedbench.errors import FedbenchError
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DY(Partition):
+    """Divide each class over all clients; two flavours, as two author codes do it.
+
+    'yurochkin' (Yurochkin et al., ICML 2019): each class's proportions are Dir(α·1_K), a client
+    that holds n/K samples gets no more, and all is drawn again until the smallest client has ten
+    samples. Sizes differ widely. 'fedadc' (FedADC's author): each client's class mix is Dir(α·1_C),
+    each class is divided in proportion, rounded down, and the left-overs of all classes go in equal
+    chunks to the smaller half of the clients. Sizes come out near n/K; each client has a sample.
+    """
+
+    alpha: Concentration = 0.5  # small is skewed
+    flavour: Literal["yurochkin", "fedadc"] = "yurochkin"
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Draw how many samples of each class a client gets, then deal them."""
+        groups = by_class(labels, rng)
+        sizes = np.array([len(group) for group in groups])
+        least, draw = (10, _yurochkin) if self.flavour == "yurochkin" else (1, _fedadc)
+        if least * clients > sizes.sum():
+            raise FedbenchError(
+                f"{self}: {clients} clients need {least} samples each, but there are only "
+                f"{sizes.sum()}; use at most {sizes.sum() // least} clients"
+            )
+        counts = redraw(partial(draw, self.alpha, sizes, clients, rng), least, self)
+        return deal(groups, counts)[0]
+
+
+def _yurochkin(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Counts:
+    counts = np.zeros((clients, len(sizes)), dtype=np.int64)
+    for c, n_c in enumerate(sizes):
+        p = rng.dirichlet(np.full(clients, alpha))
+        p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
+        if p.sum() == 0:  # the few clients with a share are full: nothing to renormalise
+            return np.zeros_like(counts)
+        ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
+        ends[-1] = n_c
+        counts[:, c] = np.diff(ends, prepend=0)
+    return counts
+
+
+def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Counts:
+    p = rng.dirichlet(np.full(len(sizes), alpha), size=clients)
+    if (p.sum(axis=0) == 0).any():  # nobody asked for a class: no proportions to divide it by
+        return np.zeros_like(p, dtype=np.int64)
+    counts: Counts = np.floor(p / p.sum(axis=0) * sizes).astype(np.int64)
+    rest = sizes - counts.sum(axis=0)
+    smaller = np.argsort(counts.sum(axis=1), kind="stable")[: (clients + 1) // 2]
+    chunks = np.diff(np.arange(len(smaller) + 1) * rest.sum() // len(smaller))
+    for k, size in zip(smaller, chunks, strict=True):
+        chunk = rng.multivariate_hypergeometric(rest, size)  # a cut of the shuffled pool
+        counts[k] += chunk
+        rest -= chunk
+    return counts

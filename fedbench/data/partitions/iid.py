@@ -1,0 +1,35 @@
+"""IID: every client sees the same distribution."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.partition import Indices, Partition, by_class, deal
+from fedbench.errors import FedbenchError
+
+
+@dataclass(frozen=True)
+class IID(Partition):
+    """Shuffle and cut into equal parts; at most clients−1 samples are left over and not used.
+
+    `stratified` gives every client the same ⌊n_c/clients⌋ samples of each class c, as the code of
+    FedDyn (Acar et al., ICLR 2021) does for CIFAR-100; the left-overs of a class are not used.
+    """
+
+    stratified: bool = False
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Cut one permutation, or one per class."""
+        if not self.stratified:
+            size = len(labels) // clients
+            return list(rng.permutation(len(labels))[: size * clients].reshape(clients, size))
+        groups = by_class(labels, rng)
+        share = np.array([len(group) // clients for group in groups])
+        if not share.any():
+            raise FedbenchError(
+                f"{self}: the largest class has {max(map(len, groups))} samples, fewer than the "
+                f"{clients} clients; use fewer clients or stratified=False"
+            )
+        return deal(groups, np.tile(share, (clients, 1)))[0]

@@ -1,0 +1,84 @@
+"""SP: sort and partition, every client holds exactly s classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.checked import Count
+from fedbench.data.partition import Indices, Partition, by_class, deal
+from fedbench.errors import FedbenchError
+
+
+@dataclass(frozen=True)
+class SP(Partition):
+    """Cut every class into clients·s/C equal blocks and give each client s blocks of s classes.
+
+    Every sample is used. Blocks of a class differ by at most one sample, so that with classes of
+    equal size clients differ by at most s. FedADC (Ozfatura et al., 2021) calls s the maximum
+    number of classes; as in its author's later code it is the exact number.
+    """
+
+    s: Count = 2  # classes per client, at most the number of classes
+
+    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
+        """Cut the classes into blocks and hand them out."""
+        groups = by_class(labels, rng)
+        blocks = self._blocks(groups, clients)
+        slots = rng.permutation(np.repeat(np.arange(len(groups)), blocks)).reshape(clients, self.s)
+        held = _separate(slots, len(groups), rng)
+        counts = np.zeros_like(held)
+        for c, group in enumerate(groups):
+            cuts = np.arange(blocks + 1) * len(group) // blocks
+            counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
+        return deal(groups, counts)[0]
+
+    def _blocks(self, groups: list[Indices], clients: int) -> int:
+        """Count the blocks of a class; refuse what cannot be cut."""
+        blocks, rest = divmod(clients * self.s, len(groups))
+        smallest = min(len(group) for group in groups)
+        if self.s > len(groups):
+            raise FedbenchError(f"{self}: s must be at most {len(groups)}, the number of classes")
+        if rest:
+            raise FedbenchError(
+                f"{self}: {clients} clients × {self.s} blocks cannot be shared equally by "
+                f"{len(groups)} classes; clients·s must be a multiple of {len(groups)}"
+            )
+        if blocks > smallest:
+            raise FedbenchError(
+                f"{self}: {clients} clients need {blocks} blocks of every class, but the smallest "
+                f"class has {smallest} samples; use fewer clients or a smaller s"
+            )
+        return blocks
+
+
+def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Swap slots between clients until none holds a class twice; return who holds what (K, C)."""
+    held = np.stack([np.bincount(row, minlength=classes) for row in slots])
+    for k, row in enumerate(slots):
+        for j in range(len(row)):
+            while held[k, row[j]] > 1:
+                _swap(slots, held, (k, j), rng)
+    return held
+
+
+def _swap(
+    slots: Indices, held: NDArray[np.int64], slot: tuple[int, int], rng: np.random.Generator
+) -> None:
+    """Trade a slot's surplus class to a client that lacks it.
+
+    Every call lowers the number of surplus slots by one or more, so the loop above ends: the other
+    client gives a class this one lacks, or else one of its own surplus.
+    """
+    k, c = slot[0], slots[slot]
+    other = rng.choice(np.flatnonzero(held[:, c] == 0))
+    offered = slots[other]
+    useful = np.flatnonzero(held[k, offered] == 0)
+    if not len(useful):
+        useful = np.flatnonzero(held[other, offered] > 1)
+    i = rng.choice(useful)
+    d = offered[i]
+    slots[slot], slots[other, i] = d, c
+    held[k, [c, d]] += [-1, 1]
+    held[other, [c, d]] += [1, -1]

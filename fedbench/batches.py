@@ -27,7 +27,7 @@ def batches(
     passes = 0
     while passes < epochs if epochs else len(found) < (steps or 0):
         order = rows[torch.randperm(len(rows), generator=generator)]
-        pieces = list(order.split(size))
+        pieces = list(torch.split(order, size))
         if drop_single and len(pieces) > 1 and len(pieces[-1]) == 1:
             pieces.pop()
         found += pieces

@@ -40,28 +40,29 @@ def allowed(hint: Any) -> str:
 
 
 @cache
-def _adapters(cls: type) -> dict[str, TypeAdapter[Any]]:
+def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
     strict = ConfigDict(strict=True)
     return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
 
 
 @cache
-def hints(cls: type) -> dict[str, Any]:
+def hints(cls: Any) -> dict[str, Any]:
     """Annotations of a dataclass's fields, ranges included."""
     found = get_type_hints(cls, include_extras=True)
     return {f.name: found[f.name] for f in fields(cls)}
 
 
 class Checked:
-    """Base of every frozen dataclass of parameters; raises `FedbenchError` on a value out of range."""
+    """Base of every dataclass of parameters; raises `FedbenchError` on a value out of range."""
 
     def __post_init__(self) -> None:
-        for name, adapter in _adapters(type(self)).items():
+        cls: Any = type(self)
+        for name, adapter in _adapters(cls).items():
             value = getattr(self, name)
             try:
                 adapter.validate_python(value)
             except ValidationError:
-                rule = allowed(hints(type(self))[name])
+                rule = allowed(hints(cls)[name])
                 raise FedbenchError(
-                    f"{type(self).__name__}: {name} = {value!r} is not allowed; it must be {rule}"
+                    f"{cls.__name__}: {name} = {value!r} is not allowed; it must be {rule}"
                 ) from None

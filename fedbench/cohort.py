@@ -18,7 +18,9 @@ Client = tuple[list[Turn], Feed]
 def loop(task: Task, start: Start, clients: Sequence[Client]) -> list[Reply]:
     """One client after the other: the fastest on a CPU."""
     with torch.no_grad():
-        return [local_round(task, start, turns, feed, start.world.buffers) for turns, feed in clients]
+        return [
+            local_round(task, start, turns, feed, start.world.buffers) for turns, feed in clients
+        ]
 
 
 def mapped(task: Task, start: Start, clients: Sequence[Client], chunk: int) -> list[Reply]:
@@ -35,7 +37,9 @@ def refuse_unmappable(task: Task, feeds: Sequence[Feed]) -> None:
     """Raise `FedbenchError` with the reason if these clients cannot be trained under a map."""
     for part in task.parts:
         if part.unmappable:
-            raise FedbenchError(f"mode 'map': {type(part).__name__} {part.unmappable}; use mode 'loop'")
+            raise FedbenchError(
+                f"mode 'map': {type(part).__name__} {part.unmappable}; use mode 'loop'"
+            )
     shapes = {tuple(len(rows) for rows in feed.rows) for feed in feeds}
     if task.net.has_batch_norm and len(shapes) > 1:
         raise FedbenchError(
@@ -51,7 +55,16 @@ def _map_chunk(task: Task, start: Start, clients: Sequence[Client]) -> list[Repl
 
     def one(feed: Feed, mine: list[State], buffers: Buffers) -> Reply:
         turns = [
-            replace(t, H=feed.H, n=feed.n, labels=feed.labels, drawn=drawn, mine=dict(own), up={}, run={})
+            replace(
+                t,
+                H=feed.H,
+                n=feed.n,
+                labels=feed.labels,
+                drawn=drawn,
+                mine=dict(own),
+                up={},
+                run={},
+            )
             for t, own, drawn in zip(common, mine, feed.drawn, strict=True)
         ]
         return local_round(task, start, turns, feed, buffers, by_func)
@@ -70,11 +83,11 @@ def pad(feeds: Sequence[Feed]) -> list[Feed]:
 def _pad(feed: Feed, steps: int, width: int) -> Feed:
     device = feed.rows[0].device
     rows = torch.zeros(steps, width, dtype=torch.long, device=device)
-    masks = torch.zeros(steps, width, device=device)
+    masks = torch.zeros(steps, width, dtype=feed.n.dtype, device=device)
     for k, found in enumerate(feed.rows):
         rows[k, : len(found)] = found
         masks[k, : len(found)] = 1
-    H = torch.tensor(len(feed.rows), device=device)
+    H = torch.tensor(len(feed.rows), dtype=feed.n.dtype, device=device)  # β**H in full precision
     return replace(feed, rows=list(rows), masks=list(masks), H=H)
 
 

@@ -1,4 +1,4 @@
-"""The one exception a user meets: a sentence that names the place, the bad value and what is allowed."""
+"""The one exception a user meets: the place, the bad value and what is allowed."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """A module as a function of one flat vector of its trainable parameters."""
 
 import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -29,12 +29,15 @@ class Net:
         self.sizes = [p.numel() for p in module.parameters()]
         self.d = sum(self.sizes)
         self.has_head = hasattr(module, "body") and hasattr(module, "head")
-        self.has_batch_norm = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules())
+        self.has_batch_norm = any(
+            isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()
+        )
         self._start = Model(
             nn.utils.parameters_to_vector(module.parameters()).detach().clone(),
             {name: value.detach().clone() for name, value in module.named_buffers()},
         )
         self._student = _Outputs(copy.deepcopy(module)).train()
+        self._head: nn.Module = getattr(module, "head", module)
         self._teacher = _Outputs(copy.deepcopy(module)).eval()
 
     def start(self) -> Model:
@@ -53,19 +56,24 @@ class Net:
         """Logits of given features under the classifier in `w`."""
         named = self._named(w)
         own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
-        result: Tensor = functional_call(self._student.net.head, own, (features,))
+        result: Tensor = functional_call(self._head, own, (features,))
         return result
 
     def head_mask(self) -> Tensor:
         """(d,) bool: which entries of the flat vector belong to the head."""
-        parts = [torch.full((n,), name.startswith("head.")) for name, n in zip(self.names, self.sizes, strict=True)]
+        parts = [
+            torch.full((n,), name.startswith("head."))
+            for name, n in zip(self.names, self.sizes, strict=True)
+        ]
         return torch.cat(parts)
 
     def _named(self, w: Tensor) -> dict[str, Tensor]:
-        pieces = w.split(self.sizes)
+        pieces = torch.split(w, self.sizes)
         return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
 
-    def _call(self, module: nn.Module, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _call(
+        self, module: nn.Module, w: Tensor, buffers: Buffers, x: Tensor
+    ) -> tuple[Tensor, Tensor]:
         values = self._named(w) | buffers
         prefixed = {f"net.{name}": value for name, value in values.items()}
         result: tuple[Tensor, Tensor] = functional_call(module, prefixed, (x,))
@@ -77,7 +85,7 @@ class _Outputs(nn.Module):
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
-        self.net = net
+        self.net: Any = net
         self.split = hasattr(net, "body") and hasattr(net, "head")
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:

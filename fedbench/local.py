@@ -14,7 +14,9 @@ from fedbench.part import Batch, Gradient, Part, State, Turn, overriding
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one value a sample (B,)
 Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
-Differentiate = Callable[[Callable[[Tensor], tuple[Tensor, Outputs]], Tensor], tuple[Tensor, Outputs]]
+Differentiate = Callable[
+    [Callable[[Tensor], tuple[Tensor, Outputs]], Tensor], tuple[Tensor, Outputs]
+]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ for _cls in (Feed, Reply):
     torch.utils._pytree.register_dataclass(_cls)
 
 
-def by_autograd(objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor) -> tuple[Tensor, Outputs]:
+def by_autograd(
+    objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
+) -> tuple[Tensor, Outputs]:
     """Gradient for the loop over clients: the cheapest on one thread."""
     w = w.detach().requires_grad_()
     with torch.enable_grad():
@@ -80,7 +84,9 @@ def by_autograd(objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
     return torch.autograd.grad(value, w)[0], outputs
 
 
-def by_func(objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor) -> tuple[Tensor, Outputs]:
+def by_func(
+    objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
+) -> tuple[Tensor, Outputs]:
     """Gradient that can be mapped over clients."""
     gradient, outputs = torch.func.grad(objective, has_aux=True)(w)
     return gradient, outputs
@@ -112,7 +118,7 @@ def local_round(
         if feed.masks:
             active = k < feed.H
             w, memory, buffers, kept = _choose(active, (w, memory, buffers, _kept(turns)), old)
-            value = torch.where(active, value, 0.0)
+            value = value * active
             _restore(turns, kept)
         total = total + value
     return _finish(task, start, turns, w, buffers, total / feed.H)

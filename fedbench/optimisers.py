@@ -82,4 +82,5 @@ def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:
     """Scale g down to norm `limit` if it is longer (as torch's clip_grad_norm_)."""
     if limit is None:
         return g
-    return g * (limit / (g.norm() + 1e-6)).clamp(max=1.0)
+    factor: Tensor = limit / (g.norm() + 1e-6)
+    return g * factor.clamp(max=1.0)

@@ -114,7 +114,8 @@ class Round:
 
     w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts: n_i (m,); steps: H_i (m,).
     After local training: models y_i (m, d), raw: D_i = x_t − y_i (m, d), ups: each client's `up` of
-    this part. In `receive`, i is the client's place in the cohort. `mine` is this part's state.
+    this part. In `receive`, i is the client's place in the cohort; in `evaluate`, new is x_{t+1}.
+    p: mixing weights (m,); `mine`: this part's state; `validate`: a model's loss on held-out data.
     """
 
     fed: Fed
@@ -124,15 +125,15 @@ class Round:
     buffers: Buffers
     clients: Sequence[int]
     counts: Tensor
-    steps: Tensor
+    p: Tensor
+    validate: Callable[[Model], float]
     mine: State = field(default_factory=dict)
+    steps: Tensor = field(default_factory=lambda: torch.empty(0))
     models: Tensor = field(default_factory=lambda: torch.empty(0))
     raw: Tensor = field(default_factory=lambda: torch.empty(0))
-    p: Tensor = field(default_factory=lambda: torch.empty(0))
     ups: Sequence[State] = ()
     i: int = 0
     new: Tensor = field(default_factory=lambda: torch.empty(0))
-    validate: Callable[[Tensor], float] | None = None
 
     def mean(self, name: str) -> Tensor:
         """Σ p_i up_i[name], added in the order of client numbers."""
@@ -152,7 +153,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a part adds to FedAvg per client and round: floats sent, passes a sample, floats kept."""
+    """What a part adds to FedAvg, a client and round: floats sent, passes, floats kept."""
 
     down: float = 0.0
     up: float = 0.0
@@ -165,8 +166,12 @@ class Cost:
 class Part(Checked):
     """Base of every part; a subclass is a frozen dataclass that overrides one to five hooks."""
 
-    unmappable: ClassVar[str] = ""  # why a map over clients cannot run it, if so
     excludes: ClassVar[dict[str, str]] = {}  # parts it cannot stand beside, and why
+
+    @property
+    def unmappable(self) -> str:
+        """Why a map over clients cannot run me; empty if it can."""
+        return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """My state on the server, before round 0."""

@@ -1,4 +1,4 @@
-"""Finds methods, models, datasets, partitions and samplers by name: drop in a file, register nothing.
+"""Finds methods, models, data, partitions and samplers by name: drop in a file, no more.
 
 Every public `@dataclass` in a package is an entry; its name is the class name in lower case.
 Files are read as syntax, not imported, so that listing and planning need neither torch nor its
@@ -79,7 +79,8 @@ def _read(file: Path, package: str) -> list[Entry]:
     module = f"fedbench.{package}.{file.stem}"
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _is_entry(node)]
     return [
-        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "") for c in classes
+        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "")
+        for c in classes
     ]
 
 

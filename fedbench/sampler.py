@@ -17,5 +17,5 @@ class Sampler(Checked):
 
 
 def cohort_size(K: int, participation: float) -> int:
-    """m = max(1, round(C·K))."""
+    """M = max(1, round(C·K))."""
     return max(1, round(participation * K))

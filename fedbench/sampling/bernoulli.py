@@ -23,4 +23,6 @@ class Bernoulli(Sampler):
             chosen = np.flatnonzero(rng.random(K) < participation)
             if len(chosen):
                 return [int(i) for i in chosen]
-        raise FedbenchError(f"sampler 'bernoulli': C = {participation} of K = {K} clients stays empty")
+        raise FedbenchError(
+            f"sampler 'bernoulli': C = {participation} of K = {K} clients stays empty"
+        )

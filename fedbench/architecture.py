@@ -1,0 +1,26 @@
+"""Base of the models: a frozen dataclass of options that builds a module for given data."""
+
+from torch import Tensor, nn
+
+from fedbench.checked import Checked
+
+
+class Architecture(Checked):
+    """Options of a model; a built module has children `body` (features) and `head` (classifier)."""
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """The module for samples of `shape` ((channels, height, width) or (features,))."""
+        raise NotImplementedError
+
+
+class BodyHead(nn.Module):
+    """logits = head(body(x)); parts that look at features or at the classifier rely on it."""
+
+    def __init__(self, body: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.body, self.head = body, head
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (B, C)."""
+        logits: Tensor = self.head(self.body(x))
+        return logits

@@ -1,0 +1,50 @@
+"""LeNet-5 with ReLU and max pooling."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from fedbench.architecture import Architecture, BodyHead
+from fedbench.checked import Natural, Positive
+from fedbench.errors import FedbenchError
+
+
+@dataclass(frozen=True)
+class LeNet5(Architecture):
+    """conv 6@5×5, pool, conv 16@5×5, pool, 120, 84, classes (62,006 parameters on 32×32×3, C=10).
+
+    `width` scales channels and hidden units (1 is the papers' model); `padding` is added to both
+    convolutions so that images smaller than 32×32 keep something to pool.
+    """
+
+    width: Positive = 1.0
+    padding: Natural = 0
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Features are the 84 units before the classifier."""
+        c1, c2, h1, h2 = (max(1, round(n * self.width)) for n in (6, 16, 120, 84))
+        body = nn.Sequential(
+            nn.Conv2d(shape[0], c1, 5, padding=self.padding),
+            nn.MaxPool2d(2),
+            nn.ReLU(),
+            nn.Conv2d(c1, c2, 5, padding=self.padding),
+            nn.MaxPool2d(2),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(c2 * self._side(shape[1]) * self._side(shape[2]), h1),
+            nn.ReLU(),
+            nn.Linear(h1, h2),
+            nn.ReLU(),
+        )
+        return BodyHead(body, nn.Linear(h2, classes))
+
+    def _side(self, size: int) -> int:
+        """Height or width left after two convolutions and two poolings."""
+        left = size
+        for _ in range(2):
+            left = (left + 2 * self.padding - 4) // 2
+        if left < 1:
+            raise FedbenchError(
+                f"LeNet5: images of side {size} vanish; padding = {self.padding} must be larger"
+            )
+        return left

@@ -1,0 +1,21 @@
+"""Multi-layer perceptron with one hidden layer."""
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from fedbench.architecture import Architecture, BodyHead
+from fedbench.checked import Count
+
+
+@dataclass(frozen=True)
+class MLP(Architecture):
+    """inputs → hidden → ReLU → classes (RMFL on MNIST: 784 → 128 → 10, 101,770 parameters)."""
+
+    hidden: Count = 128
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Features are the hidden units after ReLU."""
+        body = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), self.hidden), nn.ReLU())
+        return BodyHead(body, nn.Linear(self.hidden, classes))

@@ -1,0 +1,64 @@
+"""Residual networks for small images."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from fedbench.architecture import Architecture, BodyHead
+from fedbench.checked import Count, Positive
+
+Norm = Callable[[int], nn.Module]
+
+
+@dataclass(frozen=True)
+class RN20(Architecture):
+    """ResNet-20 (He et al. 2016, section 4.2): 16/32/64 channels, 3 blocks a stage, option A.
+
+    `norm` 'bn' (RMFL) or 'gn' with `groups` groups (ASD); `width` scales the channels and
+    `blocks` the depth for demonstrations (1 and 3 are the paper's; 0.27 M parameters).
+    """
+
+    norm: Literal["bn", "gn"] = "gn"
+    groups: Count = 2
+    width: Positive = 1.0
+    blocks: Count = 3
+
+    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+        """Features are the globally averaged channels of the last stage."""
+        c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
+        norm: Norm = nn.BatchNorm2d if self.norm == "bn" else lambda n: nn.GroupNorm(self.groups, n)
+        layers: list[nn.Module] = [
+            nn.Conv2d(shape[0], c[0], 3, padding=1, bias=False),
+            norm(c[0]),
+            nn.ReLU(),
+        ]
+        for stage, (before, after) in enumerate(zip([c[0], *c], c, strict=False)):
+            for block in range(self.blocks):
+                first = block == 0
+                stride = 2 if first and stage else 1
+                layers.append(_Block(before if first else after, after, stride, norm))
+        body = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        return BodyHead(body, nn.Linear(c[-1], classes))
+
+
+class _Block(nn.Module):
+    """Two 3×3 convolutions and a shortcut without parameters (option A: subsample, zero pad)."""
+
+    def __init__(self, before: int, after: int, stride: int, norm: Norm) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, after, 3, stride, padding=1, bias=False)
+        self.norm1 = norm(after)
+        self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
+        self.norm2 = norm(after)
+        self.stride, self.extra = stride, after - before
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = torch.relu(self.norm1(self.conv1(x)))
+        out = self.norm2(self.conv2(out))
+        short = x[:, :, :: self.stride, :: self.stride]
+        short = F.pad(short, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
+        return torch.relu(out + short)

@@ -1,0 +1,49 @@
+"""All that changes between the rounds of a run, and so all that a checkpoint holds."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fedbench.flat import Model
+from fedbench.part import State
+from fedbench.traffic import Traffic
+
+Row = dict[str, float]
+
+
+def _no_seconds() -> dict[str, float]:
+    return {"train": 0.0, "server": 0.0, "evaluate": 0.0}
+
+
+@dataclass
+class Progress:
+    """The global model after `round` rounds, states of server and clients, and the history."""
+
+    world: Model
+    server: list[State]
+    clients: dict[int, list[State]] = field(default_factory=dict)
+    round: int = 0
+    rows: list[Row] = field(default_factory=list)
+    traffic: Traffic = field(default_factory=Traffic)
+    seconds: dict[str, float] = field(default_factory=_no_seconds)
+    diverged: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """Plain containers and tensors, fit for a checkpoint."""
+        return {
+            "world": dict(self.world._asdict()),
+            "server": self.server,
+            "clients": self.clients,
+            "round": self.round,
+            "rows": self.rows,
+            "traffic": asdict(self.traffic),
+            "seconds": self.seconds,
+            "diverged": self.diverged,
+        }
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> "Progress":
+        """The inverse of `state`."""
+        own = {k: v for k, v in state.items() if k != "id"}
+        return cls(
+            **own | {"world": Model(**state["world"]), "traffic": Traffic(**state["traffic"])}
+        )

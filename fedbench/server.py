@@ -1,0 +1,85 @@
+"""The server's half of a round: from the clients' replies to the next global model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from fedbench import seeds
+from fedbench.flat import Buffers, Model
+from fedbench.local import Reply
+from fedbench.part import Part, Round, overriding, weighted_mean
+from fedbench.problem import Problem
+
+
+def open_round(problem: Problem, world: Model, t: int) -> Round:
+    """Round t's cohort in ascending order, with its base weights and learning rate."""
+    spec, fed = problem.spec, problem.fed
+    rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
+    labels = fed.labels.cpu().long().numpy()
+    clients = problem.sampler(rng, spec.clients, spec.participation, labels)
+    counts = fed.n[clients]
+    p = (
+        counts / counts.sum()
+        if spec.weights == "samples"
+        else torch.full_like(counts, 1 / len(clients))
+    )
+    lr = spec.lr * spec.lr_decay**t
+    return Round(fed, t, lr, world.w, world.buffers, clients, counts, p, problem.validate)
+
+
+def aggregate(
+    parts: Sequence[Part], rounds: Sequence[Round], r: Round, replies: Sequence[Reply]
+) -> Model:
+    """x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), where d is what the parts made of the updates.
+
+    Where no part changes anything the bracket is exactly 0 and the result is the plain mean of the
+    clients' models, bit for bit (convention 13). `rounds` holds one view of `r` per part.
+    """
+    models = torch.stack([reply.w for reply in replies])
+    raw = r.w - models
+    for i, view in enumerate(rounds):
+        view.models, view.raw = models, raw
+        view.ups = [reply.up[i] for reply in replies]
+    p = _weights(parts, rounds, r.p)
+    received = [_received(parts, rounds, n, reply) for n, reply in enumerate(replies)]
+    d = weighted_mean(received, p)
+    for i in overriding(parts, "step"):
+        d = parts[i].step(d, rounds[i])
+    new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
+    for view in rounds:
+        view.new = new
+    return Model(new, mix_buffers([reply.buffers for reply in replies], p))
+
+
+def _weights(parts: Sequence[Part], rounds: Sequence[Round], p: Tensor) -> Tensor:
+    for i in overriding(parts, "weigh"):
+        p = parts[i].weigh(p, rounds[i])
+    for view in rounds:
+        view.p = p
+    return p
+
+
+def _received(parts: Sequence[Part], rounds: Sequence[Round], n: int, reply: Reply) -> Tensor:
+    delta = reply.delta
+    for i in overriding(parts, "receive"):
+        rounds[i].i = n
+        delta = parts[i].receive(delta, rounds[i])
+    return delta
+
+
+def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:
+    """Running statistics averaged with the clients' weights; counters take the maximum."""
+    return {name: _mix([b[name] for b in buffers], p) for name in buffers[0]}
+
+
+def _mix(values: list[Tensor], p: Tensor) -> Tensor:
+    if values[0].is_floating_point():
+        return weighted_mean(values, p)
+    return torch.stack(values).amax(0)
+
+
+def views(r: Round, states: Sequence[dict[str, Tensor]]) -> list[Round]:
+    """One view of the round for each part, with that part's own state."""
+    return [replace(r, mine=state) for state in states]

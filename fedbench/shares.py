@@ -1,0 +1,48 @@
+"""Who holds which training rows: the held-out share and the clients' partition."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench import registry, seeds
+from fedbench.data.dataset import Dataset
+from fedbench.errors import FedbenchError
+from fedbench.spec import RunSpec
+
+Rows = Sequence[NDArray[np.int64]]
+
+
+def hold_out(data: Dataset, spec: RunSpec) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(training rows, held-out rows): the same share of every class, drawn by the data seed."""
+    everything = np.arange(len(data.y_train))
+    if not spec.validation:
+        return everything, everything[:0]
+    rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
+    shuffled = rng.permutation(everything)
+    labels = data.y_train[shuffled]
+    groups = (
+        [shuffled[labels == label] for label in np.unique(labels)] if data.classes else [shuffled]
+    )
+    out = np.sort(np.concatenate([g[: round(spec.validation * len(g))] for g in groups]))
+    return np.setdiff1d(everything, out), out
+
+
+def draw_partition(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
+    """Client i's training rows, drawn by the data seed."""
+    scheme = registry.build("partition", spec.partition.name, spec.partition.params)
+    rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
+    return [train[rows] for rows in scheme(data.y_train[train], spec.clients, rng)]
+
+
+def check_partition(rows: Rows, samples: int, clients: int) -> None:
+    """Refuse a partition that does not fit the data or leaves a client without samples."""
+    if len(rows) != clients:
+        raise FedbenchError(f"partition: {len(rows)} clients given, but clients = {clients}")
+    for i, found in enumerate(rows):
+        if not len(found):
+            raise FedbenchError(
+                f"partition: client {i} has no samples; use fewer clients or less skew"
+            )
+        if min(found) < 0 or max(found) >= samples:
+            raise FedbenchError(f"partition: client {i} names a sample outside 0…{samples - 1}")

@@ -1,0 +1,189 @@
+"""What defines a training run, and its identity.
+
+A run is identified by its settings alone: canonical JSON → sha256. Defaults are left out, so a new
+field with a neutral default keeps every old identity; so are labels, papers and tables.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_serializer, model_validator
+
+from fedbench import registry
+from fedbench.errors import FedbenchError
+from fedbench.strict import Strict
+
+NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
+
+Whole = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Choice(Strict):
+    """A name from a registry with its parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
+
+    name: str
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"name": value}
+        if isinstance(value, dict) and "name" not in value:
+            if len(value) != 1:
+                raise ValueError(f"{value!r} must be a name or {{name: {{parameter: value}}}}")
+            ((name, params),) = value.items()
+            return {"name": name, "params": params or {}}
+        return value
+
+    @model_serializer
+    def _short(self) -> Any:
+        return {self.name: self.params} if self.params else self.name
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{k}={v}" for k, v in self.params.items())
+        return f"{self.name}({inner})" if inner else self.name
+
+
+class Tune(Strict):
+    """A search over settings before the run: the value with the best score is used.
+
+    grid: values to try by field, or by `part.parameter`; all combinations are tried.
+    by: the last accuracy, or the mean over all evaluated rounds ('fastest convergence').
+    on: a held-out share of the training data, or the test set as the papers did.
+    """
+
+    grid: dict[str, tuple[float | int | str, ...]]
+    by: Literal["final", "mean"] = "final"
+    on: Literal["held-out", "test"] = "held-out"
+    seeds: tuple[int, ...] = (0,)
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> "Tune":
+        empty = [key for key, values in self.grid.items() if not values]
+        if empty or not self.grid or not self.seeds:
+            raise ValueError("a grid needs at least one value for each field, and one seed")
+        return self
+
+
+class RunSpec(Strict):
+    """All settings of one federated training run.
+
+    clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
+    mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
+    lr·lr_decay^t; `clip` bounds the gradient's norm. `validation` is the share of the training
+    data held out before partitioning. `data_seed` (default: `seed`) drives the partition. Raises
+    `FedbenchError` with one sentence on a wrong field, type or range.
+    """
+
+    dataset: Choice = Choice(name="digits")
+    model: Choice = Choice(name="mlp")
+    partition: Choice = Choice(name="iid")
+    parts: tuple[Choice, ...] = ()
+    clients: Whole = 10
+    participation: Annotated[float, Field(gt=0, le=1)] = 1.0
+    sampler: Choice = Choice(name="uniform")
+    weights: Literal["uniform", "samples"] = "uniform"
+    rounds: Whole = 10
+    epochs: Whole | None = None
+    steps: Whole | None = None
+    batch: Whole | None = 50
+    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    dampening: Annotated[float, Field(ge=0, le=1)] = 0.0
+    nesterov: bool = False
+    betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
+        0.9,
+        0.999,
+    )
+    eps: Annotated[float, Field(gt=0)] = 1e-8
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    clip: Annotated[float, Field(gt=0)] | None = None
+    normalise: bool = False
+    validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    seed: Annotated[int, Field(ge=0)] = 0
+    data_seed: Annotated[int, Field(ge=0)] | None = None
+    eval_every: Whole = 1
+    precision: Literal["float32", "float64"] = "float32"
+    tune: Tune | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "RunSpec":
+        if self.epochs and self.steps:
+            raise ValueError(
+                f"epochs = {self.epochs} and steps = {self.steps} are both given; keep one"
+            )
+        if self.nesterov and (not self.momentum or self.dampening):
+            raise ValueError("nesterov needs momentum > 0 and dampening = 0")
+        if self.optimizer == "adam" and (self.momentum or self.nesterov):
+            raise ValueError("optimizer 'adam' takes betas, not momentum")
+        return self
+
+    @model_validator(mode="after")
+    def _known_names(self) -> "RunSpec":
+        chosen = [
+            (kind, getattr(self, kind)) for kind in ("dataset", "model", "partition", "sampler")
+        ]
+        for kind, choice in chosen + [("method", part) for part in self.parts]:
+            registry.check(kind, choice.name, choice.params)
+        return self
+
+    @property
+    def local_epochs(self) -> int | None:
+        """E, 1 unless `steps` is given."""
+        return None if self.steps else self.epochs or 1
+
+    @property
+    def partition_seed(self) -> int:
+        """The seed of the partition and of the held-out split."""
+        return self.seed if self.data_seed is None else self.data_seed
+
+    def settings(self) -> dict[str, Any]:
+        """Plain settings that differ from the defaults: what identifies the run."""
+        return self.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+
+    @property
+    def id(self) -> str:
+        """A readable slug and 12 hexadecimal digits of the settings' hash."""
+        words = [self.dataset.name, self.model.name, self.partition.name]
+        words += [part.name for part in self.parts] or ["fedavg"]
+        return f"{'-'.join(words)}-s{self.seed}-{digest(self.settings())}"
+
+    def changed(self, **settings: Any) -> "RunSpec":
+        """The same run with other settings; `part.parameter` reaches into a part."""
+        plain = self.model_dump(mode="python") | {"parts": [dict(p) for p in self.parts]}
+        for key, value in settings.items():
+            _assign(plain, key, value)
+        return RunSpec(**plain)
+
+
+def _assign(plain: dict[str, Any], key: str, value: Any) -> None:
+    part, _, parameter = key.partition(".")
+    if not parameter:
+        plain[key] = value
+        return
+    owners = [p for p in plain["parts"] if p["name"] == part]
+    if not owners:
+        raise FedbenchError(
+            f"'{key}' names no part of this run, only {[p['name'] for p in plain['parts']]}"
+        )
+    for owner in owners:
+        owner["params"] = owner["params"] | {parameter: value}
+
+
+def digest(value: Any) -> str:
+    """12 hexadecimal digits of the canonical JSON: key order and 1 against 1.0 do not matter."""
+    text = json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _canonical(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(v) for v in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,44 @@
+"""From a data set's arrays to tensors on the device, and on to a network's input."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedbench.data.dataset import Dataset
+from fedbench.errors import FedbenchError
+from fedbench.spec import RunSpec
+
+
+def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
+    """Stored samples on the device, still uint8; images become (N, channels, H, W)."""
+    found = torch.as_tensor(np.ascontiguousarray(x), device=device)
+    if found.dim() == 2:
+        return found
+    return found.unsqueeze(1) if found.dim() == 3 else found.permute(0, 3, 1, 2).contiguous()
+
+
+def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Labels as integers, regression targets in the run's precision."""
+    found = torch.as_tensor(y, device=device)
+    return found.to(dtype) if found.is_floating_point() else found.long()
+
+
+def preparation(
+    data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
+) -> Callable[[Tensor], Tensor]:
+    """How stored rows become the network's input: uint8 to 0…1, then normalised if asked."""
+    if data.x_train.dtype != np.uint8:
+        return lambda x: x.to(dtype)
+    if not spec.normalise:
+        return lambda x: x.to(dtype).div_(255)
+    if data.normalisation is None:
+        raise FedbenchError(
+            f"normalise = True, but data set '{data.name}' has no known channel means"
+        )
+    mean, std = (
+        torch.tensor(v, device=device, dtype=dtype).view(1, -1, 1, 1) for v in data.normalisation
+    )
+    return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)

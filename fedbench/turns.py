@@ -1,0 +1,108 @@
+"""What a cohort trains on: each client's batches, random numbers, messages and kept state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench import seeds
+from fedbench.batches import batches
+from fedbench.local import Feed, Task
+from fedbench.part import Gradient, Round, State, Turn, overriding
+from fedbench.problem import Problem
+
+_CHUNK = 500  # samples a pass of the full gradient
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One client, ready to train: a turn for each part, and the batches."""
+
+    client: int
+    turns: list[Turn]
+    feed: Feed
+
+
+def prepare(
+    problem: Problem, r: Round, client: int, messages: Sequence[State], kept: Sequence[State]
+) -> Prepared:
+    """The client's batches and turns; nothing here depends on the method."""
+    rows = _batches(problem, r.t, client)
+    n, labels = problem.fed.n[client], problem.fed.labels[client]
+    turns = [
+        Turn(
+            w=r.w,
+            buffers=r.buffers,
+            lr=r.lr,
+            H=len(rows),
+            n=n,
+            labels=labels,
+            weight_decay=problem.spec.weight_decay,
+            round=r.t,
+            msg=message,
+            mine=dict(mine),
+        )
+        for message, mine in zip(messages, kept, strict=True)
+    ]
+    _draw(problem, r.t, client, turns)
+    return Prepared(client, turns, Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns]))
+
+
+def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepared]) -> int:
+    """The extra exchange before training: `ask` at each client, `answer` at the server.
+
+    Answers join the messages. Returns the floats that the clients sent up.
+    """
+    parts, sent = problem.task.parts, 0
+    for i in overriding(parts, "ask"):
+        asks = []
+        for c in clients:
+            turn = c.turns[i]
+            turn.full_gradient = full_gradient(problem.task, turn, problem.rows[c.client])
+            asks.append(parts[i].ask(turn.w, turn))
+        answer = parts[i].answer(asks, rounds[i].p, rounds[i])
+        for c in clients:
+            c.turns[i].msg = {**c.turns[i].msg, **answer}
+        sent += sum(value.numel() for ask in asks for value in ask.values())
+    return sent
+
+
+def full_gradient(task: Task, turn: Turn, rows: Tensor) -> Gradient:
+    """The gradient of a client's whole loss F_i at any weights, base loss only."""
+    rows = rows.to(task.x.device)
+
+    def gradient(w: Tensor) -> Tensor:
+        w = w.detach().requires_grad_()
+        total = torch.zeros_like(w)
+        for piece in torch.split(rows, _CHUNK):
+            buffers = {name: value.clone() for name, value in turn.buffers.items()}
+            with torch.enable_grad():
+                z, _ = task.net.train(w, buffers, task.prepare(task.x[piece]))
+                loss = task.loss(z, task.y[piece]).sum() / len(rows)
+            total += torch.autograd.grad(loss, w)[0]
+        return total
+
+    return gradient
+
+
+def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
+    spec = problem.spec
+    found = batches(
+        spec.seed,
+        t,
+        client,
+        problem.rows[client],
+        spec.batch,
+        spec.local_epochs,
+        spec.steps,
+        drop_single=problem.task.net.has_batch_norm,
+    )
+    return [rows.to(problem.device) for rows in found]
+
+
+def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:
+    for i in overriding(problem.task.parts, "draw"):
+        part = problem.task.parts[i]
+        rng = seeds.torch_generator(problem.spec.seed, t, client, type(part).__name__)
+        turns[i].drawn = part.draw(rng, turns[i])

@@ -224,6 +224,14 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_scratch(tmp_path, monke
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_reader_of_the_old_file_never_sees_a_mixture(tmp_path):
+    file = tmp_path / "mnist.npz"
+    file.write_bytes(b"old")
+    with file.open("rb") as reader:
+        archive.write(file, arrays())
+        assert reader.read() == b"old"
+
+
 def test_data_folder_is_argument_then_environment_then_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path / "env"))
     assert data_folder(tmp_path / "given") == tmp_path / "given"

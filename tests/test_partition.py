@@ -221,6 +221,13 @@ def test_yurochkin_covers_all_with_at_least_ten_and_bounded_sizes(alpha, clients
     assert client_sizes(counts).max() <= 6 * each / clients + each
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_yurochkin_client_with_its_fair_share_gets_no_more_classes(seed):
+    # hardly a class is divided; unbalanced, one of two clients would often hold five of six
+    _, counts = split(DY(0.02), balanced(6, 60), 2, seed)
+    assert client_sizes(counts).max() <= 180 + 60
+
+
 def test_yurochkin_is_uneven_and_skewed_at_a_small_concentration():
     _, counts = split(DY(0.2), balanced(10, 5000), 100)
     assert counts.sum() == 50_000

@@ -1,8 +1,6 @@
 """Reads and writes the one file a data set is kept in: `<name>.npz` with four arrays."""
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.errors import FedbenchError
+from fedbench.files import atomic
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
 Array = NDArray[Any]
@@ -35,22 +34,12 @@ def read(file: Path, name: str) -> Arrays:
 
 def write(file: Path, arrays: Arrays) -> None:
     """Write the npz file at once: a reader sees all of it or nothing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez(
-                stream,
-                x_train=arrays["x_train"], y_train=arrays["y_train"],
-                x_test=arrays["x_test"], y_test=arrays["y_test"],
-            )  # fmt: skip
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp keeps files to their owner; a data folder is often shared by a group.
-        os.chmod(scratch, 0o644)
-        os.replace(scratch, file)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
+    with atomic(file) as scratch, scratch.open("wb") as stream:
+        np.savez(
+            stream,
+            x_train=arrays["x_train"], y_train=arrays["y_train"],
+            x_test=arrays["x_test"], y_test=arrays["y_test"],
+        )  # fmt: skip
 
 
 def checksum(file: Path) -> str:

@@ -147,7 +147,7 @@ class _Engine:
         models.setdefault("next", world.w)
         row: Row = {
             "round": progress.round,
-            "lr": r.lr,
+            "eta": r.lr,
             "train_loss": train_loss,
             "cohort": len(r.clients),
         }

@@ -1,0 +1,219 @@
+"""From papers and a scale to the runs that must be trained.
+
+A cell is one point of a paper's grid with one seed. Cells of any table, figure or paper with the
+same settings share one run.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedbench.errors import FedbenchError
+from fedbench.paper import Grid, Level, Paper, Settings, Where, load_papers
+from fedbench.scale import Cut, Scale, cut, load_scale
+from fedbench.spec import Choice, RunSpec, digest
+
+# Settings that make a run another experiment than the paper's; seeds, tuning and how often a model
+# is evaluated do not.
+_EXPERIMENT = (
+    "dataset", "model", "partition", "clients", "participation", "rounds", "epochs", "steps", "batch",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a grid with one seed: its coordinates, the run behind it, and what differs."""
+
+    paper: str
+    grid: str
+    coords: dict[str, Level]
+    seed: int
+    run: RunSpec
+    substituted: str  # how the run differs from the paper's experiment; empty if it does not
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The papers at one scale, all their cells, and the runs to train by id."""
+
+    papers: dict[str, Paper]
+    scale: str
+    about: str
+    cells: list[Cell]
+    runs: dict[str, RunSpec]
+    trials: dict[str, list[str]]  # id of a search → ids of its trial runs
+
+    def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
+        """A paper's cells in a grid whose coordinates match."""
+        own = [cell for cell in self.cells if cell.paper == paper and cell.grid == grid]
+        return [cell for cell in own if matches(cell.coords, where)]
+
+
+def matches(coords: dict[str, Level], where: Where) -> bool:
+    """Whether each named coordinate is the level wanted, or one of them."""
+    return all(
+        coords[axis] in (wanted if isinstance(wanted, tuple) else (wanted,))
+        for axis, wanted in where.items()
+    )
+
+
+def make_plan(
+    workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
+) -> Plan:
+    """Expand papers at a scale; `tables` keeps only the grids behind those tables and figures.
+
+    Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
+    """
+    chosen = {
+        name: only(name, paper, tables) for name, paper in load_papers(workflow, papers).items()
+    }
+    _check_tables(chosen, tables)
+    cuts = load_scale(workflow, scale)
+    _check_scale(workflow, scale, cuts)
+    cells = [
+        cell
+        for name, paper in chosen.items()
+        for cell in _cells(workflow, name, paper, cuts.of(name))
+    ]
+    runs = {cell.run.id: cell.run for cell in cells}
+    searches = {search_id(run): run for run in runs.values() if run.tune}
+    trials = {search: trial_runs(run) for search, run in searches.items()}
+    for found in trials.values():
+        runs |= {trial.id: trial for trial in found}
+    names = {search: [trial.id for trial in found] for search, found in trials.items()}
+    return Plan(chosen, scale, cuts.about, cells, runs, names)
+
+
+def only(name: str, paper: Paper, tables: tuple[str, ...]) -> Paper:
+    """The paper with nothing but the tables and figures named ('table1' or 'rmfl/table1')."""
+    if not tables:
+        return paper
+    wanted = {table.removeprefix(f"{name}/") for table in tables}
+    kept = {k: v for k, v in paper.tables.items() if k in wanted}
+    drawn = {k: v for k, v in paper.figures.items() if k in wanted}
+    grids = {item.grid for item in (*kept.values(), *drawn.values())}
+    needed = {k: v for k, v in paper.grids.items() if k in grids}
+    return paper.model_copy(update={"tables": kept, "figures": drawn, "grids": needed})
+
+
+def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
+    found = {key for name, paper in papers.items() for key in (*paper.tables, *paper.figures)}
+    found |= {
+        f"{name}/{key}" for name, paper in papers.items() for key in (*paper.tables, *paper.figures)
+    }
+    for table in tables:
+        if table not in found:
+            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
+
+
+def _check_scale(workflow: Path, name: str, scale: Scale) -> None:
+    known = {file.stem for file in (workflow / "papers").glob("*.yaml")}
+    for paper in scale.papers:
+        if paper not in known:
+            raise FedbenchError(f"{workflow}/scales/{name}.yaml: papers.{paper}: no such paper")
+
+
+def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
+    for key, grid in paper.grids.items():
+        for coords in points(grid):
+            place = f"{workflow}/papers/{name}.yaml: grids.{key} at {coords}"
+            yield from _seeded(place, (name, key), paper, coords, by)
+
+
+def _seeded(
+    place: str, names: tuple[str, str], paper: Paper, coords: dict[str, Level], by: Cut
+) -> Iterator[Cell]:
+    grid = paper.grids[names[1]]
+    settings = resolve(paper, grid, coords)
+    printed = _spec(place, settings)
+    small = _spec(place, cut(printed_choices(settings), by))
+    difference = substituted(printed, small)
+    for seed in grid.seeds[: by.seeds]:
+        yield Cell(*names, coords, seed, small.changed(seed=seed), difference)
+
+
+def printed_choices(settings: Settings) -> Settings:
+    """Settings with every choice spelled out, so that a cut finds what it replaces."""
+    defaults = {
+        kind: RunSpec.model_fields[kind].default for kind in ("dataset", "model", "partition")
+    }
+    return {kind: dict(choice) for kind, choice in defaults.items()} | settings
+
+
+def points(grid: Grid) -> list[dict[str, Level]]:
+    """Every combination of the axes' levels, the last axis fastest."""
+    return [
+        dict(zip(grid.axes, levels, strict=True))
+        for levels in itertools.product(*grid.axes.values())
+    ]
+
+
+def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
+    """The settings at a point: the paper's, then the grid's, then each level's, in axis order."""
+    settings = paper.settings | grid.settings
+    for axis, level in coords.items():
+        settings = settings | level_settings(paper, axis, level)
+    return settings
+
+
+def level_settings(paper: Paper, axis: str, level: Level) -> Settings:
+    """What a level of an axis stands for."""
+    known = paper.levels.get(axis)
+    if known is None:
+        return {axis: level}
+    return known[level] if level in known else _fill(known["each"], level)
+
+
+def _fill(template: Any, level: Level) -> Any:
+    if template == "$":
+        return level
+    if isinstance(template, dict):
+        return {key: _fill(value, level) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [_fill(value, level) for value in template]
+    return template
+
+
+def _spec(place: str, settings: Settings) -> RunSpec:
+    try:
+        return RunSpec(**settings)
+    except FedbenchError as error:
+        raise FedbenchError(f"{place}: {error}") from None
+
+
+def substituted(printed: RunSpec, small: RunSpec) -> str:
+    """How the run at this scale differs from the paper's experiment, in words."""
+    pairs = [(field, getattr(small, field), getattr(printed, field)) for field in _EXPERIMENT]
+    return "; ".join(
+        f"{field} {_show(now)} for {_show(was)}" for field, now, was in pairs if now != was
+    )
+
+
+def _show(value: Any) -> str:
+    return str(value) if isinstance(value, Choice) or value is not None else "none"
+
+
+def search_id(run: RunSpec) -> str:
+    """The identity of a run's search: all settings but the seeds, which share one winner."""
+    return digest(run.changed(seed=0, data_seed=None).settings())
+
+
+def trial_runs(run: RunSpec) -> list[RunSpec]:
+    """The runs of a search: every combination of its grid, with the search's own seeds."""
+    tune = run.tune
+    if tune is None:
+        return []
+    held_out = {"validation": tune.share} if tune.on == "held-out" else {}
+    return [
+        run.changed(
+            tune=None,
+            seed=seed,
+            data_seed=None,
+            **held_out,
+            **dict(zip(tune.grid, values, strict=True)),
+        )
+        for seed in tune.seeds
+        for values in itertools.product(*tune.grid.values())
+    ]

@@ -1,0 +1,76 @@
+"""What a scale's YAML file may say: how a paper is cut down to fit a machine."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fedbench.errors import unknown
+from fedbench.spec import Choice
+from fedbench.strict import Strict
+from fedbench.yamlfile import load
+
+Replacements = dict[str, Choice]
+
+
+class Cut(Strict):
+    """Changes to a paper's runs.
+
+    seeds: at most so many of each grid; tune: false drops the searches; limit: upper bounds of
+    numeric settings; settings: values that replace the paper's; substitutes: by kind ('dataset',
+    'model'), what stands in for what (same name: only the parameters given are replaced).
+    """
+
+    seeds: Annotated[int, Field(ge=1)] | None = None
+    tune: bool | None = None
+    limit: dict[str, float] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    substitutes: dict[str, Replacements] = Field(default_factory=dict)
+
+
+class Scale(Cut):
+    """A cut for all papers, with further cuts for some; `about` is printed in every report."""
+
+    about: str
+    papers: dict[str, Cut] = Field(default_factory=dict)
+
+    def of(self, paper: str) -> Cut:
+        """The cut of one paper: its own entries win over the common ones."""
+        own = self.papers.get(paper, Cut())
+        return Cut(
+            seeds=own.seeds or self.seeds,
+            tune=self.tune if own.tune is None else own.tune,
+            limit=self.limit | own.limit,
+            settings=self.settings | own.settings,
+            substitutes={
+                kind: self.substitutes.get(kind, {}) | own.substitutes.get(kind, {})
+                for kind in {*self.substitutes, *own.substitutes}
+            },
+        )
+
+
+def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
+    """A run's settings after the cut."""
+    small = dict(settings)
+    for kind, replacements in by.substitutes.items():
+        small[kind] = _substitute(Choice.model_validate(small[kind]), replacements)
+    for field, most in by.limit.items():
+        if isinstance(small.get(field), int | float):
+            small[field] = min(small[field], type(small[field])(most))
+    if by.tune is False:
+        small.pop("tune", None)
+    return small | by.settings
+
+
+def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
+    other = replacements.get(choice.name, choice)
+    params = choice.params | other.params if other.name == choice.name else other.params
+    return {"name": other.name, "params": params}
+
+
+def load_scale(workflow: Path, name: str) -> Scale:
+    """The scale of that name; raises `FedbenchError` naming the ones there are."""
+    files = {file.stem: file for file in sorted((workflow / "scales").glob("*.yaml"))}
+    if name not in files:
+        raise unknown("scale", name, files)
+    return load(files[name], Scale)

@@ -1,15 +1,12 @@
 """Sources read one file, refuse a bad one by name, and fetch a missing one once."""
 
 import hashlib
-import os
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torchvision
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from test_data_archive import arrays
 
 from fedbench import registry
 from fedbench.data import archive
@@ -22,13 +19,6 @@ from fedbench.errors import FedbenchError
 
 FETCHED = [(Mnist, (28, 28), 10), (Cifar10, (32, 32, 3), 10), (Cifar100, (32, 32, 3), 100)]
 NAMES = ["mnist", "cifar10", "cifar100"]
-
-
-def arrays(sample=(28, 28), classes=10):
-    rng = np.random.default_rng(0)
-    y = np.arange(classes)
-    x = rng.integers(0, 256, (classes, *sample), dtype=np.uint8)
-    return {"x_train": x, "y_train": y, "x_test": x[:5], "y_test": y[:5]}
 
 
 @pytest.fixture
@@ -139,97 +129,6 @@ def test_missing_array_is_named(tmp_path, offline):
     np.savez(tmp_path / "mnist.npz", **kept)
     with pytest.raises(FedbenchError, match=r"mnist.npz\): y_test is missing; .* x_test$"):
         Mnist().load(tmp_path)
-
-
-def test_pickled_objects_are_never_loaded(tmp_path, offline):
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(tmp_path / "exploded"),)
-
-    np.savez(tmp_path / "mnist.npz", **{**arrays(), "x_test": np.array([Bomb()], object)})
-    with pytest.raises(
-        FedbenchError, match=r"mnist.npz\): x_test cannot be read \(ValueError: Obj"
-    ):
-        Mnist().load(tmp_path)
-    (tmp_path / "mnist.npz").write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(FedbenchError, match="not a readable npz archive"):
-        Mnist().load(tmp_path)
-    assert not (tmp_path / "exploded").exists()
-
-
-@pytest.mark.parametrize("content", [b"", b"P", b"PK\x03\x04", b"not an archive\n" * 9])
-def test_empty_and_foreign_files_are_refused(content, tmp_path, offline):
-    (tmp_path / "mnist.npz").write_bytes(content)
-    with pytest.raises(FedbenchError, match=r"mnist.npz\): the file is not a readable npz archive"):
-        Mnist().load(tmp_path)
-
-
-def test_a_lone_array_and_a_folder_are_refused(tmp_path, offline):
-    with (tmp_path / "mnist.npz").open("wb") as stream:
-        np.save(stream, np.zeros(3))
-    with pytest.raises(FedbenchError, match="holds a single array; it must be an npz archive"):
-        Mnist().load(tmp_path)
-    (tmp_path / "cifar10.npz").mkdir()
-    with pytest.raises(FedbenchError, match=r"cifar10.npz.*not a readable npz archive"):
-        Cifar10().load(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    file = tmp_path_factory.mktemp("sound") / "mnist.npz"
-    archive.write(file, arrays())
-    return file.read_bytes()
-
-
-def load_or_refusal(source, folder):
-    try:
-        return source.load(folder), ""
-    except FedbenchError as error:
-        return None, str(error)
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_truncated_or_damaged_files_are_refused_or_read_but_never_crash(
-    data, sound, tmp_path_factory
-):
-    folder = tmp_path_factory.mktemp("damaged")
-    bad = bytearray(sound)
-    at = data.draw(st.integers(0, len(bad) - 1))
-    if data.draw(st.booleans()):
-        del bad[at:]
-    else:
-        bad[at] ^= data.draw(st.integers(1, 255))
-    (folder / "mnist.npz").write_bytes(bad)
-    loaded, refusal = load_or_refusal(Mnist(), folder)
-    if loaded:
-        assert all(np.array_equal(getattr(loaded, k), v) for k, v in arrays().items())
-    else:
-        assert str(folder / "mnist.npz") in refusal
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_no_scratch(tmp_path, monkeypatch):
-    file = tmp_path / "mnist.npz"
-    archive.write(file, arrays())
-    before = file.read_bytes()
-
-    def interrupted(stream, **kept):
-        stream.write(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(np, "savez", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        archive.write(file, arrays())
-    assert file.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_reader_of_the_old_file_never_sees_a_mixture(tmp_path):
-    file = tmp_path / "mnist.npz"
-    file.write_bytes(b"old")
-    with file.open("rb") as reader:
-        archive.write(file, arrays())
-        assert reader.read() == b"old"
 
 
 def test_data_folder_is_argument_then_environment_then_cache(tmp_path, monkeypatch):

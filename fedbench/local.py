@@ -114,7 +114,8 @@ def local_round(
             t.k = k
         old = (w, memory, buffers, _kept(turns))
         step, memory, outputs = _step(task, start, turns, feed, k, old[:3], differentiate)
-        w, buffers, value = w - start.lr * step, outputs["buffers"], outputs["loss"]
+        w = torch.add(w, step, alpha=-start.lr)  # rounds once, as torch.optim does
+        buffers, value = outputs["buffers"], outputs["loss"]
         if feed.masks:
             active = k < feed.H
             w, memory, buffers, kept = _choose(active, (w, memory, buffers, _kept(turns)), old)

@@ -1,7 +1,8 @@
 """Local optimisers on a flat vector: from a gradient to the step that is subtracted, lr apart.
 
 They follow PyTorch's SGD and Adam to the letter (weight decay is L2, the first momentum buffer is
-the raw gradient even when dampened) and start afresh each round (convention 5).
+the raw gradient even when dampened) and start afresh each round (convention 5). Sums are written
+`torch.add(a, b, alpha=c)`, which rounds once as PyTorch's own do, so that SGD has the same bits.
 """
 
 from dataclasses import dataclass
@@ -49,11 +50,13 @@ class SGD(Checked):
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
         """Decay, buffer, then the step."""
         if self.weight_decay:
-            g = g + self.weight_decay * w
+            g = torch.add(g, w, alpha=self.weight_decay)
         if not self.momentum:
             return g, memory
-        v = g if k == 0 else self.momentum * memory["buffer"] + (1 - self.dampening) * g
-        return (g + self.momentum * v if self.nesterov else v), {"buffer": v}
+        v = g
+        if k:
+            v = torch.add(self.momentum * memory["buffer"], g, alpha=1 - self.dampening)
+        return (torch.add(g, v, alpha=self.momentum) if self.nesterov else v), {"buffer": v}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 
 from fedbench.flat import Buffers, Model, Net
 from fedbench.optimisers import Memory, Optimiser, clip_by_norm
-from fedbench.part import Batch, Gradient, Part, State, Turn, overriding
+from fedbench.part import Batch, Gradient, Part, Seen, State, Turn, overriding
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one value a sample (B,)
 Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
@@ -119,7 +119,7 @@ def local_round(
         if feed.masks:
             active = k < feed.H
             w, memory, buffers, kept = _choose(active, (w, memory, buffers, _kept(turns)), old)
-            value = value * active
+            value = _choose(active, value, torch.zeros_like(value))
             _restore(turns, kept)
         total = total + value
     return _finish(task, start, turns, w, buffers, total / feed.H)
@@ -149,7 +149,7 @@ def _finish(
 ) -> Reply:
     delta = start.world.w - w
     for part, t in zip(task.parts, turns, strict=True):
-        t.k += 1  # the number of steps made, as `end` sees it
+        t.k = t.H  # padding is no step
         delta = part.end(delta, t)
     return Reply(w, delta, [t.up for t in turns], [t.mine for t in turns], buffers, loss)
 
@@ -176,7 +176,7 @@ class _Pass:
         self.task, self.world, self.turns = task, world, turns
         self.buffers, self.differentiate = buffers, differentiate
         self.first: Outputs = {}
-        self.seen: dict[int, tuple[Tensor, Tensor]] = {}
+        self.seen: Seen = {}
 
     def nested(self) -> Gradient:
         """The gradient with every part's `grad` around it, the first part nearest."""

@@ -20,6 +20,8 @@ from fedbench.flat import Buffers, Model, Net
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]
+# Outputs by the identities of a model's tensors; the model is kept, or its identity would be reused
+Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,9 @@ class Turn:
     """One client's turn in one round, as one part sees it.
 
     w, buffers: the global model; lr: this round's rate; k: local steps already made; H: steps this
-    client makes; weight_decay: of the local optimiser; n: its samples; labels: its label counts
-    (C,). `msg` came from the server, `mine` is kept between rounds, `up` goes to the server, `run`
-    lasts for this turn, `drawn` holds my random numbers.
+    client makes (k = H in `end`); weight_decay: of the local optimiser; n: its samples; labels: its
+    label counts (C,). `msg` came from the server, `mine` is kept between rounds, `up` goes to the
+    server, `run` lasts for this turn, `drawn` holds my random numbers.
     """
 
     w: Tensor
@@ -56,7 +58,7 @@ class Turn:
     labels: Tensor
     weight_decay: float
     round: int
-    k: int = 0
+    k: Tensor | int = 0
     msg: State = field(default_factory=dict)
     mine: State = field(default_factory=dict)
     up: State = field(default_factory=dict)
@@ -82,7 +84,7 @@ class Batch:
     net: Net
     world: Model  # the global model
     mask: Tensor | None = None
-    seen: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=dict)
 
     def mean(self, values: Tensor) -> Tensor:
         """Mean over the batch's real samples of one value a sample (B,)."""
@@ -92,11 +94,11 @@ class Batch:
 
     def of(self, model: Model) -> tuple[Tensor, Tensor]:
         """(logits, features) of any model in eval mode, computed at most once for all parts."""
-        key = id(model.w)
+        key = tuple(id(value) for value in (model.w, *model.buffers.values()))
         if key not in self.seen:
             with torch.no_grad():
-                self.seen[key] = self.net.eval(model, self.x)
-        return self.seen[key]
+                self.seen[key] = model, self.net.eval(model, self.x)
+        return self.seen[key][1]
 
     @property
     def ref(self) -> tuple[Tensor, Tensor]:

@@ -9,23 +9,25 @@ from torch.utils._pytree import tree_map
 
 from fedbench.errors import FedbenchError
 from fedbench.flat import Buffers
-from fedbench.local import Feed, Reply, Start, Task, by_func, local_round
-from fedbench.part import State, Turn
-
-Client = tuple[list[Turn], Feed]
+from fedbench.local import Feed, Reply, Start, Task, by_func, local_round, own_states
+from fedbench.turns import Prepared
 
 
-def loop(task: Task, start: Start, clients: Sequence[Client]) -> list[Reply]:
+def loop(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
     """One client after the other: the fastest on a CPU."""
-    with torch.no_grad():
-        return [
-            local_round(task, start, turns, feed, start.world.buffers) for turns, feed in clients
-        ]
+    return [_alone(task, start, client) for client in clients]
 
 
-def mapped(task: Task, start: Start, clients: Sequence[Client], chunk: int) -> list[Reply]:
+def _alone(task: Task, start: Start, client: Prepared) -> Reply:
+    devices = [start.world.w.device] if start.world.w.is_cuda else []
+    with torch.no_grad(), torch.random.fork_rng(devices, enabled=task.net.has_dropout):
+        if task.net.has_dropout:  # it can only draw from the shared generator, lent for one turn
+            torch.manual_seed(client.noise)
+        return local_round(task, start, client.turns, client.feed, start.world.buffers)
+
+
+def mapped(task: Task, start: Start, clients: Sequence[Prepared], chunk: int) -> list[Reply]:
     """`chunk` clients at a time under `torch.func.vmap`; unequal clients are padded and masked."""
-    refuse_unmappable(task, [feed for _, feed in clients])
     replies: list[Reply] = []
     with torch.no_grad():
         for first in range(0, len(clients), chunk):
@@ -33,44 +35,42 @@ def mapped(task: Task, start: Start, clients: Sequence[Client], chunk: int) -> l
     return replies
 
 
-def refuse_unmappable(task: Task, feeds: Sequence[Feed]) -> None:
-    """Raise `FedbenchError` with the reason if these clients cannot be trained under a map."""
+def refuse_unmappable(task: Task, shapes: set[tuple[int, ...]]) -> None:
+    """Raise `FedbenchError` with the reason if clients cannot be trained under a map.
+
+    shapes: the batch sizes of each client's turn, all clients of the federation together.
+    """
     for part in task.parts:
         if part.unmappable:
             raise FedbenchError(
                 f"mode 'map': {type(part).__name__} {part.unmappable}; use mode 'loop'"
             )
-    shapes = {tuple(len(rows) for rows in feed.rows) for feed in feeds}
+    if task.net.has_dropout:
+        raise FedbenchError(
+            "mode 'map': dropout draws other numbers than in a loop over clients; use mode 'loop'"
+        )
     if task.net.has_batch_norm and len(shapes) > 1:
         raise FedbenchError(
             "mode 'map': batch norm would count the padding of unequal clients; use mode 'loop'"
         )
 
 
-def _map_chunk(task: Task, start: Start, clients: Sequence[Client]) -> list[Reply]:
-    feed = _stack(pad([feed for _, feed in clients]))
-    mine = _stack([[t.mine for t in turns] for turns, _ in clients])
+def _map_chunk(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
+    feed = _stack(pad([client.feed for client in clients]))
+    states = _stack([[own_states(t) for t in client.turns] for client in clients])
     buffers = _stack([start.world.buffers for _ in clients])
-    common = clients[0][0]
+    common = clients[0].turns
 
-    def one(feed: Feed, mine: list[State], buffers: Buffers) -> Reply:
+    def one(feed: Feed, states: list[dict[str, Any]], buffers: Buffers) -> Reply:
         turns = [
-            replace(
-                t,
-                H=feed.H,
-                n=feed.n,
-                labels=feed.labels,
-                drawn=drawn,
-                mine=dict(own),
-                up={},
-                run={},
-            )
-            for t, own, drawn in zip(common, mine, feed.drawn, strict=True)
+            replace(t, H=feed.H, n=feed.n, labels=feed.labels, drawn=drawn, **own)
+            for t, own, drawn in zip(common, states, feed.drawn, strict=True)
         ]
         return local_round(task, start, turns, feed, buffers, by_func)
 
-    together = torch.func.vmap(one, randomness="different")(feed, mine, buffers)
-    return [tree_map(lambda v, i=i: v[i], together) for i in range(len(clients))]
+    together = torch.func.vmap(one, randomness="error")(feed, states, buffers)
+    # Copies: a state that is kept must not hold on to the whole chunk's memory.
+    return [tree_map(lambda v, i=i: v[i].clone(), together) for i in range(len(clients))]
 
 
 def pad(feeds: Sequence[Feed]) -> list[Feed]:

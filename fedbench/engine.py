@@ -25,7 +25,7 @@ from fedbench.server import aggregate, open_round, views
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from fedbench.traffic import model_floats
-from fedbench.turns import exchange, prepare
+from fedbench.turns import exchange, prepare, shapes
 
 Watch = Callable[[Row], None]
 
@@ -84,6 +84,8 @@ class _Engine:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.mode = "map" if machine.mode == "map" else "loop"
+        if self.mode == "map":
+            cohort.refuse_unmappable(problem.task, shapes(problem))
         self.progress = self._resumed() or self._fresh()
         self._saved = time.monotonic()
 
@@ -109,6 +111,7 @@ class _Engine:
         if due or progress.diverged:
             with _clock(self.progress.seconds, "evaluate"):
                 self._evaluate(r, rounds, loss)
+        progress.server = [view.mine for view in rounds]
 
     def _train(self, r: Round, rounds: Sequence[Round]) -> list[Reply]:
         """Broadcast, extra exchange, local training; keeps client states and counts traffic."""
@@ -119,11 +122,10 @@ class _Engine:
         for view in rounds:
             view.steps = r.w.new_tensor([len(c.feed.rows) for c in clients])
         start = Start(Model(r.w, r.buffers), r.lr)
-        pairs = [(c.turns, c.feed) for c in clients]
         if self.mode == "map":
-            replies = cohort.mapped(self.problem.task, start, pairs, self.machine.chunk)
+            replies = cohort.mapped(self.problem.task, start, clients, self.machine.chunk)
         else:
-            replies = cohort.loop(self.problem.task, start, pairs)
+            replies = cohort.loop(self.problem.task, start, clients)
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
             progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
@@ -159,10 +161,10 @@ class _Engine:
         row |= {"floats_down": progress.traffic.down, "floats_up": progress.traffic.up}
         row |= {f"{phase}_seconds": value for phase, value in progress.seconds.items()}
         progress.rows.append(row)
-        self.watch(row)
+        self.watch(dict(row))
 
     def _checkpoint(self) -> None:
-        """Save now and then, never after the last round: `finish` follows at once."""
+        """Save now and then, between rounds."""
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
             self.folder.save_checkpoint({"id": self.spec.id, **self.progress.state()})

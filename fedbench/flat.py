@@ -24,16 +24,20 @@ class Net:
     """
 
     def __init__(self, module: nn.Module) -> None:
-        self.names = [name for name, _ in module.named_parameters()]
-        self.shapes = [p.shape for p in module.parameters()]
-        self.sizes = [p.numel() for p in module.parameters()]
+        trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        self.names = list(trained)
+        self.shapes = [p.shape for p in trained.values()]
+        self.sizes = [p.numel() for p in trained.values()]
         self.d = sum(self.sizes)
         self.has_head = hasattr(module, "body") and hasattr(module, "head")
         self.has_batch_norm = any(
             isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()
         )
+        self.has_dropout = any(
+            isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in module.modules()
+        )
         self._start = Model(
-            nn.utils.parameters_to_vector(module.parameters()).detach().clone(),
+            nn.utils.parameters_to_vector(trained.values()).detach().clone(),
             {name: value.detach().clone() for name, value in module.named_buffers()},
         )
         self._student = _Outputs(copy.deepcopy(module)).train()

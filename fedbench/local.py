@@ -221,8 +221,13 @@ def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:
     return lambda w: part.grad(inner, w, t)
 
 
+def own_states(t: Turn) -> dict[str, State]:
+    """What a part may write during a turn, as new dictionaries."""
+    return {"mine": dict(t.mine), "up": dict(t.up), "run": dict(t.run)}
+
+
 def _kept(turns: Sequence[Turn]) -> list[dict[str, State]]:
-    return [{"mine": dict(t.mine), "up": dict(t.up), "run": dict(t.run)} for t in turns]
+    return [own_states(t) for t in turns]
 
 
 def _restore(turns: Sequence[Turn], kept: list[dict[str, State]]) -> None:

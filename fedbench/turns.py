@@ -22,6 +22,7 @@ class Prepared:
     client: int
     turns: list[Turn]
     feed: Feed
+    noise: int  # the seed of dropout
 
 
 def prepare(
@@ -46,7 +47,16 @@ def prepare(
         for message, mine in zip(messages, kept, strict=True)
     ]
     _draw(problem, r.t, client, turns)
-    return Prepared(client, turns, Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns]))
+    feed = Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns])
+    return Prepared(client, turns, feed, seeds.number(problem.spec.seed, r.t, client, "dropout"))
+
+
+def shapes(problem: Problem) -> set[tuple[int, ...]]:
+    """The batch sizes of every client's turn, the same in each round."""
+    return {
+        tuple(len(rows) for rows in _batches(problem, 0, client))
+        for client in range(problem.spec.clients)
+    }
 
 
 def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepared]) -> int:

@@ -1,5 +1,6 @@
 """Puts a run together: data, partition, model, parts, and what trains and scores them."""
 
+import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -12,7 +13,7 @@ from fedbench import losses, registry, seeds
 from fedbench.combine import refuse_conflicts
 from fedbench.data.dataset import Dataset
 from fedbench.data.folder import data_folder
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, unknown
 from fedbench.evaluate import Scorer
 from fedbench.flat import Model, Net
 from fedbench.local import Loss, Task
@@ -61,13 +62,15 @@ class Problem:
 def assemble(spec: RunSpec, objects: Objects, device: torch.device, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     dtype = torch.float32 if spec.precision == "float32" else torch.float64
+    refuse_unknown(objects)
     data = objects.get("data") or load_data(spec, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
     train, held_out = hold_out(data, spec)
     rows = objects["partition"] if "partition" in objects else draw_partition(data, train, spec)
-    check_partition(rows, len(data.y_train), spec.clients)
-    net = Net((objects.get("model") or build_model(spec, data)).to(device, dtype))
+    check_partition(rows, len(data.y_train), spec.clients, held_out)
+    model = copy.deepcopy(objects["model"]) if "model" in objects else build_model(spec, data)
+    net = Net(model.to(device, dtype))
     loss = objects.get("loss") or (
         losses.cross_entropy if data.classes else losses.half_squared_error
     )
@@ -83,6 +86,13 @@ def assemble(spec: RunSpec, objects: Objects, device: torch.device, folder: Path
     fed = constants(spec, data, rows, net, device, dtype)
     sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
     return Problem(spec, data, fed, task, tensors, sampler, scorers)
+
+
+def refuse_unknown(objects: Objects) -> None:
+    """Raise `FedbenchError` on an object that nothing would use."""
+    for name in objects:
+        if name not in Objects.__annotations__:
+            raise unknown("object", name, Objects.__annotations__)
 
 
 def load_data(spec: RunSpec, folder: Path | None) -> Dataset:

@@ -25,6 +25,8 @@ def hold_out(data: Dataset, spec: RunSpec) -> tuple[NDArray[np.int64], NDArray[n
         [shuffled[labels == label] for label in np.unique(labels)] if data.classes else [shuffled]
     )
     out = np.sort(np.concatenate([g[: round(spec.validation * len(g))] for g in groups]))
+    if not len(out):
+        raise FedbenchError(f"validation = {spec.validation} holds out no sample; raise it")
     return np.setdiff1d(everything, out), out
 
 
@@ -35,7 +37,7 @@ def draw_partition(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Ro
     return [train[rows] for rows in scheme(data.y_train[train], spec.clients, rng)]
 
 
-def check_partition(rows: Rows, samples: int, clients: int) -> None:
+def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:
     """Refuse a partition that does not fit the data or leaves a client without samples."""
     if len(rows) != clients:
         raise FedbenchError(f"partition: {len(rows)} clients given, but clients = {clients}")
@@ -44,5 +46,13 @@ def check_partition(rows: Rows, samples: int, clients: int) -> None:
             raise FedbenchError(
                 f"partition: client {i} has no samples; use fewer clients or less skew"
             )
-        if min(found) < 0 or max(found) >= samples:
+        chosen = np.asarray(found)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise FedbenchError(
+                f"partition: client {i} holds {chosen.dtype} of shape {chosen.shape}; "
+                "it must be row numbers (n,)"
+            )
+        if chosen.min() < 0 or chosen.max() >= samples:
             raise FedbenchError(f"partition: client {i} names a sample outside 0…{samples - 1}")
+        if np.isin(chosen, held_out).any():
+            raise FedbenchError(f"partition: client {i} names a sample held out for validation")

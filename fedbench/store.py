@@ -32,10 +32,10 @@ class RunFolder:
         if not file.exists():
             return None
         try:
-            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
+            found: dict[str, Any] = dict(json.loads(file.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
             raise FedbenchError(
-                f"{file}: not valid JSON ({error}); delete it to train the run again"
+                f"{file}: not a run's record in JSON ({error}); delete it to train the run again"
             ) from None
         return found if found.get("status") in DONE else None
 

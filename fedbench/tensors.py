@@ -30,6 +30,10 @@ def preparation(
     data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
 ) -> Callable[[Tensor], Tensor]:
     """How stored rows become the network's input: uint8 to 0…1, then normalised if asked."""
+    if spec.normalise and data.x_train.dtype != np.uint8:
+        raise FedbenchError(
+            f"normalise = True, but data set '{data.name}' holds floats, which are used as they are"
+        )
     if data.x_train.dtype != np.uint8:
         return lambda x: x.to(dtype)
     if not spec.normalise:
@@ -39,6 +43,7 @@ def preparation(
             f"normalise = True, but data set '{data.name}' has no known channel means"
         )
     mean, std = (
-        torch.tensor(v, device=device, dtype=dtype).view(1, -1, 1, 1) for v in data.normalisation
+        torch.tensor(v, device=device, dtype=dtype).view(-1, *(1 for _ in data.shape[1:]))
+        for v in data.normalisation
     )
     return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)

@@ -28,7 +28,7 @@ def batches(
     while passes < epochs if epochs else len(found) < (steps or 0):
         order = rows[torch.randperm(len(rows), generator=generator)]
         pieces = list(torch.split(order, size))
-        if drop_single and len(pieces) > 1 and len(pieces[-1]) == 1:
+        if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
             pieces.pop()
         found += pieces
         passes += 1

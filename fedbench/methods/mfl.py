@@ -41,7 +41,9 @@ class MFL(Part):
 
     def send(self, r: Round) -> State:
         """V_t, where clients inherit one."""
-        return dict(r.mine) if self.buffer in ("aggregated", "chained") else {}
+        if self.buffer == "chained":
+            return r.mine  # no copy: each client leaves its buffer there, also for the next round
+        return dict(r.mine) if self.buffer == "aggregated" else {}
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Fill the buffer before the first step."""
@@ -61,7 +63,7 @@ class MFL(Part):
         if self.buffer == "aggregated":
             t.up["v"] = t.run["v"]
         elif self.buffer == "chained":
-            t.msg["v"] = t.run["v"]  # the cohort shares one message: the next client reads this
+            t.msg["v"] = t.run["v"]  # the message is shared: the next client reads this
         elif self.buffer == "client_stale":
             t.mine["v"] = t.run["v"]
         return delta

@@ -4,7 +4,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -53,14 +53,20 @@ def run(
     data_dir: Path | str | None = None,
     machine: Machine | None = None,
     watch: Watch | None = None,
+    searched: RunSpec | None = None,
     **objects: Unpack[Objects],
 ) -> Result:
     """Train the run that `spec` describes.
 
     `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
     `data`, `model`, `partition`, `parts` and `loss` may be given as objects in place of what the
-    spec names. `watch` is called with each evaluated round. Raises `FedbenchError` on bad input.
+    spec names. `watch` is called with each evaluated round. `searched`: the spec whose search chose
+    these settings and which identifies the run. Raises `FedbenchError` on bad input.
     """
+    if spec.tune:
+        raise FedbenchError(
+            "tune: settings to be searched must be chosen before a run; see `fedbench plan`"
+        )
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None
     if folder and objects:
@@ -72,6 +78,7 @@ def run(
         if folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
     problem = assemble(spec, objects, machine.torch_device(), Path(data_dir) if data_dir else None)
+    problem = replace(problem, identity=searched or spec)
     return _Engine(problem, machine, folder, watch or (lambda row: None)).run()
 
 
@@ -128,6 +135,7 @@ class _Engine:
             replies = cohort.loop(self.problem.task, start, clients)
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
+            progress.passes += sum(len(rows) for rows in c.feed.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
             progress.traffic.collect(size, reply.up)
         return replies
@@ -167,7 +175,7 @@ class _Engine:
         """Save now and then, between rounds."""
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
-            self.folder.save_checkpoint({"id": self.spec.id, **self.progress.state()})
+            self.folder.save_checkpoint({"id": self.problem.identity.id, **self.progress.state()})
             self._saved = time.monotonic()
 
     def _fresh(self) -> Progress:
@@ -176,7 +184,9 @@ class _Engine:
 
     def _resumed(self) -> Progress | None:
         state = (
-            self.folder.load_checkpoint(self.spec.id, self.problem.device) if self.folder else None
+            self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
+            if self.folder
+            else None
         )
         return Progress.of(state) if state else None
 
@@ -184,7 +194,7 @@ class _Engine:
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
         history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
-        record = describe(self.problem, status, progress.round, progress.seconds, self.mode)
+        record = describe(self.problem, status, progress, self.mode)
         tensors = (
             {"w": progress.world.w, **progress.world.buffers} if self.machine.keep_model else {}
         )

@@ -40,9 +40,14 @@ class Net:
             nn.utils.parameters_to_vector(trained.values()).detach().clone(),
             {name: value.detach().clone() for name, value in module.named_buffers()},
         )
+        self._module = module
         self._student = _Outputs(copy.deepcopy(module)).train()
         self._head: nn.Module = getattr(module, "head", module)
         self._teacher = _Outputs(copy.deepcopy(module)).eval()
+
+    def module(self) -> nn.Module:
+        """A copy of the module with its first weights."""
+        return copy.deepcopy(self._module)
 
     def start(self) -> Model:
         """The module's own weights and buffers, as copies."""

@@ -5,7 +5,7 @@ same settings share one run.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from fedbench.spec import Choice, RunSpec, digest
 # Settings that make a run another experiment than the paper's; seeds, tuning and how often a model
 # is evaluated do not.
 _EXPERIMENT = (
-    "dataset", "model", "partition", "clients", "participation", "rounds", "epochs", "steps", "batch",
-)  # fmt: skip
+    *("dataset", "model", "partition", "clients", "participation"),
+    *("rounds", "epochs", "steps", "batch"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Plan:
     cells: list[Cell]
     runs: dict[str, RunSpec]
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
+
+    def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
+        """The distinct runs behind some cells, and those of their searches."""
+        runs = {cell.run.id: cell.run for cell in cells}
+        ids = {trial for run in runs.values() if run.tune for trial in self.trials[search_id(run)]}
+        return [*runs.values(), *(self.runs[trial] for trial in sorted(ids))]
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
         """A paper's cells in a grid whose coordinates match."""

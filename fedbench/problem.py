@@ -1,6 +1,7 @@
 """Puts a run together: data, partition, model, parts, and what trains and scores them."""
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -40,6 +41,7 @@ class Problem:
     """Everything a run needs that no round changes; `rows[i]` are client i's samples."""
 
     spec: RunSpec
+    identity: RunSpec  # the spec that names the run: before its search, if there was one
     data: Dataset
     fed: Fed
     task: Task
@@ -85,7 +87,22 @@ def assemble(spec: RunSpec, objects: Objects, device: torch.device, folder: Path
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     fed = constants(spec, data, rows, net, device, dtype)
     sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
-    return Problem(spec, data, fed, task, tensors, sampler, scorers)
+    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers)
+
+
+def check_choices(specs: Iterable[RunSpec]) -> None:
+    """Build everything that the specs name, so that a bad value is refused before any training."""
+    seen: set[str] = set()
+    for spec in specs:
+        chosen = {
+            kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
+        }
+        for kind, choice in chosen.items():
+            if f"{kind} {choice}" not in seen:
+                registry.build(kind, choice.name, choice.params)
+                seen.add(f"{kind} {choice}")
+        refuse_conflicts(build_parts(spec))
+        optimiser(spec)
 
 
 def refuse_unknown(objects: Objects) -> None:

@@ -24,6 +24,7 @@ class Progress:
     round: int = 0
     rows: list[Row] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
+    passes: int = 0  # samples through one forward and backward pass
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
 
@@ -36,6 +37,7 @@ class Progress:
             "round": self.round,
             "rows": self.rows,
             "traffic": asdict(self.traffic),
+            "passes": self.passes,
             "seconds": self.seconds,
             "diverged": self.diverged,
         }

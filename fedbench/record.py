@@ -1,29 +1,29 @@
 """What run.json says about a run."""
 
 import platform
-from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
 import torch
 
 from fedbench.problem import Problem
+from fedbench.progress import Progress
 
 _PACKAGES = ("fedbench", "torch", "numpy")
 
 
-def describe(
-    problem: Problem, status: str, rounds: int, seconds: Mapping[str, float], mode: str
-) -> dict[str, Any]:
+def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
     """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
     spec = problem.spec
     return {
-        "id": spec.id,
+        "id": problem.identity.id,
         "status": status,
-        "rounds": rounds,
-        "settings": spec.settings(),
+        "rounds": progress.round,
+        "settings": problem.identity.settings(),
         "resolved": spec.model_dump(mode="json"),
-        "seconds": {phase: round(value, 3) for phase, value in seconds.items()},
+        "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
+        "sample_passes": progress.passes,
+        "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
         "device": device_name(problem.device),
         "mode": mode,
         "versions": {name: metadata.version(name) for name in _PACKAGES}

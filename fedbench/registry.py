@@ -25,13 +25,14 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a name lives and which parameters it takes, known without importing it."""
+    """Where a name lives, its parameters and its literal class constants, without an import."""
 
     name: str
     module: str
     attribute: str
     fields: tuple[str, ...]
     doc: str
+    constants: dict[str, Any]
 
     def load(self) -> type:
         """The class itself (imports its module)."""
@@ -79,7 +80,7 @@ def _read(file: Path, package: str) -> list[Entry]:
     module = f"fedbench.{package}.{file.stem}"
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _is_entry(node)]
     return [
-        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "")
+        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c))
         for c in classes
     ]
 
@@ -97,3 +98,14 @@ def _fields(node: ast.ClassDef) -> tuple[str, ...]:
         and isinstance(item.target, ast.Name)
         and "ClassVar" not in ast.unparse(item.annotation)
     )
+
+
+def _constants(node: ast.ClassDef) -> dict[str, Any]:
+    return {
+        item.target.id: ast.literal_eval(item.value)
+        for item in node.body
+        if isinstance(item, ast.AnnAssign)
+        and isinstance(item.target, ast.Name)
+        and item.target.id.isupper()
+        and item.value is not None
+    }

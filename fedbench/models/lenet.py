@@ -1,6 +1,7 @@
 """LeNet-5 with ReLU and max pooling."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -16,6 +17,8 @@ class LeNet5(Architecture):
     `width` scales channels and hidden units (1 is the papers' model); `padding` is added to both
     convolutions so that images smaller than 32×32 keep something to pool.
     """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 11_000.0  # trained on one core, as measured
 
     width: Positive = 1.0
     padding: Natural = 0

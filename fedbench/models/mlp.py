@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -12,6 +13,8 @@ from fedbench.checked import Count
 @dataclass(frozen=True)
 class MLP(Architecture):
     """inputs → hidden → ReLU → classes (RMFL on MNIST: 784 → 128 → 10, 101,770 parameters)."""
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 30_000.0  # trained on one core, as measured
 
     hidden: Count = 128
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ class RN20(Architecture):
     `norm` 'bn' (RMFL) or 'gn' with `groups` groups (ASD); `width` scales the channels and
     `blocks` the depth for demonstrations (1 and 3 are the paper's; 0.27 M parameters).
     """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 300.0  # trained on one core, as measured
 
     norm: Literal["bn", "gn"] = "gn"
     groups: Count = 2

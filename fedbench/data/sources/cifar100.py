@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.images import ImageSet, load_images
@@ -11,6 +12,8 @@ from fedbench.data.source import Source
 @dataclass(frozen=True)
 class Cifar100(Source):
     """Small photographs, 32×32 colour, 100 fine classes (Krizhevsky, 2009)."""
+
+    SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/cifar100.npz`, or download it."""

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ class Digits(Source):
     The grey levels 0…16 are scaled to 0…255. Every fifth image of each class is a test image, so
     the split is the same for every run, seed and library version.
     """
+
+    SAMPLES: ClassVar[tuple[int, int]] = (1_442, 355)  # training and test samples
 
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.images import ImageSet, load_images
@@ -11,6 +12,8 @@ from fedbench.data.source import Source
 @dataclass(frozen=True)
 class Mnist(Source):
     """Handwritten digits, 28×28 grey, 10 classes (LeCun et al., Proc. IEEE 1998)."""
+
+    SAMPLES: ClassVar[tuple[int, int]] = (60_000, 10_000)  # training and test samples
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/mnist.npz`, or download it."""

@@ -1,0 +1,38 @@
+# fedbench: the table of contents. Each station of the way from YAML to report is one file.
+#
+#   snakemake --cores all reproduce_tables                      every table at demo scale
+#   snakemake --cores all reproduce_all --config scale=paper papers=rmfl
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/collect.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/track.smk"
+
+
+rule reproduce_tables:
+    default_target: True
+    input:
+        PAGES,
+        TABLES,
+        TRACKED,
+
+
+rule reproduce_figures:
+    input:
+        PAGES,
+        FIGURES,
+        TRACKED,
+
+
+rule reproduce_all:
+    input:
+        PAGES,
+        TABLES,
+        FIGURES,
+        TRACKED,

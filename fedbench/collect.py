@@ -1,0 +1,59 @@
+"""Gathers the histories of a paper's runs into one tidy frame."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fedbench.errors import FedbenchError
+from fedbench.files import atomic
+from fedbench.spec import Choice, RunSpec
+from fedbench.store import RunFolder
+
+
+def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
+    """One row per run and evaluated round: run_id, status, the history, and all settings.
+
+    Raises `FedbenchError` naming the first run that is not complete.
+    """
+    return pd.concat([_rows(run, results) for run in runs], ignore_index=True)
+
+
+def _rows(run: RunSpec, results: Path) -> pd.DataFrame:
+    folder = RunFolder(results / "runs" / run.id)
+    record = folder.record()
+    if record is None:
+        raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
+    actual = RunSpec(**record["resolved"])
+    settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
+    return folder.history().assign(**settings, **columns(actual))
+
+
+def _tuned(run: RunSpec, actual: RunSpec) -> str:
+    """What a search chose, as JSON; empty without one."""
+    if run.tune is None:
+        return ""
+    plain = {"lr": actual.lr} | {
+        f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()
+    }
+    full = plain | {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
+    return json.dumps({k: full[k] for k in run.tune.grid})
+
+
+def columns(spec: RunSpec) -> dict[str, Any]:
+    """Settings as plain columns: choices in words, lists joined."""
+    return {name: _plain(getattr(spec, name)) for name in RunSpec.model_fields if name != "tune"}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Choice):
+        return str(value)
+    return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value
+
+
+def write(frame: pd.DataFrame, file: Path) -> None:
+    """The frame as parquet, atomically."""
+    with atomic(file) as temporary:
+        frame.to_parquet(temporary, index=False)

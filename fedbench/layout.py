@@ -1,0 +1,135 @@
+"""The workflow's paths and batches, worked out from the plan; the rules only name them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedbench.plan import Plan, search_id
+from fedbench.spec import RunSpec
+
+
+def split(names: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs that share one process: what it waits for, what it stamps, where it logs."""
+
+    name: str
+    data: list[str]
+    searches: list[str]
+    stamps: list[str]
+    log: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything of a plan lies, below `results` and `reports`."""
+
+    plan_: Plan
+    results: Path
+    reports: Path
+    workflow: Path = Path("workflow")
+
+    @property
+    def plan(self) -> str:
+        """The schedule that workers and collector read."""
+        return f"{self._own}/plan.json"
+
+    @property
+    def tracked(self) -> str:
+        """Stamp of the last mirror into MLflow."""
+        return f"{self._own}/tracked"
+
+    @property
+    def sources(self) -> list[str]:
+        """The YAML files and printed numbers that the plan and the report are made from."""
+        papers = [self.workflow / "papers" / f"{name}.yaml" for name in self.plan_.papers]
+        printed = [file.with_suffix(".printed.csv") for file in papers]
+        scale = self.workflow / "scales" / f"{self.plan_.scale}.yaml"
+        return [str(file) for file in (*papers, *printed, scale)]
+
+    def stamps(self, paper: str) -> list[str]:
+        """Stamps of a paper's runs."""
+        ids = {cell.run.id: None for cell in self.plan_.cells if cell.paper == paper}
+        return [self.stamp(run_id) for run_id in ids]
+
+    def trial_stamps(self, search: str) -> list[str]:
+        """Stamps of a search's trials."""
+        return [self.stamp(run_id) for run_id in self.plan_.trials[search]]
+
+    def stamp(self, run_id: str) -> str:
+        """Touched when the batch with this run ended well."""
+        return f"{self.results}/runs/{run_id}/.done"
+
+    def data(self, dataset: str) -> str:
+        """Facts of a data set, written once it is there."""
+        return f"{self.results}/data/{dataset}.json"
+
+    def winner(self, search: str) -> str:
+        """What a search chose."""
+        return f"{self.results}/searches/{search}.json"
+
+    def frame(self, paper: str) -> str:
+        """The tidy frame of a paper."""
+        return f"{self._own}/{paper}.parquet"
+
+    def frames(self) -> list[str]:
+        """The frames of all papers."""
+        return [self.frame(paper) for paper in self.plan_.papers]
+
+    def log(self, name: str) -> str:
+        """A rule's log."""
+        return f"{self._own}/logs/{name}.log"
+
+    def pages(self) -> list[str]:
+        """The HTML pages."""
+        return [f"{self._shown}/{name}.html" for name in ("index", *self.plan_.papers)]
+
+    def tables(self) -> list[str]:
+        """Every table as CSV and LaTeX."""
+        keys = [(name, key) for name, paper in self.plan_.papers.items() for key in paper.tables]
+        return [f"{self._shown}/tables/{n}/{k}.{end}" for n, k in keys for end in ("csv", "tex")]
+
+    def figures(self) -> list[str]:
+        """Every figure as SVG and PNG."""
+        keys = [(name, key) for name, paper in self.plan_.papers.items() for key in paper.figures]
+        return [f"{self._shown}/figures/{n}/{k}.{end}" for n, k in keys for end in ("svg", "png")]
+
+    def batches(self, size: int) -> list[Batch]:
+        """Runs of the same data set and search, `size` at a time.
+
+        A run's inputs then do not depend on which other runs share its batch, so that a longer seed
+        list or another batch size does not make Snakemake train anything again.
+        """
+        groups: dict[tuple[str, str], list[str]] = {}
+        for run_id, run in self.plan_.runs.items():
+            groups.setdefault((run.dataset.name, _search(run)), []).append(run_id)
+        cut = [
+            (key, ids[first : first + size])
+            for key, ids in groups.items()
+            for first in range(0, len(ids), size)
+        ]
+        return [self._batch(n, *key, ids) for n, (key, ids) in enumerate(cut)]
+
+    def _batch(self, n: int, dataset: str, search: str, ids: list[str]) -> Batch:
+        return Batch(
+            name=f"train_{n}",
+            data=[self.data(dataset)],
+            searches=[self.winner(search)] if search else [],
+            stamps=[self.stamp(run_id) for run_id in ids],
+            log=self.log(f"train-{n}"),
+        )
+
+    @property
+    def _own(self) -> str:
+        return f"{self.results}/{self.plan_.scale}"
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.reports}/{self.plan_.scale}"
+
+
+def _search(run: RunSpec) -> str:
+    return search_id(run) if run.tune else ""

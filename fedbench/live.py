@@ -1,0 +1,53 @@
+"""Progress while a run trains: a live bar on a terminal, plain lines elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from fedbench.engine import Watch
+from fedbench.progress import Row
+from fedbench.spec import RunSpec
+
+_PAUSE = 5.0  # seconds between two plain lines
+
+
+@contextmanager
+def watching(console: Console, spec: RunSpec) -> Iterator[Watch]:
+    """A `watch` for `run`: rounds, accuracy and time left."""
+    if not console.is_terminal:
+        yield _lines(console, spec)
+        return
+    columns = [
+        TextColumn("round"),
+        MofNCompleteColumn(),
+        BarColumn(),
+        TextColumn("{task.fields[score]}"),
+    ]
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("rounds", total=spec.rounds, score="")
+        yield lambda row: bar.update(task, completed=int(row["round"]), score=score(row))
+
+
+def score(row: Row) -> str:
+    """The headline of a row."""
+    return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
+
+
+def _lines(console: Console, spec: RunSpec) -> Watch:
+    start = last = monotonic()
+
+    def show(row: Row) -> None:
+        nonlocal last
+        done, now = int(row["round"]), monotonic()
+        if now - last < _PAUSE and done < spec.rounds:
+            return
+        last = now
+        left = (now - start) / done * (spec.rounds - done)
+        console.print(
+            f"round {done}/{spec.rounds}  {score(row)}  {left:.0f} s left", highlight=False
+        )
+
+    return show

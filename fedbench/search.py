@@ -1,0 +1,73 @@
+"""Chooses the winner of a search from its finished trials, and says on which data."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from fedbench.errors import FedbenchError
+from fedbench.spec import RunSpec, Tune
+from fedbench.store import RunFolder
+
+Winner = dict[str, Any]
+
+
+def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
+    """The grid point with the highest mean score over the trials' seeds; ties keep the first.
+
+    Returns the chosen settings, each point's score, the data and the rule of the choice, and
+    whether the winner lies on the edge of a grid that could be extended.
+    """
+    tune = run.tune
+    if tune is None:
+        raise FedbenchError(f"run {run.id} has no search")
+    points = [dict(zip(tune.grid, v, strict=True)) for v in itertools.product(*tune.grid.values())]
+    scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in points]
+    best = max(range(len(points)), key=scores.__getitem__)
+    return {
+        "chosen": points[best],
+        "on": tune.on,
+        "by": tune.by,
+        "trials": [{**point, "score": score} for point, score in zip(points, scores, strict=True)],
+        "runs": [trial.id for trial in trials],
+        "on_edge": _on_edge(points[best], tune),
+    }
+
+
+def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
+    return trial.changed(**point) == trial
+
+
+def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
+    """Mean over seeds of the last accuracy, or of the mean over all evaluated rounds."""
+    column = "val_accuracy" if tune.on == "held-out" else "accuracy"
+    found = []
+    for trial in trials:
+        history = RunFolder(results / "runs" / trial.id).history()
+        values = history[column]
+        last = float(values.iloc[-1])
+        missing = (trial.rounds - int(history["round"].iloc[-1])) // trial.eval_every
+        total = float(values.sum()) + missing * last  # a diverged model stays as it is
+        found.append(last if tune.by == "final" else total / (len(values) + missing))
+    return sum(found) / len(found)
+
+
+def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
+    """Fields whose chosen number is the smallest or largest of three or more tried."""
+    numeric = {k: v for k, v in tune.grid.items() if all(isinstance(x, int | float) for x in v)}
+    return [k for k, v in numeric.items() if len(v) > 2 and point[k] in (min(v), max(v))]
+
+
+def winner_file(results: Path, search: str) -> Path:
+    """Where the winner of a search is written."""
+    return results / "searches" / f"{search}.json"
+
+
+def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
+    """The run with its search's winner in place."""
+    file = winner_file(results, search)
+    try:
+        chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
+    except (OSError, ValueError, KeyError) as error:
+        raise FedbenchError(f"{file}: no winner to read ({error}); run its trials first") from None
+    return run.changed(tune=None, **chosen)

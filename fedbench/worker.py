@@ -1,0 +1,58 @@
+"""Trains a batch of runs in one process, each into its own folder."""
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fedbench.engine import run
+from fedbench.files import write_text
+from fedbench.machine import Machine
+from fedbench.plan import search_id
+from fedbench.progress import Row
+from fedbench.schedule import Schedule
+from fedbench.search import resolved
+from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
+
+Report = Callable[[str, Row], None]
+
+
+def train(
+    schedule: Schedule,
+    run_ids: Sequence[str],
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    say: Callable[[str], None] = print,
+) -> list[str]:
+    """Train what is missing; a run that fails leaves error.txt and does not stop the others.
+
+    Returns the ids that failed.
+    """
+    failed = []
+    for place, run_id in enumerate(run_ids, 1):
+        prefix = f"[{place}/{len(run_ids)}] {run_id}"
+        folder = RunFolder(results / "runs" / run_id)
+        try:
+            if folder.record():
+                say(f"{prefix}: finished before")
+                continue
+            say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")
+        except Exception:  # whatever it was, the batch goes on and the message is kept
+            failed.append(run_id)
+            write_text(folder.path / "error.txt", traceback.format_exc())
+            say(f"{prefix}: failed: {sys.exc_info()[1]}")
+    return failed
+
+
+def _train_one(
+    spec: RunSpec, folder: RunFolder, results: Path, machine: Machine, data_dir: Path | None
+) -> str:
+    final = resolved(spec, search_id(spec), results) if spec.tune else spec
+    result = run(final, out=folder.path, machine=machine, data_dir=data_dir, searched=spec)
+    (folder.path / "error.txt").unlink(missing_ok=True)
+    last = result.history.iloc[-1]
+    seconds = sum(result.record["seconds"].values())
+    score = f"accuracy {last['accuracy']:.4f}" if "accuracy" in last else f"loss {last['loss']:.4g}"
+    return f"{result.status} at round {int(last['round'])}, {score}, {seconds:.1f} s"

@@ -1,0 +1,15 @@
+# Gathers a paper's histories into one tidy frame: a row per run and evaluated round.
+rule collect:
+    input:
+        plan=LAYOUT.plan,
+        runs=lambda wildcards: LAYOUT.stamps(wildcards.paper),
+    output:
+        LAYOUT.frame("{paper}"),
+    log:
+        LAYOUT.log("collect-{paper}"),
+    conda:
+        "../../environment.yml"
+    shell:
+        "python -m fedbench collect {wildcards.paper} --plan {input.plan} --out {output} "
+        f"--results {LAYOUT.results} "
+        "> {log} 2>&1 || (cat {log} >&2; exit 1)"

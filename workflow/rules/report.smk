@@ -1,0 +1,24 @@
+# Draws tables, figures and pages from the collected frames.
+PAGES = LAYOUT.pages()
+TABLES = LAYOUT.tables()
+FIGURES = LAYOUT.figures()
+
+
+rule report:
+    input:
+        LAYOUT.frames(),
+        LAYOUT.sources,
+    output:
+        PAGES,
+        TABLES,
+        FIGURES,
+    params:
+        selection=SELECTION,
+    log:
+        LAYOUT.log("report"),
+    conda:
+        "../../environment.yml"
+    shell:
+        "python -m fedbench report {params.selection} "
+        f"--results {LAYOUT.results} --out {LAYOUT.reports} "
+        "> {log} 2>&1 || (cat {log} >&2; exit 1)"

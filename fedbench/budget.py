@@ -81,7 +81,7 @@ def by_table(plan: Plan, measured: dict[str, float]) -> dict[str, Budget]:
     """Cost of each table and figure on its own, searches included; shared runs count in each."""
     found = {}
     for name, paper in plan.papers.items():
-        for key, item in (*paper.tables.items(), *paper.figures.items()):
+        for key, item in paper.items():
             cells = plan.select(name, item.grid, item.where)
             found[f"{name}/{key}"] = budget(plan.with_trials(cells), measured)
     return found

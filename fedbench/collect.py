@@ -35,11 +35,9 @@ def _tuned(run: RunSpec, actual: RunSpec) -> str:
     """What a search chose, as JSON; empty without one."""
     if run.tune is None:
         return ""
-    plain = {"lr": actual.lr} | {
-        f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()
-    }
-    full = plain | {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
-    return json.dumps({k: full[k] for k in run.tune.grid})
+    of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
+    own = {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
+    return json.dumps({k: (of_parts | own)[k] for k in run.tune.grid})
 
 
 def columns(spec: RunSpec) -> dict[str, Any]:

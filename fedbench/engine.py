@@ -183,11 +183,9 @@ class _Engine:
         return Progress(world, [part.server(world.w, self.fed) for part in self.parts])
 
     def _resumed(self) -> Progress | None:
-        state = (
-            self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
-            if self.folder
-            else None
-        )
+        if self.folder is None:
+            return None
+        state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
         return Progress.of(state) if state else None
 
     def _result(self) -> Result:

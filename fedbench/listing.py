@@ -32,12 +32,8 @@ def papers(workflow: Path) -> list[Row]:
 def _row(kind: str, entry: registry.Entry) -> Row:
     cls = entry.load()
     summary, _, rest = entry.doc.partition("\n")
-    row = {
-        "name": entry.name,
-        "summary": summary,
-        "about": rest.strip(),
-        "parameters": _parameters(cls),
-    }
+    row: Row = {"name": entry.name, "summary": summary, "about": rest.strip()}
+    row["parameters"] = _parameters(cls)
     if kind == "method":
         row["hooks"] = _hooks(cls)
         row["cost"] = _cost(cls)
@@ -60,11 +56,9 @@ def _hooks(cls: type) -> list[str]:
 
 
 def _cost(cls: type) -> Row:
-    """What the method adds to FedAvg with d = 1,000 weights, 10 classes, 100 clients, 10 a round."""
+    """What the method adds to FedAvg; d = 1,000 weights, 10 classes, 10 of 100 clients."""
     from fedbench.part import Sizes
 
-    cost = cls().cost(Sizes(d=1000, classes=10, K=100, m=10, epochs=1))
-    return {
-        k: v / 1000 if k not in ("forward", "backward") else v
-        for k, v in dataclasses.asdict(cost).items()
-    }
+    cost = dataclasses.asdict(cls().cost(Sizes(d=1000, classes=10, K=100, m=10, epochs=1)))
+    passes = {k: cost.pop(k) for k in ("forward", "backward")}
+    return passes | {f"{k}_in_d": v / 1000 for k, v in cost.items()}

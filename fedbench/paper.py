@@ -71,14 +71,17 @@ class Paper(Strict):
     figures: dict[str, Figure] = Field(default_factory=dict)
     deviations: tuple[str, ...] = ()
 
+    def items(self) -> list[tuple[str, Table | Figure]]:
+        """Tables, then figures, by key."""
+        return [*self.tables.items(), *self.figures.items()]
+
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
         for name, grid in self.grids.items():
             for axis, labels in grid.axes.items():
                 _check_axis(f"grids.{name}.axes", axis, labels, self.levels)
-        for kind, items in (("tables", self.tables), ("figures", self.figures)):
-            for name, item in items.items():
-                _check_item(f"{kind}.{name}", item, self.grids)
+        for name, item in self.items():
+            _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
         return self
 
 

@@ -100,7 +100,7 @@ def only(name: str, paper: Paper, tables: tuple[str, ...]) -> Paper:
     wanted = {table.removeprefix(f"{name}/") for table in tables}
     kept = {k: v for k, v in paper.tables.items() if k in wanted}
     drawn = {k: v for k, v in paper.figures.items() if k in wanted}
-    grids = {item.grid for item in (*kept.values(), *drawn.values())}
+    grids = {item.grid for item in kept.values()} | {item.grid for item in drawn.values()}
     needed = {k: v for k, v in paper.grids.items() if k in grids}
     return paper.model_copy(update={"tables": kept, "figures": drawn, "grids": needed})
 

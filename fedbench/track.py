@@ -73,7 +73,7 @@ def _tags(plan: Plan) -> dict[str, dict[str, str]]:
     """Papers and tables or figures of every run; trials are marked as such."""
     tags = {run_id: {"papers": set[str](), "tables": set[str]()} for run_id in plan.runs}
     for name, paper in plan.papers.items():
-        for key, item in (*paper.tables.items(), *paper.figures.items()):
+        for key, item in paper.items():
             for cell in plan.select(name, item.grid, item.where):
                 tags[cell.run.id]["papers"].add(name)
                 tags[cell.run.id]["tables"].add(f"{name}/{key}")

@@ -41,7 +41,7 @@ class _Loader(yaml.SafeLoader):
         """A mapping without repeated keys."""
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: '{key}' is given twice")
             seen.add(key)

@@ -36,12 +36,12 @@ rule plan:
         LAYOUT.sources,
     output:
         LAYOUT.plan,
-    params:
-        selection=SELECTION,
     log:
         LAYOUT.log("plan"),
     conda:
         "../../environment.yml"
+    params:
+        selection=SELECTION,
     shell:
         "python -m fedbench plan {params.selection} --check --json > {output} 2> {log} "
         "|| (cat {log} >&2; exit 1)"

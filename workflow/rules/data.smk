@@ -4,10 +4,10 @@ rule data:
         LAYOUT.data("{dataset}"),
     log:
         LAYOUT.log("data-{dataset}"),
-    params:
-        folder=DATA_DIR,
     conda:
         "../../environment.yml"
+    params:
+        folder=DATA_DIR,
     shell:
         "python -m fedbench data {wildcards.dataset} {params.folder} > {output} 2> {log} "
         "|| (cat {log} >&2; exit 1)"

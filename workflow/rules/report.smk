@@ -12,12 +12,12 @@ rule report:
         PAGES,
         TABLES,
         FIGURES,
-    params:
-        selection=SELECTION,
     log:
         LAYOUT.log("report"),
     conda:
         "../../environment.yml"
+    params:
+        selection=SELECTION,
     shell:
         "python -m fedbench report {params.selection} "
         f"--results {LAYOUT.results} --out {LAYOUT.reports} "

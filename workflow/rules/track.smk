@@ -7,13 +7,13 @@ rule track:
         LAYOUT.frames(),
     output:
         touch(TRACKED),
-    params:
-        selection=SELECTION,
-        uri=config["tracking_uri"],
     log:
         LAYOUT.log("track"),
     conda:
         "../../environment.yml"
+    params:
+        selection=SELECTION,
+        uri=config["tracking_uri"],
     shell:
         "python -m fedbench track {params.selection} --uri '{params.uri}' "
         f"--results {LAYOUT.results} "

@@ -15,12 +15,12 @@ for batch in LAYOUT.batches(config["batch_size"]):
             touch(batch.stamps),
         log:
             batch.log,
+        conda:
+            "../../environment.yml"
         threads: 1
         resources:
             gpu=config["gpus"],
             mem_mb=2000,
-        conda:
-            "../../environment.yml"
         shell:
             "python -m fedbench train {output} --plan {input.plan} "
             f"--results {LAYOUT.results} {DATA_DIR} "

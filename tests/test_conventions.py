@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from worked import blocks, close, final, line, train
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from tests.worked import blocks, close, final, line, train
 
 CPU = Machine(device="cpu")
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])

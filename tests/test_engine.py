@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
-from worked import blocks, close, final, line, objects, train
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.batches import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from tests.worked import blocks, close, final, line, objects, train
 
 CPU = Machine(device="cpu")
 

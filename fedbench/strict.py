@@ -21,7 +21,9 @@ class Strict(BaseModel):
 
 def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     """The first thing wrong, in words."""
-    first = error.errors()[0]
+    wrong = error.errors()
+    typos = [e for e in wrong if e["type"] == "extra_forbidden"]  # they explain what is missing
+    first = (typos or wrong)[0]
     place = ".".join(str(x) for x in first["loc"])
     if first["type"] == "extra_forbidden":
         return str(

@@ -1,0 +1,123 @@
+"""The command line, as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.cli import app
+from tests.project import ROOT, make_project
+
+SPEC = "model: {mlp: {hidden: 4}}\nclients: 4\nrounds: 3\nparts: [{fedprox: {mu: 0.1}}]\n"
+
+
+@pytest.fixture
+def cli(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    return lambda *args: CliRunner().invoke(app, [str(a) for a in args], catch_exceptions=False)
+
+
+def test_run_writes_history_record_and_weights(cli, tmp_path):
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+    assert done.exit_code == 0
+    assert "round 3/3" in done.output
+    assert pd.read_parquet(tmp_path / "out/rounds.parquet")["round"].tolist() == [1, 2, 3]
+    record = json.loads((tmp_path / "out/run.json").read_text())
+    assert record["status"] == "finished"
+    assert record["parameters"] == 64 * 4 + 4 + 4 * 10 + 10
+    assert (tmp_path / "out/model.safetensors").exists()
+    again = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+    assert again.exit_code == 0
+    assert "finished already" in again.output
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("rounds: 0", "rounds = 0 is not allowed"),
+        ("round: 3", "did you mean 'rounds'?"),
+        ("parts: [fedproxx]", "did you mean 'fedprox'?"),
+        ("lr: fast", "lr = 'fast' is not allowed"),
+        ("- a list", "must be a mapping"),
+        ("participation: 2", "participation = 2 is not allowed"),
+    ],
+)
+def test_bad_specs_end_in_one_sentence_and_exit_code_2(cli, tmp_path, text, words):
+    (tmp_path / "spec.yaml").write_text(text)
+    done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "spec.yaml" in done.output
+    assert words in done.output.replace("\n", "")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("methods", "rmfl"),
+        ("datasets", "cifar10"),
+        ("models", "lenet5"),
+        ("partitions", "dy"),
+        ("samplers", "bernoulli"),
+        ("papers", "rmfl"),
+    ],
+)
+def test_list_names_everything(cli, kind, name):
+    rows = json.loads(cli("list", kind, "--json").output)
+    assert name in [row["name"] for row in rows]
+    assert name in cli("list", kind).output
+
+
+def test_list_gives_ranges_defaults_and_cost(cli):
+    rows = {row["name"]: row for row in json.loads(cli("list", "methods", "--json").output)}
+    mu = rows["fedprox"]["parameters"][0]
+    assert mu == {"name": "mu", "default": 0.01, "allowed": "a number ≥ 0"}
+    assert rows["mfl"]["cost"]["down_in_d"] == 1.0
+    assert rows["fedprox"]["hooks"] == ["grad"]
+
+
+def test_plan_prints_runs_passes_and_hours(cli):
+    output = cli("plan", "--scale", "paper", "--papers", "rmfl").output
+    assert "rmfl/table1" in output
+    assert "sample passes" in output
+    plan = json.loads(cli("plan", "--scale", "paper", "--papers", "rmfl", "--json").output)
+    assert len(plan["papers"]["rmfl"]) == 9 * 5 * 10
+    assert len(plan["runs"]) == 9 * 5 * (10 + 6)
+
+
+def test_plan_imports_no_torch():
+    code = "import sys; from fedbench.cli import app; app(standalone_mode=False); print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "plan"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_data_prints_facts(cli):
+    facts = json.loads(cli("data", "digits").output)
+    assert (facts["train"], facts["test"], facts["classes"]) == (1442, 355, 10)
+
+
+def test_missing_data_names_the_file_and_how_to_get_it(cli, tmp_path, monkeypatch):
+    import torchvision
+
+    def no_network(*args, **kwargs):
+        raise RuntimeError("no network")
+
+    monkeypatch.setattr(torchvision.datasets, "MNIST", no_network)
+    done = cli("data", "mnist", "--data-dir", tmp_path)
+    assert done.exit_code == 2
+    assert "mnist.npz" in done.output.replace("\n", "")
+
+
+def test_a_report_before_any_run_shows_every_cell_as_missing(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(make_project(tmp_path))
+    done = cli("report", "--scale", "paper")
+    assert done.exit_code == 0
+    table = pd.read_csv(tmp_path / "reports/paper/tables/tiny/table1.csv")
+    assert table["n_seeds"].tolist() == [0, 0]
+    assert table["measured_mean"].isna().all()

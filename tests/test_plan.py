@@ -1,0 +1,145 @@
+"""From a paper and a scale to runs."""
+
+import subprocess
+import sys
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.layout import Layout
+from fedbench.plan import make_plan, matches, search_id, trial_runs
+from fedbench.schedule import load_schedule, schedule, to_json
+from fedbench.spec import RunSpec
+from tests.project import PAPER, ROOT, make_project
+
+WORKFLOW = ROOT / "workflow"
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return make_project(tmp_path) / "workflow"
+
+
+def test_a_grid_is_every_combination_with_every_seed(tiny):
+    plan = make_plan(tiny, "paper")
+    # main: 1 data set × 1 α × 2 methods × 2 seeds; again: 1 × 1 × 1 × 1
+    assert len(plan.cells) == 5
+    assert len(plan.runs) == 4  # FedAvg with seed 0 is shared
+    assert {cell.substituted for cell in plan.cells} == {""}
+
+
+def test_levels_replace_what_the_paper_and_the_grid_say(tmp_path):
+    text = PAPER.replace("Digits: {dataset: digits}", "Digits: {dataset: digits, rounds: 7}")
+    plan = make_plan(make_project(tmp_path, text) / "workflow", "paper")
+    assert {run.rounds for run in plan.runs.values()} == {7}
+
+
+def test_a_scale_cuts_and_names_what_it_substitutes(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\nseeds: 1\nlimit: {rounds: 1, clients: 50}\n"
+        "substitutes: {model: {mlp: {mlp: {hidden: 2}}}}\n"
+    )
+    plan = make_plan(tiny, "small")
+    assert len(plan.runs) == 2
+    run = next(iter(plan.runs.values()))
+    assert (run.rounds, run.clients, run.model.params) == (1, 10, {"hidden": 2})
+    assert {c.substituted for c in plan.cells} == {
+        "model mlp(hidden=2) for mlp(hidden=4); rounds 1 for 2"
+    }
+
+
+def test_a_papers_own_cut_wins_over_the_common_one(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\nlimit: {rounds: 1}\nsettings: {lr: 0.5}\npapers: {tiny: {settings: {lr: 0.7}}}\n"
+    )
+    run = next(iter(make_plan(tiny, "small").runs.values()))
+    assert (run.rounds, run.lr) == (1, 0.7)
+
+
+def test_tables_selects_only_the_grids_behind_them(tiny):
+    plan = make_plan(tiny, "paper", tables=("table2",))
+    assert len(plan.runs) == 1
+    assert list(plan.papers["tiny"].tables) == ["table2"]
+    assert make_plan(tiny, "paper", tables=("tiny/fig1",)).papers["tiny"].tables == {}
+
+
+def test_matches_takes_one_level_or_several():
+    coords = {"alpha": 1, "method": "MFL"}
+    assert matches(coords, {"alpha": 1})
+    assert matches(coords, {"method": ("MFL", "RMFL")})
+    assert not matches(coords, {"alpha": 0.1})
+
+
+def test_a_search_is_shared_by_seeds_and_its_trials_hold_data_out():
+    tune = {"grid": {"lr": [0.1, 0.2], "fedprox.mu": [0, 1]}, "seeds": [0, 1]}
+    runs = [RunSpec(parts=["fedprox"], tune=tune, seed=s) for s in (0, 5)]
+    assert search_id(runs[0]) == search_id(runs[1])
+    trials = trial_runs(runs[1])
+    assert [t.id for t in trials] == [t.id for t in trial_runs(runs[0])]
+    assert len(trials) == 2 * 2 * 2
+    assert {t.validation for t in trials} == {0.1}
+    assert {(t.lr, t.parts[0].params["mu"], t.seed) for t in trials} == {
+        (lr, mu, s) for lr in (0.1, 0.2) for mu in (0, 1) for s in (0, 1)
+    }
+
+
+def test_tuning_on_the_test_set_holds_nothing_out():
+    run = RunSpec(tune={"grid": {"lr": [0.1]}, "on": "test"})
+    assert [t.validation for t in trial_runs(run)] == [0.0]
+
+
+def test_batches_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
+    plan = make_plan(WORKFLOW, "paper", ("rmfl",))
+    layout = Layout(plan, tiny, tiny)
+    batches = layout.batches(7)
+    stamps = [stamp for batch in batches for stamp in batch.stamps]
+    assert sorted(stamps) == sorted(layout.stamp(run_id) for run_id in plan.runs)
+    assert all(len(b.data) == 1 and len(b.searches) <= 1 and len(b.stamps) <= 7 for b in batches)
+
+
+def test_the_schedule_survives_being_written(tiny, tmp_path):
+    found = schedule(make_plan(WORKFLOW, "paper", ("rmfl",)))
+    file = tmp_path / "plan.json"
+    file.write_text(to_json(found))
+    assert load_schedule(file) == found
+    file.write_text(to_json(found)[:1000])
+    with pytest.raises(FedbenchError, match=r"plan\.json: is no plan"):
+        load_schedule(file)
+
+
+def test_planning_imports_no_torch():
+    code = (
+        "import sys; from pathlib import Path; from fedbench.plan import make_plan;"
+        f"make_plan(Path({str(WORKFLOW)!r}), 'paper'); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("papers/tiny.yaml", "title:", "title: [", "not valid YAML"),
+        ("papers/tiny.yaml", "authors: Nobody", "", "authors is missing"),
+        ("papers/tiny.yaml", "seeds: [0, 1]", "seeds: []", "seeds"),
+        ("papers/tiny.yaml", "seeds: [0, 1]", "seed: [0, 1]", "seed"),
+        ("papers/tiny.yaml", "[FedAvg, FedProx]", "[FedAvg, FedPox]", "no level 'FedPox'"),
+        (
+            "papers/tiny.yaml",
+            "authors: Nobody",
+            "authors: a\nauthors: b",
+            "'authors' is given twice",
+        ),
+        ("scales/paper.yaml", "about: As printed.", "abut: x", "abut"),
+        ("scales/paper.yaml", "printed.", "printed.\nseeds: 0", "seeds = 0 is not allowed"),
+        ("scales/paper.yaml", "printed.", "printed.\npapers: {tinny: {}}", "no such paper"),
+        ("scales/paper.yaml", "printed.", "printed.\nsettings: {lr: -1}", "lr = -1 is not allowed"),
+    ],
+)
+def test_bad_yaml_is_one_sentence_that_names_the_file(tiny, file, old, new, words):
+    path = tiny / file
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(FedbenchError) as error:
+        make_plan(tiny, "paper")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "yaml" in str(error.value)

@@ -1,0 +1,67 @@
+"""The winner of a search, from histories written by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.plan import search_id, trial_runs
+from fedbench.search import resolved, select, winner_file
+from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
+
+
+def write(results, run, accuracies, column="val_accuracy"):
+    history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
+    status = "finished" if len(accuracies) == run.rounds else "diverged"
+    RunFolder(results / "runs" / run.id).finish({"status": status}, history, {})
+
+
+def searched(by, on="held-out"):
+    return RunSpec(rounds=3, tune={"grid": {"lr": [0.01, 0.1, 1.0]}, "by": by, "on": on})
+
+
+def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
+    # lr   curve           final  mean
+    # .01  0.2 0.2 0.9     0.9    0.433
+    # .1   0.6 0.6 0.6     0.6    0.6
+    # 1    0.1 (diverged)  0.1    0.1
+    for by, best in (("final", 0.01), ("mean", 0.1)):
+        run = searched(by)
+        trials = trial_runs(run)
+        for trial, curve in zip(trials, ([0.2, 0.2, 0.9], [0.6, 0.6, 0.6], [0.1]), strict=True):
+            write(tmp_path, trial, curve)
+        found = select(run, trials, tmp_path)
+        assert found["chosen"] == {"lr": best}
+        assert found["on"] == "held-out"
+        assert found["on_edge"] == (["lr"] if best == 0.01 else [])
+        assert [t["score"] for t in found["trials"]][2] == pytest.approx(0.1)
+
+
+def test_a_run_that_diverged_late_counts_with_its_last_value_to_the_end(tmp_path):
+    run = searched("mean")
+    trials = trial_runs(run)
+    # 0.9 then diverged to 0.1: (0.9 + 0.1 + 0.1) / 3 = 0.367 loses to 0.4 throughout
+    for trial, curve in zip(trials, ([0.9, 0.1], [0.4, 0.4, 0.4], [0.3, 0.3, 0.3]), strict=True):
+        write(tmp_path, trial, curve)
+    found = select(run, trials, tmp_path)
+    assert found["chosen"] == {"lr": 0.1}
+    assert found["trials"][0]["score"] == pytest.approx(1.1 / 3)
+
+
+def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
+    run = searched("final", on="test")
+    for trial, value in zip(trial_runs(run), (0.5, 0.7, 0.6), strict=True):
+        write(tmp_path, trial, [0, 0, value], column="accuracy")
+    assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
+
+
+def test_the_run_takes_the_winner_and_keeps_its_identity(tmp_path):
+    run = searched("final")
+    file = winner_file(tmp_path, search_id(run))
+    with pytest.raises(FedbenchError, match="no winner to read"):
+        resolved(run, search_id(run), tmp_path)
+    file.parent.mkdir()
+    file.write_text(json.dumps({"chosen": {"lr": 1.0}}))
+    assert resolved(run, search_id(run), tmp_path) == RunSpec(rounds=3, lr=1.0)

@@ -1,0 +1,69 @@
+"""A run's settings and its identity."""
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.spec import RunSpec
+
+
+def test_identity_ignores_what_is_written_but_not_changed():
+    plain = RunSpec()
+    assert plain.id == RunSpec(lr=0.1, clients=10, dataset="digits", seed=0).id
+    assert plain.id == RunSpec(dataset={"digits": {}}, parts=()).id
+
+
+def test_identity_does_not_tell_1_from_1_0_nor_the_order_of_parameters():
+    one = RunSpec(partition={"dr": {"alpha": 1}}, parts=[{"mfl": {"beta": 0.9, "inherit": 0.1}}])
+    two = RunSpec(partition={"dr": {"alpha": 1.0}}, parts=[{"mfl": {"inherit": 0.1, "beta": 0.9}}])
+    assert one.id == two.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"data_seed": 1},
+        {"lr": 0.2},
+        {"rounds": 11},
+        {"parts": ["fedprox"]},
+        {"parts": [{"fedprox": {"mu": 0.02}}]},
+        {"partition": {"dr": {"alpha": 0.5}}},
+        {"weights": "samples"},
+        {"precision": "float64"},
+    ],
+)
+def test_identity_tells_any_other_setting(change):
+    assert RunSpec(**change).id != RunSpec().id
+
+
+def test_the_order_of_parts_counts():
+    parts = ["fedprox", "mfl"]
+    assert RunSpec(parts=parts).id != RunSpec(parts=parts[::-1]).id
+
+
+def test_the_slug_is_readable():
+    spec = RunSpec(model="lenet5", partition={"dr": {"alpha": 0.1}}, parts=["rmfl"], seed=3)
+    assert spec.id.startswith("digits-lenet5-dr-rmfl-s3-")
+    assert RunSpec().id.startswith("digits-mlp-iid-fedavg-s0-")
+
+
+def test_changed_reaches_into_a_part():
+    spec = RunSpec(parts=[{"fedprox": {"mu": 0.1}}, "mfl"])
+    assert spec.changed(**{"fedprox.mu": 0.5, "lr": 0.2}) == RunSpec(
+        parts=[{"fedprox": {"mu": 0.5}}, "mfl"], lr=0.2
+    )
+    with pytest.raises(FedbenchError, match="'rmfl.beta' names no part of this run"):
+        spec.changed(**{"rmfl.beta": 0.5})
+
+
+def test_a_spec_survives_being_written_down():
+    spec = RunSpec(parts=[{"fedprox": {"mu": 0.1}}], tune={"grid": {"lr": [0.1, 1]}}, batch=None)
+    assert RunSpec(**spec.model_dump(mode="json")) == spec
+    assert RunSpec(**spec.model_dump(mode="json")).id == spec.id
+
+
+def test_defaults_of_local_work_and_data_seed():
+    assert RunSpec().local_epochs == 1
+    assert RunSpec(steps=3).local_epochs is None
+    assert RunSpec(seed=4).partition_seed == 4
+    assert RunSpec(seed=4, data_seed=0).partition_seed == 0

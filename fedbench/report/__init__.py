@@ -1,0 +1,5 @@
+"""Pages, tables and figures from collected frames: `build` writes them all, without torch."""
+
+from fedbench.report.site import build
+
+__all__ = ["build"]

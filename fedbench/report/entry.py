@@ -1,0 +1,58 @@
+"""One cell of a table: the printed number, the measured one, and the runs behind it."""
+
+from dataclasses import dataclass
+
+from fedbench.paper import Level
+from fedbench.report.frames import Stat
+from fedbench.report.printed import Place
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run behind a cell; `state` is 'finished', 'diverged at round n' or 'missing'."""
+
+    id: str
+    seed: int
+    state: str
+    value: float | None
+    tuned: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table, in the table's unit; `coords` has the metric among its axes."""
+
+    place: Place
+    coords: dict[str, Level]
+    control: bool
+    printed: Stat | None
+    runs: tuple[Run, ...]
+    substituted: str
+    best: bool = False
+
+    @property
+    def found(self) -> tuple[Run, ...]:
+        """The runs that were measured."""
+        return tuple(run for run in self.runs if run.value is not None)
+
+    @property
+    def measured(self) -> Stat | None:
+        """Mean and standard deviation over the runs found."""
+        return Stat.of([run.value for run in self.found if run.value is not None])
+
+    @property
+    def missing(self) -> tuple[Run, ...]:
+        """Runs that the plan has and the results have not."""
+        return tuple(run for run in self.runs if run.value is None)
+
+    @property
+    def diverged(self) -> int:
+        """How many of the runs found ended early."""
+        return sum(run.state.startswith("diverged") for run in self.found)
+
+    @property
+    def difference(self) -> float | None:
+        """Measured minus printed; None where anything was substituted."""
+        if self.substituted or self.printed is None or self.measured is None:
+            return None
+        return self.measured.mean - self.printed.mean

@@ -1,0 +1,87 @@
+"""Reading the collected frame of a paper: one value or one curve for each run."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fedbench.errors import FedbenchError
+from fedbench.report.metrics import Metric
+from fedbench.spec import RunSpec
+
+At = Literal["final", "best"] | int
+_COLUMNS = ["run_id", "status", "round"]
+
+
+@dataclass(frozen=True)
+class Stat:
+    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
+
+    mean: float
+    std: float | None
+
+    @classmethod
+    def of(cls, values: list[float]) -> "Stat | None":
+        """Over some seeds; None over none. A value that is not finite makes the mean so."""
+        if not values:
+            return None
+        if not np.isfinite(values).all():
+            return cls(float("nan"), None)
+        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The collected frame; without a file, an empty one: every run is then missing."""
+    if not path.exists():
+        return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
+    frame = pd.read_parquet(path)
+    absent = [name for name in _COLUMNS if name not in frame]
+    if absent:
+        raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
+    return frame.sort_values("round", kind="stable")
+
+
+def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
+    """One value a run: the last evaluated, the best, or that of a round (or the last before it)."""
+    if metric not in frame:
+        return {}
+    counts = frame.groupby("run_id")[metric].transform("count")
+    rows = frame[(counts > 0) | (frame["status"] == "diverged")]
+    rows = rows[rows["round"] <= at] if isinstance(at, int) else rows
+    if at == "best":
+        runs = rows.groupby("run_id")[metric]
+        found = runs.min() if Metric(metric).lower_is_better else runs.max()
+    else:
+        found = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
+    return {str(run): float(value) for run, value in found.items()}
+
+
+def states(frame: pd.DataFrame) -> dict[str, str]:
+    """'finished' or 'diverged at round n' for each run."""
+    last = frame.drop_duplicates("run_id", keep="last")
+    rows = zip(last["run_id"], last["status"], last["round"], strict=True)
+    return {run: f"diverged at round {at}" if how == "diverged" else how for run, how, at in rows}
+
+
+def tuned(frame: pd.DataFrame) -> dict[str, str]:
+    """What a search chose for each run ('lr=0.03'), where there was one."""
+    if "tuned" not in frame:
+        return {}
+    rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
+    pairs = zip(rows["run_id"], rows["tuned"], strict=True)
+    chosen = {run: json.loads(text) for run, text in pairs if text}
+    return {run: ", ".join(f"{k}={v}" for k, v in found.items()) for run, found in chosen.items()}
+
+
+def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
+    """Evaluated rounds × runs found; after a run has diverged its last value stays."""
+    grid = sorted({t for run in runs for t in (*range(0, run.rounds, run.eval_every), run.rounds)})
+    if metric not in frame:
+        return pd.DataFrame(index=grid[1:])
+    own = frame[frame["run_id"].isin([run.id for run in runs])]
+    table = own.pivot(index="round", columns="run_id", values=metric)
+    everything = table.reindex(sorted({*table.index, *grid})).ffill()
+    return everything.loc[grid[1:]]

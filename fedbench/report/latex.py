@@ -1,0 +1,108 @@
+"""A table as LaTeX with booktabs."""
+
+from fedbench.paper import Table
+from fedbench.report.entry import Entry
+from fedbench.report.layout import Block, Layout
+from fedbench.report.metrics import Metric
+from fedbench.report.numbers import UNTESTED, fixed, signed
+from fedbench.report.rows import Group, Row
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$",
+    ">": r"$>$", "|": r"$|$", "−": r"$-$", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\ge$",
+    "≤": r"$\le$", "′": r"$'$", "–": "--", "…": r"\dots{}", "α": r"$\alpha$", "β": r"$\beta$",
+    "γ": r"$\gamma$", "δ": r"$\delta$", "ε": r"$\varepsilon$", "η": r"$\eta$", "λ": r"$\lambda$",
+    "μ": r"$\mu$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", "φ": r"$\varphi$",
+}  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Text that LaTeX prints as it stands, in pdflatex too."""
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+def to_latex(label: str, table: Table, layout: Layout, caption: str) -> str:
+    """The table as a float for a document that uses booktabs."""
+    width = len(layout.heads) + sum(len(block.columns) for block in layout.blocks)
+    spec = "l" * len(layout.heads) + "r" * (width - len(layout.heads))
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering\small",
+        rf"\caption{{{escape(' '.join([caption, *_remarks(layout)]))}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{spec}}}",
+        r"\toprule",
+        *_header(layout),
+        *(line for group in layout.groups for line in _group(group, layout, table, width)),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _remarks(layout: Layout) -> list[str]:
+    """The substitutions, once each, for the caption."""
+    found = [f"({mark}) {UNTESTED}: {text}." for text, mark in layout.notes.items()]
+    named: dict[str, list[str]] = {g.substituted: [] for g in layout.groups if g.substituted}
+    for group in layout.groups:
+        if group.substituted:
+            named[group.substituted].append(group.title or "All rows")
+    return [f"{', '.join(t)}: {UNTESTED} ({text})." for text, t in named.items()] + found
+
+
+def _header(layout: Layout) -> list[str]:
+    cells, rules, at = [""] * len(layout.heads), [], len(layout.heads) + 1
+    for block in layout.blocks:
+        end = at + len(block.columns) - 1
+        cells.append(rf"\multicolumn{{{len(block.columns)}}}{{c}}{{{block.title}}}")
+        rules.append(rf"\cmidrule(lr){{{at}-{end}}}")
+        at = end + 1
+    names = [escape(head) for head in layout.heads]
+    names += [escape(c.label or "all") for block in layout.blocks for c in block.columns]
+    return [_row(cells), " ".join(rules), _row(names)]
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _group(group: Group, layout: Layout, table: Table, width: int) -> list[str]:
+    title = rf"\multicolumn{{{width}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
+    head = [r"\midrule", title] if group.title else [r"\midrule"]
+    return head + [_row(_cells(row, layout, table)) for row in group.rows]
+
+
+def _cells(row: Row, layout: Layout, table: Table) -> list[str]:
+    heads = [escape(text) if span else "" for text, span in row.heads]
+    heads[-1:] = [f"{head} (control)" if row.control else head for head in heads[-1:]]
+    pairs = [(block, column) for block in layout.blocks for column in block.columns]
+    return heads + [
+        _cell(block, row.cells.get(column.point), layout, table) for block, column in pairs
+    ]
+
+
+def _cell(block: Block, entry: Entry | None, layout: Layout, table: Table) -> str:
+    if entry is None:
+        return ""
+    if block.kind == "difference":
+        metric, found = Metric(entry.place.metric), entry.difference
+        points = None if found is None else found * metric.points(table)
+        return "" if points is None else escape(signed(points, metric.point_digits(table)))
+    stat = entry.printed if block.kind == "printed" else entry.measured
+    if stat is None:
+        return "" if block.kind == "printed" else "missing"
+    mean = escape(fixed(stat.mean, table.digits))
+    text = rf"\textbf{{{mean}}}" if block.kind != "printed" and entry.best else mean
+    text += "" if stat.std is None else rf" $\pm$ {escape(fixed(stat.std, table.digits))}"
+    return text + ("" if block.kind == "printed" else _flags(entry, layout))
+
+
+def _flags(entry: Entry, layout: Layout) -> str:
+    """What a reader must know beside the number: seeds missing or diverged, a note's mark."""
+    flags = [f"({layout.notes[entry.substituted]})"] if entry.substituted in layout.notes else []
+    flags += [f"{len(entry.found)}/{len(entry.runs)} seeds"] if entry.missing else []
+    flags += [f"{entry.diverged} diverged"] if entry.diverged else []
+    return rf"\textsuperscript{{{', '.join(flags)}}}" if flags else ""

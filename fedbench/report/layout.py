@@ -1,0 +1,95 @@
+"""Cells arranged as rows × columns in blocks: printed, measured, difference, controls."""
+
+from dataclasses import dataclass
+
+from fedbench.paper import Table
+from fedbench.report.entry import Entry
+from fedbench.report.numbers import axis_name
+from fedbench.report.rows import Group, Point, group_of, label_of, point_of
+from fedbench.report.tables import axes
+
+_BLOCKS = {
+    "printed": "Printed in the paper",
+    "measured": "Measured here",
+    "difference": "Difference",
+    "controls": "Controls, measured here",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a block: one level of each column axis."""
+
+    point: Point
+    label: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that show the same thing: 'printed', 'measured', 'difference' or 'controls'."""
+
+    kind: str
+    title: str
+    columns: tuple[Column, ...]
+
+    @property
+    def size(self) -> int:
+        """How many columns."""
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A whole table; `notes` are the substitutions that cells name one by one, by mark."""
+
+    heads: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    groups: tuple[Group, ...]
+    notes: dict[str, str]  # what was substituted → its mark
+
+
+def arrange(table: Table, entries: list[Entry]) -> Layout:
+    """Group by the first row axis where there are two or more, as papers do."""
+    rows, columns = axes(table)
+    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+    parts: dict[Point, list[Entry]] = {}
+    for entry in entries:
+        parts.setdefault(point_of(entry, first), []).append(entry)
+    groups = tuple(
+        group_of(label_of(first, title), own, inner, columns) for title, own in parts.items()
+    )
+    return Layout(
+        tuple(axis_name(axis) for axis in inner), _blocks(entries, columns), groups, _notes(groups)
+    )
+
+
+def _blocks(entries: list[Entry], names: tuple[str, ...]) -> tuple[Block, ...]:
+    found: dict[str, dict[Point, None]] = {kind: {} for kind in _BLOCKS}
+    for entry in entries:
+        for kind in _kinds(entry, "method" in names):
+            found[kind][point_of(entry, names)] = None
+    return tuple(
+        Block(kind, _BLOCKS[kind], tuple(Column(point, label_of(names, point)) for point in points))
+        for kind, points in found.items()
+        if points
+    )
+
+
+def _kinds(entry: Entry, apart: bool) -> list[str]:
+    """The blocks with a column for this cell; controls stand apart if methods are columns."""
+    kinds = ["controls" if apart and entry.control else "measured"]
+    kinds += ["printed"] if entry.printed is not None else []
+    return kinds + (["difference"] if entry.difference is not None else [])
+
+
+def _notes(groups: tuple[Group, ...]) -> dict[str, str]:
+    entries = [
+        entry
+        for group in groups
+        if not group.substituted
+        for row in group.rows
+        for entry in row.cells.values()
+        if entry.substituted
+    ]
+    texts = dict.fromkeys(entry.substituted for entry in entries)
+    return {text: str(mark) for mark, text in enumerate(texts, start=1)}

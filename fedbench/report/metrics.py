@@ -1,0 +1,48 @@
+"""What a metric is called, its unit, and whether more of it is better."""
+
+from dataclasses import dataclass
+
+from fedbench.paper import Table
+
+_LABELS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate"}
+_LOSSES = ("loss", "seconds", "floats")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of a collected frame: `accuracy`, `val_macro_f1`, `accuracy[mean]`, `loss`."""
+
+    name: str
+
+    @property
+    def _base(self) -> str:
+        return self.name.removeprefix("val_").partition("[")[0]
+
+    @property
+    def is_score(self) -> bool:
+        """Whether it is a fraction of 1 that may be shown in percent."""
+        return self._base in ("accuracy", "macro_f1")
+
+    @property
+    def lower_is_better(self) -> bool:
+        """True for losses, seconds and traffic."""
+        return any(word in self._base for word in _LOSSES)
+
+    @property
+    def label(self) -> str:
+        """The name as a reader expects it."""
+        text = _LABELS.get(self._base, self._base.replace("_", " ").capitalize())
+        text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
+        return text + (f" [{self.name.partition('[')[2]}" if "[" in self.name else "")
+
+    def factor(self, table: Table) -> float:
+        """From the frame's unit to the table's."""
+        return 100.0 if self.is_score and table.unit == "percent" else 1.0
+
+    def points(self, table: Table) -> float:
+        """From the table's unit to the unit of a difference: percentage points for scores."""
+        return 100.0 if self.is_score and table.unit == "fraction" else 1.0
+
+    def point_digits(self, table: Table) -> int:
+        """Decimals of a difference that match the decimals of the table."""
+        return table.digits - 2 if self.points(table) > 1 and table.digits > 2 else table.digits

@@ -1,0 +1,45 @@
+"""Numbers and axis names as text."""
+
+import math
+
+from fedbench.paper import Level
+from fedbench.report.metrics import Metric
+
+UNTESTED = "not tested at this scale"
+_SYMBOLS = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ"}
+
+
+def fixed(value: float | None, digits: int) -> str:
+    """With so many decimals; a dash for nothing, words for what is not finite."""
+    if value is None:
+        return "–"
+    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "not finite"
+
+
+def signed(value: float, digits: int) -> str:
+    """With its sign, also for a plus; zero has none."""
+    text = fixed(abs(value), digits)
+    if not math.isfinite(value) or float(text) == 0:
+        return text
+    return ("+" if value > 0 else "−") + text
+
+
+def axis_name(axis: str) -> str:
+    """An axis as a heading: a Greek letter where it is one."""
+    return _SYMBOLS.get(axis, axis)
+
+
+def level_name(axis: str, level: Level) -> str:
+    """A level as a row or column heading."""
+    return Metric(str(level)).label if axis == "metric" else level_text(level)
+
+
+def point_name(axis: str, level: Level) -> str:
+    """A level that needs its axis beside it: 'α = 0.1', but 'MNIST'."""
+    text = level_name(axis, level)
+    return text if isinstance(level, str) else f"{axis_name(axis)} = {text}"
+
+
+def level_text(level: Level) -> str:
+    """A level as written: 0.1, 1, a name."""
+    return f"{level:g}" if isinstance(level, float) else str(level)

@@ -1,0 +1,119 @@
+"""The pages: what the templates are given, and how they are filled."""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+import jinja2
+
+from fedbench.paper import Paper, Table
+from fedbench.plan import Plan
+from fedbench.report import numbers
+from fedbench.report.curves import Drawing
+from fedbench.report.entry import Entry
+from fedbench.report.layout import Layout
+from fedbench.report.metrics import Metric
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table with its cells arranged."""
+
+    key: str
+    table: Table
+    layout: Layout
+    caption: str
+
+    @property
+    def scores(self) -> bool:
+        """Whether all its metrics are scores, whose differences are points."""
+        return all(Metric(name).is_score for name in self.table.metrics)
+
+    @property
+    def untested(self) -> bool:
+        """Whether no cell is the paper's own experiment."""
+        entries = [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
+        return all(entry.substituted for entry in entries)
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure and its SVG, ready to stand in a page."""
+
+    drawing: Drawing
+    svg: str
+
+    @property
+    def substituted(self) -> str:
+        """How its runs differ from the paper's."""
+        return self.drawing.substituted
+
+
+@dataclass(frozen=True)
+class RunCount:
+    """The runs of a paper by what became of them; `missing` and `diverged` name them."""
+
+    planned: int
+    missing: tuple[str, ...]
+    diverged: dict[str, str]
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """All that a paper's page shows; `runs` is the relative path to the run folders."""
+
+    key: str
+    paper: Paper
+    tables: tuple[TableView, ...]
+    figures: tuple[FigureView, ...]
+    count: RunCount
+    runs: str
+
+    @property
+    def figure_groups(self) -> list[tuple[str, list[FigureView]]]:
+        """Neighbouring figures with the same substitution."""
+        pairs = groupby(self.figures, key=lambda view: view.substituted)
+        return [(text, list(views)) for text, views in pairs]
+
+
+def paper_page(plan: Plan, view: PaperView) -> str:
+    """A paper's page."""
+    return _templates().get_template("paper.html.j2").render(plan=plan, view=view)
+
+
+def index_page(plan: Plan, views: list[PaperView]) -> str:
+    """The page that leads to the papers."""
+    return _templates().get_template("index.html.j2").render(plan=plan, views=views)
+
+
+def caption(table: Table) -> str:
+    """The paper's YAML caption, or in its absence what the table's numbers are."""
+    moment = {"final": "after the last round", "best": "at the best round"}
+    at = moment.get(str(table.at), f"at round {table.at}")
+    unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
+    scores = any(Metric(name).is_score for name in table.metrics)
+    what = f"Mean ± sample standard deviation over the seeds, {at}"
+    return table.caption or (f"{what}, in {unit}." if scores else f"{what}.")
+
+
+def change(entry: Entry, table: Table) -> str:
+    """The difference in points, or in the metric's own unit if it is no score."""
+    metric = Metric(entry.place.metric)
+    points = (entry.difference or 0.0) * metric.points(table)
+    return numbers.signed(points, metric.point_digits(table))
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    """Templates that escape all they are given."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    found.filters |= {"fixed": numbers.fixed}
+    found.globals |= {"change": change, "untested": numbers.UNTESTED}
+    return found

@@ -1,0 +1,82 @@
+"""Writes the report of a plan: pages, tables and figures."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from fedbench.files import write_text
+from fedbench.plan import Plan
+from fedbench.report import figures, frames, page
+from fedbench.report.curves import drawing
+from fedbench.report.latex import to_latex
+from fedbench.report.layout import arrange
+from fedbench.report.page import FigureView, PaperView, RunCount, TableView
+from fedbench.report.printed import Printed, read_printed
+from fedbench.report.tables import entries, tidy
+
+PAPERS = Path("workflow/papers")
+
+
+def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[Path]:
+    """Write `out/<scale>/`: index.html, a page for each paper, tables (csv, tex), figures.
+
+    `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`; `papers` the printed numbers. Runs
+    that are not in the frames are shown as missing. Returns the files written; building again from
+    the same results gives the same bytes.
+    """
+    writer = _Writer(plan, results, out / plan.scale)
+    views = [writer.paper(key, read_printed(papers / f"{key}.printed.csv")) for key in plan.papers]
+    writer.text("index.html", page.index_page(plan, views))
+    return writer.files
+
+
+class _Writer:
+    """Writes below one folder and remembers the files."""
+
+    def __init__(self, plan: Plan, results: Path, folder: Path) -> None:
+        self.plan, self.results, self.folder = plan, results, folder
+        self.files: list[Path] = []
+
+    def text(self, name: str, text: str) -> None:
+        write_text(self.folder / name, text)
+        self.files.append(self.folder / name)
+
+    def paper(self, key: str, printed: Printed) -> PaperView:
+        """A paper's tables, figures and page."""
+        frame = frames.read(self.results / self.plan.scale / f"{key}.parquet")
+        paper = self.plan.papers[key]
+        view = PaperView(
+            key,
+            paper,
+            tuple(self._table((key, name), frame, printed) for name in paper.tables),
+            tuple(self._figure((key, name), frame) for name in paper.figures),
+            _count(self.plan, key, frame),
+            Path(os.path.relpath(self.results / "runs", self.folder)).as_posix(),
+        )
+        self.text(f"{key}.html", page.paper_page(self.plan, view))
+        return view
+
+    def _table(self, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> TableView:
+        table = self.plan.papers[at[0]].tables[at[1]]
+        found = entries(self.plan, at, frame, printed)
+        layout, caption = arrange(table, found), page.caption(table)
+        stem = f"tables/{at[0]}/{at[1]}"
+        rows = tidy(at[0], found).to_csv(index=False, float_format="%.10g", lineterminator="\n")
+        self.text(f"{stem}.csv", rows)
+        label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
+        self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
+        return TableView(at[1], table, layout, caption)
+
+    def _figure(self, at: tuple[str, str], frame: pd.DataFrame) -> FigureView:
+        drawn = drawing(self.plan, at, frame)
+        written = figures.save(drawn, self.folder / "figures" / at[0])
+        self.files += written
+        return FigureView(drawn, figures.inline(written[0].read_text(encoding="utf-8"), at[1]))
+
+
+def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:
+    ids = list(dict.fromkeys(cell.run.id for cell in plan.cells if cell.paper == key))
+    states = frames.states(frame)
+    diverged = {run: states[run] for run in ids if states.get(run, "").startswith("diverged")}
+    return RunCount(len(ids), tuple(run for run in ids if run not in states), diverged)

@@ -1,0 +1,124 @@
+"""A paper's table as cells: the printed number, the measured one, and the runs behind it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+
+from fedbench.errors import FedbenchError
+from fedbench.paper import Paper, Table, Where
+from fedbench.plan import Cell, Plan
+from fedbench.report import frames
+from fedbench.report.entry import Entry, Run
+from fedbench.report.metrics import Metric
+from fedbench.report.numbers import level_text
+from fedbench.report.printed import Place, Printed
+from fedbench.spec import Choice
+
+COLUMNS = (
+    "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
+    "measured_mean", "measured_std", "n_seeds", "run_ids", "substituted",
+)  # fmt: skip
+
+
+def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The axes of rows and of columns; several metrics that neither names become rows."""
+    loose = len(table.metrics) > 1 and "metric" not in table.rows + table.columns
+    return (*table.rows, "metric") if loose else table.rows, table.columns
+
+
+def require_points(
+    place: str, paper: Paper, grid: str, where: Where, used: tuple[str, ...]
+) -> None:
+    """Refuse a table or figure whose cells would mix several levels of an axis."""
+    for axis, levels in paper.grids[grid].axes.items():
+        wanted = where.get(axis, levels)
+        if axis not in used and isinstance(wanted, tuple) and len(wanted) > 1:
+            raise FedbenchError(f"{place}: axis '{axis}' is neither shown nor set by 'where'")
+
+
+def entries(plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> list[Entry]:
+    """All cells of the table `at` (paper, table), in the order of the grid, the best marked."""
+    paper = plan.papers[at[0]]
+    table = paper.tables[at[1]]
+    shown = sum(axes(table), ())
+    require_points(f"{at[0]}: tables.{at[1]}", paper, table.grid, table.where, shown)
+    found = list(_entries(plan, at, frame, printed))
+    printed.refuse_strangers(at[1], (entry.place for entry in found))
+    return _mark_best(found, table)
+
+
+def _entries(
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+) -> Iterator[Entry]:
+    paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
+    groups: dict[str, list[Cell]] = {}
+    for cell in plan.select(at[0], table.grid, table.where):
+        groups.setdefault(str(cell.coords), []).append(cell)
+    states, tuned = frames.states(frame), frames.tuned(frame)
+    for metric in table.metrics:
+        factor = Metric(metric).factor(table)
+        values = {k: v * factor for k, v in frames.values(frame, metric, table.at).items()}
+        for cells in groups.values():
+            place = _place(at[1], paper, cells[0], metric)
+            runs = tuple(_run(cell, values, states, tuned) for cell in cells)
+            coords = cells[0].coords | {"metric": metric}
+            control = coords.get("method") in table.controls
+            number = printed.numbers.get(place)
+            yield Entry(place, coords, control, number, runs, cells[0].substituted)
+
+
+def _run(
+    cell: Cell, values: dict[str, float], states: dict[str, str], tuned: dict[str, str]
+) -> Run:
+    name, value = cell.run.id, values.get(cell.run.id)
+    state = "missing" if value is None else states[name]
+    return Run(name, cell.seed, state, value, tuned.get(name, ""))
+
+
+def _place(key: str, paper: Paper, cell: Cell, metric: str) -> Place:
+    table = paper.tables[key]
+    shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
+    setting = ";".join(f"{axis}={level_text(cell.coords[axis])}" for axis in shown)
+    own = (paper.settings | paper.grids[table.grid].settings).get("dataset", cell.run.dataset)
+    dataset = cell.coords.get("dataset", Choice.model_validate(own).name)
+    return Place(key, str(dataset), setting, str(cell.coords.get("method", "")), metric)
+
+
+def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
+    """Mark the best method among those that share all else; ties at the table's digits share it."""
+    rivals: dict[tuple[str, str, str], list[float]] = {}
+    for entry in found:
+        if not entry.control and entry.measured is not None:
+            rivals.setdefault(_rest(entry), []).append(_rank(entry, table))
+    return [
+        replace(entry, best=_is_best(entry, rivals.get(_rest(entry), []), table)) for entry in found
+    ]
+
+
+def _is_best(entry: Entry, rivals: list[float], table: Table) -> bool:
+    if entry.control or entry.measured is None or len(rivals) < 2:
+        return False
+    return _rank(entry, table) == max(rivals) > -float("inf")
+
+
+def _rest(entry: Entry) -> tuple[str, str, str]:
+    return entry.place.dataset, entry.place.setting, entry.place.metric
+
+
+def _rank(entry: Entry, table: Table) -> float:
+    mean = entry.measured.mean if entry.measured else float("nan")
+    sign = -1 if Metric(entry.place.metric).lower_is_better else 1
+    return -float("inf") if mean != mean else sign * round(mean, table.digits)
+
+
+def tidy(paper: str, found: list[Entry]) -> pd.DataFrame:
+    """The table as a tidy frame with `COLUMNS`; `run_ids` are the runs measured."""
+    return pd.DataFrame([_record(paper, entry) for entry in found], columns=list(COLUMNS))
+
+
+def _record(paper: str, entry: Entry) -> tuple[object, ...]:
+    place, ids = entry.place, ";".join(run.id for run in entry.found)
+    stats = [(s.mean, s.std) if s else (None, None) for s in (entry.printed, entry.measured)]
+    where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
+    return (*where, *stats[0], *stats[1], len(entry.found), ids, entry.substituted)

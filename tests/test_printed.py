@@ -1,0 +1,88 @@
+"""The printed numbers against the specification, and how a bad file is refused."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.plan import make_plan
+from fedbench.report.frames import read
+from fedbench.report.printed import Place, read_printed
+from fedbench.report.tables import entries
+
+ROOT = Path(__file__).parents[1]
+PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
+SPEC = ROOT.parent / "shared/spec/paper_results.csv"
+METRICS = {"test_accuracy_frac": "accuracy", "macro_f1_frac": "macro_f1"}
+HEADER = "table,dataset,setting,method,metric,mean,std\n"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def from_spec(row: dict[str, str]) -> tuple[str, ...]:
+    alpha = next(part for part in row["setting"].split(";") if part.startswith("alpha="))
+    place = ("table1", row["dataset"], alpha, row["method"], METRICS[row["metric"]])
+    return (*place, row["mean"], row["std"])
+
+
+def differences(path: Path) -> set[tuple[str, ...]]:
+    expected = {from_spec(row) for row in rows(SPEC) if row["paper"] == "RMFL"}
+    return expected ^ {tuple(row.values()) for row in rows(path)}
+
+
+needs_spec = pytest.mark.skipif(not SPEC.exists(), reason=f"no specification at {SPEC}")
+
+
+@needs_spec
+def test_every_printed_number_is_the_specifications() -> None:
+    assert differences(PRINTED) == set()
+    assert len(rows(PRINTED)) == 36
+
+
+@needs_spec
+@pytest.mark.parametrize("line", range(36))
+def test_one_wrong_digit_is_found(line: int, tmp_path: Path) -> None:
+    text = PRINTED.read_text(encoding="utf-8").splitlines()
+    last = text[line + 1][-1]
+    text[line + 1] = text[line + 1][:-1] + str((int(last) + 1) % 10)
+    changed = tmp_path / "changed.csv"
+    changed.write_text("\n".join(text), encoding="utf-8")
+    assert len(differences(changed)) == 2
+
+
+def test_every_printed_number_belongs_to_a_cell_of_the_plan(tmp_path: Path) -> None:
+    plan = make_plan(ROOT / "workflow", "paper", ("rmfl",))
+    found = entries(plan, ("rmfl", "table1"), read(tmp_path / "none"), read_printed(PRINTED))
+    assert sum(entry.printed is not None for entry in found) == 36
+    assert not any(entry.printed for entry in found if entry.control)
+
+
+def test_reads_numbers_by_place(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(HEADER + "t,MNIST,alpha=1;C=0.2,FedAvg,accuracy,70.5,\n", encoding="utf-8")
+    ((place, stat),) = read_printed(path).numbers.items()
+    assert place == Place("t", "MNIST", "alpha=1;C=0.2", "FedAvg", "accuracy")
+    assert (stat.mean, stat.std) == (70.5, None)
+
+
+def test_no_file_means_no_number(tmp_path: Path) -> None:
+    assert read_printed(tmp_path / "none.csv").numbers == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("table,mean\n", "the columns must be"),
+        (HEADER + "t,a,b,c,d,seven,1\n", "line 2: 'seven', '1' must be numbers"),
+        (HEADER + "t,a,b,c,d,1,1\nt,a,b,c,d,2,1\n", "line 3 repeats"),
+    ],
+)
+def test_refuses_in_a_sentence(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FedbenchError, match=words):
+        read_printed(path)

@@ -1,0 +1,76 @@
+"""A toy paper: two data sets, two methods and a control, three seeds, two rounds."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from fedbench.plan import Plan, make_plan
+from fedbench.report.frames import Stat
+from fedbench.report.printed import Place, Printed
+
+FULL, SMALL = "full", "small"
+_PAPER = """
+title: Toys & <i>games</i>
+authors: A. Uthor
+settings: {clients: 10, rounds: 2}
+levels:
+  dataset: {MNIST: {dataset: mnist}, Digits: {dataset: digits}}
+  alpha: {each: {partition: {dr: {alpha: $}}}}
+  method:
+    A: {parts: []}
+    <b>: {parts: [{fedprox: {mu: 0.1}}]}
+    control_%: {parts: [{fedprox: {mu: 0.2}}]}
+grids:
+  main:
+    axes: {dataset: [MNIST, Digits], alpha: [1, 0.1], method: [A, <b>, control_%]}
+    seeds: [0, 1, 2]
+tables:
+  t: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], controls: [control_%]}
+  best: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], at: best}
+  first: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], at: 1}
+  mixed: {title: M, grid: main, rows: [dataset]}
+figures:
+  f: {title: Fig. 1, grid: main, where: {dataset: MNIST, alpha: 1}}
+deviations: ["a < b & c"]
+"""
+_SMALL = "about: Small & quick.\nsubstitutes: {dataset: {mnist: digits}}\n"
+
+
+def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:
+    """The toy paper's plan at 'full' or 'small' scale."""
+    for name, text in (
+        ("papers/toy.yaml", _PAPER),
+        ("scales/full.yaml", "about: As printed.\n"),
+        ("scales/small.yaml", _SMALL),
+    ):
+        path = folder / "workflow" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return make_plan(folder / "workflow", scale, (), tables)
+
+
+def frame_of(plan: Plan, curves: dict[int, list[float]], method: str = "A") -> pd.DataFrame:
+    """MNIST, α = 1: accuracy by seed; a curve shorter than two rounds has diverged."""
+    where = {"dataset": "MNIST", "alpha": 1, "method": method}
+    ids = {cell.seed: cell.run.id for cell in plan.select("toy", "main", where)}
+    rows = [
+        (ids[seed], "finished" if len(values) == 2 else "diverged", t, value)
+        for seed, values in curves.items()
+        for t, value in enumerate(values, start=1)
+    ]
+    return pd.DataFrame(rows, columns=["run_id", "status", "round", "accuracy"])
+
+
+def printed_of(*numbers: tuple[str, str, str, float, float]) -> Printed:
+    """Printed accuracies of table t: data set, setting, method, mean, std."""
+    places = {
+        Place("t", dataset, setting, method, "accuracy"): Stat(mean, std)
+        for dataset, setting, method, mean, std in numbers
+    }
+    return Printed(Path("toy.printed.csv"), places)
+
+
+def test_the_toy_paper_has_all_its_cells(tmp_path: Path) -> None:
+    plan = case(tmp_path, FULL)
+    assert len(plan.cells) == 2 * 2 * 3 * 3
+    assert {cell.substituted for cell in plan.cells} == {""}

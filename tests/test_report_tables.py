@@ -1,0 +1,130 @@
+"""Cells of a table from frames small enough to check by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.plan import Plan
+from fedbench.report import frames
+from fedbench.report.entry import Entry
+from fedbench.report.layout import arrange
+from fedbench.report.tables import COLUMNS, entries, tidy
+from tests.test_report_case import FULL, SMALL, case, frame_of, printed_of
+
+CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
+
+
+def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], Entry]:
+    found = entries(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
+    return {(e.place.dataset, e.place.method): e for e in found}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return case(tmp_path, FULL)
+
+
+def test_mean_and_sample_deviation_of_the_last_round(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, CURVES))["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(60)  # 50, 70, 60
+    assert cell.measured.std == pytest.approx(10)
+    assert cell.difference == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("key", "mean"), [("best", (50 + 80 + 60) / 3), ("first", 110 / 3)])
+def test_best_and_a_given_round(plan: Plan, key: str, mean: float) -> None:
+    cell = cells(plan, frame_of(plan, CURVES), key)["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(mean)
+
+
+def test_one_seed_has_no_deviation(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, {0: [0.1, 0.5]}))["MNIST", "A"]
+    assert cell.measured is not None
+    assert (cell.measured.mean, cell.measured.std) == (50, None)
+
+
+def test_missing_runs_are_named(plan: Plan) -> None:
+    found = cells(plan, frame_of(plan, {0: [0.1, 0.5], 2: [0.2, 0.7]}))
+    cell = found["MNIST", "A"]
+    assert [run.seed for run in cell.found] == [0, 2]
+    assert [(run.seed, run.state) for run in cell.missing] == [(1, "missing")]
+    assert cell.missing[0].id in plan.runs
+    nothing = cells(plan, frame_of(plan, {}))["MNIST", "A"]
+    assert nothing.measured is None
+    assert len(nothing.missing) == 3
+
+
+def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, CURVES | {1: [0.1]}))["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(40)  # 50, 10, 60
+    assert cell.diverged == 1
+    assert cell.found[1].state == "diverged at round 1"
+
+
+def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
+    frame = frame_of(plan, CURVES | {1: [float("nan")]})
+    cell = cells(plan, frame)["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean != cell.measured.mean
+    assert not cell.best
+
+
+def test_no_difference_where_anything_is_substituted(tmp_path: Path) -> None:
+    plan = case(tmp_path, SMALL)
+    cell = cells(plan, frame_of(plan, CURVES))["MNIST", "A"]
+    assert cell.printed is not None
+    assert cell.measured is not None
+    assert cell.difference is None
+    assert "dataset digits for mnist" in cell.substituted
+    layout = arrange(plan.papers["toy"].tables["t"], list(cells(plan, frame_of(plan, {})).values()))
+    assert "difference" not in [block.kind for block in layout.blocks]
+
+
+def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
+    curves = {"A": {0: [0.5]}, "<b>": {0: [0.6]}, "control_%": {0: [0.9]}}
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    found = cells(plan, frame)
+    assert [found["MNIST", m].best for m in curves] == [False, True, False]
+
+
+def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
+    found = cells(plan, frame_of(plan, {0: [0.5], 2: [0.7]}))
+    table = tidy("toy", list(found.values()))
+    assert ",".join(table.columns) == (
+        "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
+        "measured_std,n_seeds,run_ids,substituted"
+    )
+    assert tuple(table.columns) == COLUMNS
+    first = table.iloc[0]
+    assert list(first[:8]) == ["toy", "t", "MNIST", "alpha=1", "A", "accuracy", 50.0, 2.0]
+    assert first["n_seeds"] == 2
+    assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].found]
+
+
+def test_a_printed_number_without_a_cell_is_refused(plan: Plan) -> None:
+    stray = printed_of(("MNIST", "alpha=7", "A", 50.0, 2.0))
+    with pytest.raises(FedbenchError, match=r"alpha=7.*no cell of t"):
+        entries(plan, ("toy", "t"), frame_of(plan, {}), stray)
+
+
+def test_a_table_that_would_mix_levels_is_refused(plan: Plan) -> None:
+    with pytest.raises(FedbenchError, match="axis 'alpha' is neither shown nor set"):
+        entries(plan, ("toy", "mixed"), frame_of(plan, {}), printed_of())
+
+
+def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
+    runs = [cell.run for cell in plan.select("toy", "main", {"dataset": "MNIST", "alpha": 1})]
+    own = [run for run in runs if not run.parts]
+    table = frames.curves(frame_of(plan, {0: [0.4, 0.6], 1: [0.2]}), "accuracy", own)
+    assert list(table.index) == [1, 2]
+    assert list(table.mean(axis=1)) == pytest.approx([0.3, 0.4])
+
+
+def test_what_a_search_chose_is_shown(plan: Plan) -> None:
+    frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}')
+    assert cells(plan, frame)["MNIST", "A"].found[0].tuned == "lr=0.03"

@@ -1,0 +1,308 @@
+"""What holds for every method that is registered; a new file in methods/ is covered as it lands."""
+
+import functools
+import json
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+
+from fedbench import FedbenchError, Machine, Part, RunSpec, registry, run
+from fedbench.cohort import loop
+from fedbench.engine import _Engine
+from fedbench.flat import Model
+from fedbench.local import Start, local_round
+from fedbench.part import Sizes, overriding
+from fedbench.problem import assemble, build_parts
+from fedbench.server import open_round, views
+from fedbench.store import RunFolder
+from fedbench.turns import exchange, prepare
+
+# Parameters worth a run of their own, beside the defaults.
+EXTRA = {
+    "fedprox": [{"mu": 1.0}],
+    "mfl": [
+        {"dampened": True},
+        {"inherit": 0.1},
+        *({"buffer": name} for name in ("chained", "none", "reset", "client_stale")),
+    ],
+    "rmfl": [
+        *({"reading": name} for name in ("lit", "lit0", "r2", "r2prime")),
+        {"dampened": True, "beta": 0.5},
+    ],
+}
+# Parameters at which a method is FedAvg.
+NEUTRAL = {
+    "fedprox": [{"mu": 0}],
+    "mfl": [{"beta": 0}, {"beta": 0, "dampened": True}, {"buffer": "none"}],
+    "rmfl": [{"beta": 0, "reading": name} for name in ("r1", "lit", "lit0", "r2", "r2prime")],
+}
+
+METHODS = sorted(registry.entries("method"))
+CASES = [{name: params} for name in METHODS for params in ({}, *EXTRA.get(name, []))]
+SETTINGS = {
+    "dataset": "digits",
+    "model": {"mlp": {"hidden": 8}},
+    "partition": {"dy": {"alpha": 0.5}},
+    **{"clients": 6, "participation": 0.5, "rounds": 3, "batch": 10, "validation": 0.1},
+    **{"lr": 0.05, "lr_decay": 0.9, "momentum": 0.5, "weight_decay": 1e-3, "clip": 1.0},
+    "precision": "float64",
+}
+CPU = Machine(device="cpu", mode="loop")
+MAP = Machine(device="cpu", mode="map", chunk=2)
+
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def spec_of(*cases, **settings):
+    return RunSpec(**{**SETTINGS, "parts": list(cases), **settings})
+
+
+@dataclass(frozen=True)
+class Witness(Part):
+    """Reads the mixing weights that were used."""
+
+    p: list = field(default_factory=list)
+
+    def evaluate(self, w, r):
+        self.p.append(r.p)
+        return {}
+
+
+def drive(spec, machine=CPU, parts=None):
+    """(result, progress) of a run: the progress holds the states of server and clients."""
+    objects = {} if parts is None else {"parts": parts}
+    problem = assemble(spec, objects, torch.device("cpu"), None)
+    engine = _Engine(problem, machine, None, lambda row: None)
+    return engine.run(), engine.progress
+
+
+@functools.cache
+def _driven(text, mode):
+    return drive(spec_of(json.loads(text)), Machine(device="cpu", mode=mode, chunk=2))
+
+
+def driven(case, mode="loop"):
+    """`drive` with the settings above, once for all tests: they only look at it."""
+    return _driven(json.dumps(case), mode)
+
+
+@functools.cache
+def fedavg():
+    """FedAvg with the same settings."""
+    return run(spec_of(), machine=CPU)
+
+
+def unmappable(case):
+    return next((part.unmappable for part in build_parts(spec_of(case)) if part.unmappable), "")
+
+
+def same_states(one, other, **tolerance):
+    for a, b in zip(one, other, strict=True):
+        assert set(a) == set(b)
+        for name in a:
+            torch.testing.assert_close(a[name], b[name], **tolerance)
+
+
+@every_case
+def test_loop_equals_map(case):
+    if unmappable(case):
+        with pytest.raises(FedbenchError, match="use mode 'loop'"):
+            run(spec_of(case), machine=MAP)
+        return
+    looped, a = driven(case)
+    mapped, b = driven(case, "map")
+    sizes = looped.record["samples"]
+    assert len({-(-n // 10) for n in sizes}) > 1, "clients must differ in steps"
+    near = {"rtol": 1e-12, "atol": 1e-12}
+    torch.testing.assert_close(mapped.weights, looped.weights, **near)
+    same_states(a.server, b.server, **near)
+    assert set(a.clients) == set(b.clients)
+    for i in a.clients:
+        same_states(a.clients[i], b.clients[i], **near)
+    for column in ("loss", "accuracy", "train_loss", "floats_down", "floats_up"):
+        assert list(mapped.history[column]) == pytest.approx(
+            list(looped.history[column]), abs=1e-12
+        )
+
+
+@every_case
+def test_same_seed_same_bits_other_seed_other_bits(case):
+    first, again = driven(case)[0], run(spec_of(case), machine=CPU)
+    assert torch.equal(first.weights, again.weights)
+    kept = [c for c in first.history if not c.endswith("_seconds")]
+    assert first.history[kept].equals(again.history[kept])
+    assert not torch.equal(first.weights, run(spec_of(case, seed=1), machine=CPU).weights)
+
+
+@pytest.mark.parametrize(
+    "case", [{name: params} for name in NEUTRAL for params in NEUTRAL[name]], ids=str
+)
+def test_neutral_strength_is_fedavg(case):
+    plain, neutral = fedavg(), run(spec_of(case), machine=CPU)
+    assert torch.equal(plain.weights, neutral.weights)
+    assert list(plain.history["loss"]) == list(neutral.history["loss"])
+
+
+def test_methods_with_default_strength_are_not_fedavg():
+    for name in NEUTRAL:
+        assert not torch.equal(driven({name: {}})[0].weights, fedavg().weights)
+
+
+class KilledError(Exception):
+    """Stands for a signal that ends the process."""
+
+
+@every_case
+def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
+    machine = Machine(device="cpu", mode="loop", checkpoint_minutes=1e-9, keep_model=True)
+
+    def kill(row):
+        if row["round"] == 2:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        run(spec_of(case), out=tmp_path / "killed", machine=machine, watch=kill)
+    assert [p.name for p in (tmp_path / "killed").iterdir()] == ["checkpoint.pt"]
+    seen = []
+    resumed = run(
+        spec_of(case),
+        out=tmp_path / "killed",
+        machine=machine,
+        watch=lambda row: seen.append(row["round"]),
+    )
+    assert seen == [2, 3]
+    whole = run(spec_of(case), out=tmp_path / "whole", machine=machine)
+    assert torch.equal(resumed.weights, whole.weights)
+    files = {"rounds.parquet", "run.json", "model.safetensors"}
+    for name in ("killed", "whole"):
+        assert {p.name for p in (tmp_path / name).iterdir()} == files
+    a, b = (RunFolder(tmp_path / name).history() for name in ("killed", "whole"))
+    kept = [c for c in a if not c.endswith("_seconds")]
+    assert a[kept].equals(b[kept])
+    model = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
+    assert model[0] == model[1]
+    assert list(a["round"]) == [1, 2, 3]
+
+
+@every_case
+def test_states_keep_their_names_shapes_and_precision(case):
+    _, progress = driven(case)
+    problem = assemble(spec_of(case), {}, torch.device("cpu"), None)
+    w, fed = problem.fed.start.w, problem.fed
+    for part, state in zip(problem.task.parts, progress.server, strict=True):
+        shapes_match(part.server(w, fed), state)
+    for states in progress.clients.values():
+        for part, state in zip(problem.task.parts, states, strict=True):
+            shapes_match(part.client(w, fed), state)
+
+
+def shapes_match(first, last):
+    assert {k: (v.shape, v.dtype) for k, v in first.items()} == {
+        k: (v.shape, v.dtype) for k, v in last.items()
+    }
+    assert not any(v.requires_grad for v in last.values())
+
+
+@every_case
+def test_declared_cost_is_what_was_counted(case):
+    spec, (result, _) = spec_of(case), driven(case)
+    (part,) = build_parts(spec)
+    d, turns = result.record["parameters"], 3 * spec.rounds
+    cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1))
+    row = result.history.iloc[-1]
+    assert row["floats_down"] / turns == pytest.approx(d + cost.down)
+    assert row["floats_up"] / turns == pytest.approx(d + cost.up)
+
+
+@every_case
+def test_training_a_client_alters_nothing_that_is_shared(case):
+    """Two turns of one client give the same bits: no tensor is written in place."""
+    if unmappable(case):
+        return  # hands its state on by design
+    spec = spec_of(case)
+    _, progress = driven(case)  # states that are not all zeros
+    problem = assemble(spec, {}, torch.device("cpu"), None)
+    r = open_round(problem, progress.world, 1)
+    rounds = views(r, progress.server)
+    messages = [part.send(view) for part, view in zip(problem.task.parts, rounds, strict=True)]
+    kept = next(iter(progress.clients.values()))
+    shared = {"w": r.w, **{f"m{i} {k}": v for i, m in enumerate(messages) for k, v in m.items()}}
+    shared |= {f"c{i} {k}": v for i, m in enumerate(kept) for k, v in m.items()}
+    before = {k: v.clone() for k, v in shared.items()}
+    names = [set(m) for m in messages]
+    replies = []
+    for _ in range(2):
+        ready = prepare(problem, r, r.clients[0], messages, kept)
+        exchange(problem, rounds, [ready])
+        replies += loop(problem.task, Start(Model(r.w, r.buffers), r.lr), [ready])
+    assert torch.equal(replies[0].delta, replies[1].delta)
+    same_states(replies[0].up, replies[1].up, rtol=0, atol=0)
+    same_states(replies[0].mine, replies[1].mine, rtol=0, atol=0)
+    assert all(torch.equal(shared[k], before[k]) for k in shared)
+    assert [set(m) for m in messages] == names
+
+
+@every_case
+def test_mixing_weights_sum_to_one(case):
+    witness = Witness()
+    spec = spec_of(case, weights="samples")
+    drive(spec, parts=(*build_parts(spec), witness))
+    for p in witness.p:
+        torch.testing.assert_close(p.sum(), torch.ones((), dtype=p.dtype))
+        assert (p >= 0).all()
+
+
+@every_case
+def test_batch_norm_works_and_its_statistics_are_mixed(case):
+    result, means, p = normed(json.dumps(case), steps=1), *plain_means()
+    assert all(v.isfinite().all() for v in result.buffers.values())
+    # The first layer's statistics after one step are those of the data, whatever the method.
+    wanted = sum(share * mean for share, mean in zip(p, means, strict=True))
+    torch.testing.assert_close(result.buffers["body.1.running_mean"], wanted)
+    assert int(normed(json.dumps(case), steps=2).buffers["body.1.num_batches_tracked"]) == 2
+
+
+BATCH_NORM = {
+    "model": {"rn20": {"norm": "bn", "width": 0.125, "blocks": 1}},
+    **{"weights": "samples", "clients": 3, "participation": 1.0, "rounds": 1, "batch": 20},
+}
+
+
+def normed(case, **settings):
+    return run(spec_of(json.loads(case), **BATCH_NORM, **settings), machine=CPU)
+
+
+@functools.cache
+def plain_means():
+    """Each client's running mean of the first batch norm after one plain step, and n_i / n."""
+    problem = assemble(spec_of(**BATCH_NORM, steps=1), {}, torch.device("cpu"), None)
+    r = open_round(problem, problem.fed.start, 0)
+    feeds = [prepare(problem, r, i, [], []).feed for i in r.clients]
+    start = Start(Model(r.w, r.buffers), r.lr)
+    replies = [local_round(problem.task, start, [], feed, r.buffers) for feed in feeds]
+    n = problem.fed.n
+    return [reply.buffers["body.1.running_mean"] for reply in replies], n / n.sum()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_works_beside_a_distillation(name):
+    if "asd" not in METHODS or name == "asd":
+        pytest.skip("needs the plug-in")
+    spec = spec_of(name, "asd")
+    one, asd = build_parts(spec)
+    if "asd" in one.excludes or name in asd.excludes:
+        with pytest.raises(FedbenchError, match="cannot stand beside"):
+            run(spec, machine=CPU)
+        return
+    both = run(spec_of(name, "asd"), machine=CPU)
+    assert not torch.equal(driven({name: {}})[0].weights, both.weights)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_uses_one_to_five_hooks_and_says_where_it_is_from(name):
+    cls = registry.find("method", name).load()
+    hooks = {k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")}
+    part = registry.build("method", name, {})
+    assert any(overriding([part], hook) for hook in hooks - {"server", "client", "cost"})
+    assert cls.__doc__

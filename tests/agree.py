@@ -1,0 +1,45 @@
+"""Runs fedbench on the problem of the NumPy reference."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from fedbench import Dataset, Machine, Part, RunSpec, run
+
+
+def trajectory(s, parts, mode="loop", **settings):
+    """The global models x_1 … x_T of fedbench on the reference's setting, as (T, C, F)."""
+    data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
+    model = nn.Linear(5, 4, bias=False, dtype=torch.float64)
+    model.weight.data = torch.as_tensor(s.w0).clone()
+    spec = RunSpec(
+        clients=len(s.rows),
+        participation=s.sampled / len(s.rows),
+        rounds=s.rounds,
+        epochs=s.epochs,
+        batch=s.batch,
+        lr=s.lr,
+        lr_decay=s.decay,
+        weight_decay=s.weight_decay,
+        weights="samples" if s.by_samples else "uniform",
+        seed=s.seed,
+        precision="float64",
+        **settings,
+    )
+    film = Film()
+    machine = Machine(device="cpu", mode=mode)
+    run(spec, machine=machine, data=data, model=model, partition=s.rows, parts=(*parts, film))
+    return np.array([w.numpy().reshape(s.w0.shape) for w in film.frames])
+
+
+@dataclass(frozen=True)
+class Film(Part):
+    """Keeps the global model of every evaluated round."""
+
+    frames: list = field(default_factory=list)
+
+    def evaluate(self, w, r):
+        self.frames.append(w)
+        return {}

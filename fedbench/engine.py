@@ -186,7 +186,13 @@ class _Engine:
         if self.folder is None:
             return None
         state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
-        return Progress.of(state) if state else None
+        try:
+            return Progress.of(state) if state else None
+        except (KeyError, TypeError, AttributeError):
+            raise FedbenchError(
+                f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of another version; "
+                "delete it to start again"
+            ) from None
 
     def _result(self) -> Result:
         progress = self.progress

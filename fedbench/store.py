@@ -32,12 +32,13 @@ class RunFolder:
         if not file.exists():
             return None
         try:
-            found: dict[str, Any] = dict(json.loads(file.read_text(encoding="utf-8")))
-        except (TypeError, ValueError) as error:
+            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            status = found.get("status")
+        except (AttributeError, ValueError) as error:
             raise FedbenchError(
                 f"{file}: not a run's record in JSON ({error}); delete it to train the run again"
             ) from None
-        return found if found.get("status") in DONE else None
+        return found if status in DONE else None
 
     def history(self) -> pd.DataFrame:
         """One row per evaluated round."""

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAPER = """
 title: A tiny paper
 authors: Nobody
-settings: {model: {mlp: {hidden: 4}}, clients: 10, participation: 0.2, batch: 50, rounds: 2, lr: 0.1}
+settings: {model: {mlp: {hidden: 4}}, clients: 10, participation: 0.2, rounds: 2, lr: 0.1}
 levels:
   dataset: {Digits: {dataset: digits}}
   method:

@@ -7,7 +7,7 @@ from fedbench.spec import RunSpec
 
 
 def test_passes_of_rmfl_on_cifar10():
-    # 50,000 / 100 = 500 samples × 10 clients × 2 epochs × 500 rounds = 5 million (experiments.md §5)
+    # 50,000 / 100 = 500 samples × 10 clients × 2 epochs × 500 rounds = 5 million
     run = RunSpec(
         dataset="cifar10", model="lenet5", clients=100, participation=0.1, epochs=2, rounds=500
     )

@@ -90,7 +90,10 @@ def test_plan_prints_runs_passes_and_hours(cli):
 
 
 def test_plan_imports_no_torch():
-    code = "import sys; from fedbench.cli import app; app(standalone_mode=False); print('torch' in sys.modules)"
+    code = (
+        "import sys; from fedbench.cli import app;"
+        "app(standalone_mode=False); print('torch' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "plan"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -50,7 +50,8 @@ def test_a_scale_cuts_and_names_what_it_substitutes(tiny):
 
 def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     (tiny / "scales/small.yaml").write_text(
-        "about: small\nlimit: {rounds: 1}\nsettings: {lr: 0.5}\npapers: {tiny: {settings: {lr: 0.7}}}\n"
+        "about: small\nlimit: {rounds: 1}\nsettings: {lr: 0.5}\n"
+        "papers: {tiny: {settings: {lr: 0.7}}}\n"
     )
     run = next(iter(make_plan(tiny, "small").runs.values()))
     assert (run.rounds, run.lr) == (1, 0.7)

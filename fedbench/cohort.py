@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 from fedbench.errors import FedbenchError
 from fedbench.flat import Buffers
 from fedbench.local import Feed, Reply, Start, Task, by_func, local_round, own_states
-from fedbench.turns import Prepared
+from fedbench.turns import Prepared, dropout
 
 
 def loop(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
@@ -19,10 +19,7 @@ def loop(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
 
 
 def _alone(task: Task, start: Start, client: Prepared) -> Reply:
-    devices = [start.world.w.device] if start.world.w.is_cuda else []
-    with torch.no_grad(), torch.random.fork_rng(devices, enabled=task.net.has_dropout):
-        if task.net.has_dropout:  # it can only draw from the shared generator, lent for one turn
-            torch.manual_seed(client.noise)
+    with torch.no_grad(), dropout(task, client):
         return local_round(task, start, client.turns, client.feed, start.world.buffers)
 
 

@@ -4,7 +4,9 @@ No generator lives longer than one draw site, so the same spec gives the same re
 worker count, the order of clients, the batch of runs, or a crash in between (design convention 12).
 """
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -22,6 +24,14 @@ def number(seed: int, round_: int, client: int, purpose: str) -> int:
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:
     """A fresh CPU generator: draws are made on the CPU so that devices agree."""
     return torch.Generator().manual_seed(number(seed, round_, client, purpose))
+
+
+@contextlib.contextmanager
+def lent(number_: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's shared generators for a while: dropout can draw from no other."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(number_)
+        yield
 
 
 def numpy_generator(seed: int, round_: int, client: int, purpose: str) -> np.random.Generator:

@@ -1,5 +1,6 @@
 """What a cohort trains on: each client's batches, random numbers, messages and kept state."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,12 +71,18 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
         for c in clients:
             turn = c.turns[i]
             turn.full_gradient = full_gradient(problem.task, turn, problem.rows[c.client])
-            asks.append(parts[i].ask(turn.w, turn))
+            with dropout(problem.task, c):
+                asks.append(parts[i].ask(turn.w, turn))
         answer = parts[i].answer(asks, rounds[i].p, rounds[i])
         for c in clients:
             c.turns[i].msg = {**c.turns[i].msg, **answer}
         sent += sum(value.numel() for ask in asks for value in ask.values())
     return sent
+
+
+def dropout(task: Task, c: Prepared) -> contextlib.AbstractContextManager[None]:
+    """What a client's dropout draws is the client's own, if the model has any."""
+    return seeds.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
 
 
 def full_gradient(task: Task, turn: Turn, rows: Tensor) -> Gradient:

@@ -12,7 +12,7 @@ from torch import nn
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.worked import blocks, close, final, line, train
+from tests.worked import blocks, close, final, line, train, weight
 
 CPU = Machine(device="cpu")
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
@@ -391,16 +391,24 @@ def test_convention_09_equal_clients_have_the_same_statistics_under_a_map():
 
 
 def test_convention_09_a_second_gradient_does_not_move_the_statistics():
-    def twice(inner, w, t):
-        return (inner(w) + inner(w + 1)) / 2
-
+    # the norm sees w x: mean 1 at w = 1, but 2 where the second gradient is taken
     x = np.array([[0.0], [2.0]])
     data = Dataset("bn", x, np.zeros(2), x, np.zeros(2), 0)
+    model = nn.Sequential(weight(1.0), nn.BatchNorm1d(1, affine=False, dtype=torch.float64))
+    twice = Hook(grad=lambda inner, w, t: (inner(w) + inner(w + 1)) / 2)
     spec = RunSpec(clients=1, rounds=1, batch=None, precision="float64")
-    share = {"machine": CPU, "data": data, "model": normed(), "partition": blocks([2])}
-    found = run(spec, parts=(Hook(grad=twice),), **share).buffers
-    assert close(found["0.running_mean"], 0.1)
-    assert int(found["0.num_batches_tracked"]) == 1
+    found = run(
+        spec, machine=CPU, data=data, model=model, partition=blocks([2]), parts=(twice,)
+    ).buffers
+    assert close(found["1.running_mean"], 0.1)
+    assert int(found["1.num_batches_tracked"]) == 1
+
+
+def test_convention_09_the_training_loss_is_the_first_evaluations():
+    twice = Hook(grad=lambda inner, w, t: (inner(w) + inner(w + 1)) / 2)
+    result = train([[0.0]], w=1.0, parts=[twice])
+    assert close(result.history["train_loss"], 0.5)  # ½ · 1², not ½ · 2²
+    assert close(final(result), 1 - 0.1 * 1.5)
 
 
 # --- 10 short last batch ------------------------------------------------------------------------

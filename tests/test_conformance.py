@@ -44,7 +44,7 @@ SETTINGS = {
     "dataset": "digits",
     "model": {"mlp": {"hidden": 8}},
     "partition": {"dy": {"alpha": 0.5}},
-    **{"clients": 6, "participation": 0.5, "rounds": 3, "batch": 10, "validation": 0.1},
+    **{"clients": 6, "participation": 0.5, "rounds": 3, "batch": 10, "validation": 0.5},
     **{"lr": 0.05, "lr_decay": 0.9, "momentum": 0.5, "weight_decay": 1e-3, "clip": 1.0},
     "precision": "float64",
 }

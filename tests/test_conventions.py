@@ -495,6 +495,20 @@ def test_convention_12_determinism_a_parts_draws_move_nothing_else(mode):
     assert again.drawn == part.drawn
 
 
+@dataclass(frozen=True)
+class Noisier(Noisy):
+    """The same under another name."""
+
+
+def test_convention_12_determinism_each_part_draws_its_own_numbers():
+    one, two = Noisy(), Noisier()
+    train([[1.0], [2.0]], parts=[one, two])
+    alone = Noisier()
+    train([[1.0], [2.0]], parts=[alone])
+    assert two.drawn == alone.drawn  # whoever stands beside it
+    assert not set(map(tuple, one.drawn)) & set(map(tuple, two.drawn))
+
+
 def test_convention_12_determinism_teachers_do_not_move_the_students_dropout():
     model = nn.Sequential(nn.Linear(1, 6), nn.Dropout(0.5), nn.Linear(6, 1))
     spec = RunSpec(clients=2, rounds=2, batch=1, precision="float64")

@@ -128,6 +128,13 @@ def test_hooks_see_their_objects():
     assert found["evaluate"] == [[1.75, 1.75]]
 
 
+def test_the_full_gradient_is_of_all_samples_however_many():
+    # 750 samples pass in pieces of 500 and 250: the mean target is 1, the gradient 4 − 1
+    spy = Spy()
+    train([[0.0] * 500 + [3.0] * 250], w=4.0, parts=[spy])
+    assert next(entry[1] for entry in spy.log if entry[0] == "ask") == pytest.approx(3.0)
+
+
 def test_a_spy_covers_every_hook():
     hooks = {k for k, v in vars(Base).items() if callable(v) and not k.startswith("_")}
     spied = {hook for hook in hooks if overriding([Spy()], hook)}

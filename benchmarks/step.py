@@ -20,7 +20,7 @@ from fedbench.batches import batches
 from fedbench.cohort import loop
 from fedbench.flat import Model
 from fedbench.local import Start
-from fedbench.machine import one_thread_a_process
+from fedbench.machine import Machine, one_thread_a_process
 from fedbench.problem import Problem, assemble
 from fedbench.server import aggregate, open_round, views
 from fedbench.turns import prepare
@@ -36,7 +36,7 @@ def problem() -> Problem:
     data = Dataset("random", x, y, x[:10], y[:10], 10)
     rows = [np.arange(i * SAMPLES, (i + 1) * SAMPLES) for i in range(CLIENTS)]
     spec = RunSpec(model="lenet5", clients=CLIENTS, batch=BATCH, lr=LR, epochs=1)
-    return assemble(spec, {"data": data, "partition": rows}, torch.device("cpu"), None)
+    return assemble(spec, {"data": data, "partition": rows}, Machine(device="cpu"), None)
 
 
 def engine(p: Problem, rounds: int) -> torch.Tensor:
@@ -46,7 +46,7 @@ def engine(p: Problem, rounds: int) -> torch.Tensor:
         r = open_round(p, world, t)
         clients = [prepare(p, r, i, [], []) for i in r.clients]
         replies = loop(p.task, Start(Model(r.w, r.buffers), r.lr), clients)
-        world = aggregate(p.task.parts, views(r, []), r, replies)
+        world = aggregate(p.task.parts, views(p, r, []), r, replies)
     return world.w
 
 

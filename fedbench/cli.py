@@ -134,7 +134,7 @@ def plan(
 
         found = make_plan(workflow, scale, split(papers), split(tables))
         if check:
-            from fedbench.problem import check_choices
+            from fedbench.build import check_choices
 
             check_choices(found.runs.values())
         if as_json:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from fedbench import cohort
+from fedbench.clients import ClientStates
 from fedbench.errors import FedbenchError
 from fedbench.flat import Buffers, Model
 from fedbench.local import Reply, Start
@@ -77,7 +78,7 @@ def run(
         folder.require_writable()
         if folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
-    problem = assemble(spec, objects, machine.torch_device(), Path(data_dir) if data_dir else None)
+    problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)
     problem = replace(problem, identity=searched or spec)
     return _Engine(problem, machine, folder, watch or (lambda row: None)).run()
 
@@ -106,7 +107,7 @@ class _Engine:
     def _round(self, t: int) -> None:
         progress = self.progress
         r = open_round(self.problem, progress.world, t)
-        rounds = views(r, progress.server)
+        rounds = views(self.problem, r, progress.server)
         with _clock(self.progress.seconds, "train"):
             replies = self._train(r, rounds)
         with _clock(self.progress.seconds, "server"):
@@ -180,14 +181,15 @@ class _Engine:
 
     def _fresh(self) -> Progress:
         world = self.fed.start
-        return Progress(world, [part.server(world.w, self.fed) for part in self.parts])
+        server = [part.server(world.w, self.fed) for part in self.parts]
+        return Progress(world, server, ClientStates(self.fed.spill))
 
     def _resumed(self) -> Progress | None:
         if self.folder is None:
             return None
         state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
         try:
-            return Progress.of(state) if state else None
+            return Progress.of(state, self.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
             raise FedbenchError(
                 f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of another version; "

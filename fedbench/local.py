@@ -102,8 +102,8 @@ def local_round(
 ) -> Reply:
     """Train one client: one turn a part holds messages and kept state, `buffers` are its own.
 
-    Order inside a step (convention 4): loss terms, gradient, gradient terms, clip, weight decay,
-    momentum buffer, `move`, step.
+    Order inside a step (convention 4): loss terms, gradient, gradient terms, clip, `decay` and
+    weight decay, momentum buffer, `move`, step.
     """
     w = start.world.w
     for part, t in zip(task.parts, turns, strict=True):
@@ -137,6 +137,8 @@ def _step(
     w, memory, buffers = state
     batch = _Pass(task, start.world, turns, feed, k, buffers, differentiate)
     g = clip_by_norm(batch.nested()(w), task.clip)
+    for i in overriding(task.parts, "decay"):
+        g = task.parts[i].decay(g, w, turns[i])
     step, memory = task.optimiser.step(g, w, memory, k)
     for i in overriding(task.parts, "move"):
         step = task.parts[i].move(step, w, turns[i])

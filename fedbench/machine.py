@@ -15,7 +15,8 @@ class Machine(Checked):
     """device 'auto' takes a GPU when there is one; mode 'auto' loops over clients.
 
     chunk: clients mapped together in mode 'map'; checkpoint_minutes: between two checkpoints;
-    keep_model: store the final weights beside the history.
+    keep_model: store the final weights beside the history; state_gb: memory for what clients and
+    server keep of every client, beyond which it is mapped from disk.
     """
 
     device: str = "auto"
@@ -23,6 +24,7 @@ class Machine(Checked):
     chunk: Count = 16
     checkpoint_minutes: Positive = 5.0
     keep_model: bool = False
+    state_gb: Positive = 4.0
 
     def torch_device(self) -> torch.device:
         """The device; raises `FedbenchError` if it is not there."""

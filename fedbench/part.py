@@ -17,6 +17,7 @@ from torch import Tensor
 
 from fedbench.checked import Checked
 from fedbench.flat import Buffers, Model, Net
+from fedbench.spill import Spill
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]
@@ -38,6 +39,11 @@ class Fed:
     rounds: int
     net: Net
     start: Model
+    spill: Spill
+
+    def table(self) -> Tensor:
+        """Zeros (K, d): one vector a client, on disk if it is large."""
+        return self.spill.table(self.K, self.start.w)
 
 
 @dataclass
@@ -50,6 +56,7 @@ class Turn:
     server, `run` lasts for this turn, `drawn` holds my random numbers.
     """
 
+    fed: Fed
     w: Tensor
     buffers: Buffers
     lr: float
@@ -117,7 +124,8 @@ class Round:
     w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts: n_i (m,); steps: H_i (m,).
     After local training: models y_i (m, d), raw: D_i = x_t − y_i (m, d), ups: each client's `up` of
     this part. In `receive`, i is the client's place in the cohort; in `evaluate`, new is x_{t+1}.
-    p: mixing weights (m,); `mine`: this part's state; `validate`: a model's loss on held-out data.
+    p: mixing weights (m,); `mine`: this part's state; `rng`: this part's generator of the round;
+    `validate`: a model's loss on held-out data; `proxy`: held-out inputs (N, …) without labels.
     """
 
     fed: Fed
@@ -129,6 +137,8 @@ class Round:
     counts: Tensor
     p: Tensor
     validate: Callable[[Model], float]
+    proxy: Callable[[], Tensor]
+    rng: torch.Generator = field(default_factory=torch.Generator)
     mine: State = field(default_factory=dict)
     steps: Tensor = field(default_factory=lambda: torch.empty(0))
     models: Tensor = field(default_factory=lambda: torch.empty(0))
@@ -155,7 +165,13 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a part adds to FedAvg, a client and round: floats sent, passes, floats kept."""
+    """What a part adds to FedAvg, a client and round: floats sent, passes a sample, floats kept.
+
+    ops_*: operations on vectors of model size beyond FedAvg's (copy x_t; one gradient and one
+    update a step; one difference; one addition a client at the server), as FedDPC's Table 1 counts
+    them: to begin and end local training, each step, each client at the server, once a round at the
+    server, and to maintain previous state there.
+    """
 
     down: float = 0.0
     up: float = 0.0
@@ -163,12 +179,22 @@ class Cost:
     backward: float = 0.0
     client_memory: float = 0.0
     server_memory: float = 0.0
+    ops_begin: float = 0.0
+    ops_step: float = 0.0
+    ops_end: float = 0.0
+    ops_receive: float = 0.0
+    ops_server: float = 0.0
+    ops_maintain: float = 0.0
 
 
 class Part(Checked):
     """Base of every part; a subclass is a frozen dataclass that overrides one to five hooks."""
 
     excludes: ClassVar[dict[str, str]] = {}  # parts it cannot stand beside, and why
+    shares: ClassVar[str] = ""  # what leaves the clients beside models and vectors of their size
+    proxy_data: ClassVar[bool] = False  # whether the server needs data of its own
+    needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier
+    needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
 
     @property
     def unmappable(self) -> str:
@@ -215,6 +241,10 @@ class Part(Checked):
         """A gradient at w; `inner` may be called anywhere, any number of times."""
         return inner(w)
 
+    def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """The gradient after the clip, where weight decay joins it, before the momentum buffer."""
+        return g
+
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """The step taken, after clip, weight decay and the optimiser's momentum."""
         return step
@@ -258,3 +288,15 @@ def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:
     for share, value in zip(p[1:], values[1:], strict=True):
         total = total + share * value
     return total
+
+
+def pack(model: Model, name: str) -> State:
+    """A model as entries of a message or of a kept state."""
+    return {name: model.w, **{f"{name}/{key}": value for key, value in model.buffers.items()}}
+
+
+def unpack(state: State, name: str) -> Model:
+    """The inverse of `pack`."""
+    prefix = f"{name}/"
+    buffers = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+    return Model(state[name], buffers)

@@ -3,8 +3,10 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fedbench.clients import ClientStates
 from fedbench.flat import Model
 from fedbench.part import State
+from fedbench.spill import Spill
 from fedbench.traffic import Traffic
 
 Row = dict[str, float]
@@ -20,7 +22,7 @@ class Progress:
 
     world: Model
     server: list[State]
-    clients: dict[int, list[State]] = field(default_factory=dict)
+    clients: ClientStates
     round: int = 0
     rows: list[Row] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
@@ -33,7 +35,7 @@ class Progress:
         return {
             "world": dict(self.world._asdict()),
             "server": self.server,
-            "clients": self.clients,
+            "clients": self.clients.state(),
             "round": self.round,
             "rows": self.rows,
             "traffic": asdict(self.traffic),
@@ -43,9 +45,10 @@ class Progress:
         }
 
     @classmethod
-    def of(cls, state: dict[str, Any]) -> "Progress":
+    def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
         """The inverse of `state`."""
         own = {k: v for k, v in state.items() if k != "id"}
-        return cls(
-            **own | {"world": Model(**state["world"]), "traffic": Traffic(**state["traffic"])}
-        )
+        clients = ClientStates(spill)
+        clients.restore(own.pop("clients"))
+        world, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
+        return cls(world, own.pop("server"), clients, traffic=traffic, **own)

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench import seeds
 from fedbench.flat import Buffers, Model
 from fedbench.local import Reply
-from fedbench.part import Part, Round, overriding, weighted_mean
+from fedbench.part import Part, Round, State, overriding, weighted_mean
 from fedbench.problem import Problem
 
 
@@ -26,7 +26,8 @@ def open_round(problem: Problem, world: Model, t: int) -> Round:
         else torch.full_like(counts, 1 / len(clients))
     )
     lr = spec.lr * spec.lr_decay**t
-    return Round(fed, t, lr, world.w, world.buffers, clients, counts, p, problem.validate)
+    model = (world.w, world.buffers)
+    return Round(fed, t, lr, *model, clients, counts, p, problem.validate, problem.proxy)
 
 
 def aggregate(
@@ -80,6 +81,13 @@ def _mix(values: list[Tensor], p: Tensor) -> Tensor:
     return torch.stack(values).amax(0)
 
 
-def views(r: Round, states: Sequence[dict[str, Tensor]]) -> list[Round]:
-    """One view of the round for each part, with that part's own state."""
-    return [replace(r, mine=state) for state in states]
+def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
+    """One view of the round for each part, with that part's own state and generator."""
+    return [
+        replace(r, mine=state, rng=_generator(problem, r, part))
+        for part, state in zip(problem.task.parts, states, strict=True)
+    ]
+
+
+def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
+    return seeds.torch_generator(problem.spec.seed, r.t, seeds.EVERYONE, type(part).__name__)

@@ -74,12 +74,14 @@ class RunSpec(Strict):
     clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
     mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
     lr·lr_decay^t; `clip` bounds the gradient's norm. `validation` is the share of the training
-    data held out before partitioning. `data_seed` (default: `seed`) drives the partition. Raises
-    `FedbenchError` with one sentence on a wrong field, type or range.
+    data held out before partitioning. `projection` puts a projection head of that width between
+    the model's features and its classifier. `data_seed` (default: `seed`) drives the partition.
+    Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")
     model: Choice = Choice(name="mlp")
+    projection: Whole | None = None
     partition: Choice = Choice(name="iid")
     parts: tuple[Choice, ...] = ()
     clients: Whole = 10

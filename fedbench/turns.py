@@ -34,6 +34,7 @@ def prepare(
     n, labels = problem.fed.n[client], problem.fed.labels[client]
     turns = [
         Turn(
+            fed=problem.fed,
             w=r.w,
             buffers=r.buffers,
             lr=r.lr,

@@ -72,7 +72,7 @@ class Witness(Part):
 def drive(spec, machine=CPU, parts=None):
     """(result, progress) of a run: the progress holds the states of server and clients."""
     objects = {} if parts is None else {"parts": parts}
-    problem = assemble(spec, objects, torch.device("cpu"), None)
+    problem = assemble(spec, objects, Machine(device="cpu"), None)
     engine = _Engine(problem, machine, None, lambda row: None)
     return engine.run(), engine.progress
 
@@ -188,7 +188,7 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
 @every_case
 def test_states_keep_their_names_shapes_and_precision(case):
     _, progress = driven(case)
-    problem = assemble(spec_of(case), {}, torch.device("cpu"), None)
+    problem = assemble(spec_of(case), {}, Machine(device="cpu"), None)
     w, fed = problem.fed.start.w, problem.fed
     for part, state in zip(problem.task.parts, progress.server, strict=True):
         shapes_match(part.server(w, fed), state)
@@ -222,9 +222,9 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
         return  # hands its state on by design
     spec = spec_of(case)
     _, progress = driven(case)  # states that are not all zeros
-    problem = assemble(spec, {}, torch.device("cpu"), None)
+    problem = assemble(spec, {}, Machine(device="cpu"), None)
     r = open_round(problem, progress.world, 1)
-    rounds = views(r, progress.server)
+    rounds = views(problem, r, progress.server)
     messages = [part.send(view) for part, view in zip(problem.task.parts, rounds, strict=True)]
     kept = next(iter(progress.clients.values()))
     shared = {"w": r.w, **{f"m{i} {k}": v for i, m in enumerate(messages) for k, v in m.items()}}
@@ -276,7 +276,7 @@ def normed(case, **settings):
 @functools.cache
 def plain_means():
     """Each client's running mean of the first batch norm after one plain step, and n_i / n."""
-    problem = assemble(spec_of(**BATCH_NORM, steps=1), {}, torch.device("cpu"), None)
+    problem = assemble(spec_of(**BATCH_NORM, steps=1), {}, Machine(device="cpu"), None)
     r = open_round(problem, problem.fed.start, 0)
     feeds = [prepare(problem, r, i, [], []).feed for i in r.clients]
     start = Start(Model(r.w, r.buffers), r.lr)

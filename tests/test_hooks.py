@@ -64,6 +64,10 @@ class Spy(Part):
         self.note("grad out", t.k)
         return g
 
+    def decay(self, g, w, t):
+        self.note("decay", t.k)
+        return g
+
     def move(self, step, w, t):
         self.note("move", t.k)
         return step
@@ -99,7 +103,7 @@ def test_hooks_are_called_in_order():
     spy = Spy()
     # w=4, target 0, lr ½, two steps: 4 → 2 → 1
     train([[0.0]], w=4.0, parts=[spy], lr=0.5, steps=2)
-    one_step = ["grad in", "logits", "loss", "grad out", "move", "after"]
+    one_step = ["grad in", "logits", "loss", "grad out", "decay", "move", "after"]
     assert [entry[0] for entry in spy.log] == [
         *["server", "send", "client", "draw", "ask", "answer", "begin"],
         *one_step,
@@ -394,3 +398,16 @@ def test_overriding_finds_what_a_part_changes():
     assert overriding(parts, "evaluate") == [0, 2]
     assert overriding(parts, "end") == [1, 2]
     assert overriding(parts, "logits") == [2]
+
+
+@dataclass(frozen=True)
+class Pulled(Part):
+    def decay(self, g, w, t):
+        return g + 2 * w
+
+
+def test_decay_joins_after_the_clip_and_before_the_momentum_buffer():
+    # w=4, target 0: gradient 4, clipped to 1, + 2·4 = 9; lr 0.1: w = 4 − 0.9 = 3.1
+    # then gradient 3.1, clipped to 1, + 6.2 = 7.2; buffer 0.5·9 + 7.2 = 11.7: w = 3.1 − 1.17 = 1.93
+    result = train([[0.0]], w=4.0, parts=[Pulled()], lr=0.1, steps=2, clip=1.0, momentum=0.5)
+    assert float(result.weights) == pytest.approx(1.93, abs=1e-5)

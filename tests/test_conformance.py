@@ -1,6 +1,8 @@
 """What holds for every method that is registered; a new file in methods/ is covered as it lands."""
 
 import functools
+import importlib
+import importlib.util
 import json
 from dataclasses import dataclass, field
 
@@ -18,28 +20,18 @@ from fedbench.server import open_round, views
 from fedbench.store import RunFolder
 from fedbench.turns import exchange, prepare
 
-# Parameters worth a run of their own, beside the defaults.
-EXTRA = {
-    "fedprox": [{"mu": 1.0}],
-    "mfl": [
-        {"dampened": True},
-        {"inherit": 0.1},
-        *({"buffer": name} for name in ("chained", "none", "reset", "client_stale")),
-    ],
-    "rmfl": [
-        *({"reading": name} for name in ("lit", "lit0", "r2", "r2prime")),
-        {"dampened": True, "beta": 0.5},
-    ],
-}
-# Parameters at which a method is FedAvg.
-NEUTRAL = {
-    "fedprox": [{"mu": 0}],
-    "mfl": [{"beta": 0}, {"beta": 0, "dampened": True}, {"buffer": "none"}],
-    "rmfl": [{"beta": 0, "reading": name} for name in ("r1", "lit", "lit0", "r2", "r2prime")],
-}
+
+def declared(name, what):
+    """What a method's own test file says: EXTRA, parameters worth a run of their own beside the
+    defaults; NEUTRAL, parameters at which it is FedAvg; NEEDS, settings it cannot run without."""
+    nothing = {} if what == "NEEDS" else []
+    if importlib.util.find_spec(f"tests.test_{name}") is None:
+        return nothing
+    return getattr(importlib.import_module(f"tests.test_{name}"), what, nothing)
+
 
 METHODS = sorted(registry.entries("method"))
-CASES = [{name: params} for name in METHODS for params in ({}, *EXTRA.get(name, []))]
+CASES = [{name: params} for name in METHODS for params in ({}, *declared(name, "EXTRA"))]
 SETTINGS = {
     "dataset": "digits",
     "model": {"mlp": {"hidden": 8}},
@@ -55,7 +47,8 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def spec_of(*cases, **settings):
-    return RunSpec(**{**SETTINGS, "parts": list(cases), **settings})
+    needs = {k: v for case in cases for name in case for k, v in declared(name, "NEEDS").items()}
+    return RunSpec(**{**SETTINGS, **needs, "parts": list(cases), **settings})
 
 
 @dataclass(frozen=True)
@@ -136,7 +129,7 @@ def test_same_seed_same_bits_other_seed_other_bits(case):
 
 
 @pytest.mark.parametrize(
-    "case", [{name: params} for name in NEUTRAL for params in NEUTRAL[name]], ids=str
+    "case", [{name: params} for name in METHODS for params in declared(name, "NEUTRAL")], ids=str
 )
 def test_neutral_strength_is_fedavg(case):
     plain, neutral = fedavg(), run(spec_of(case), machine=CPU)

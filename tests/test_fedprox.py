@@ -9,6 +9,9 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import close, final, train
 
+EXTRA = [{"mu": 1.0}]
+NEUTRAL = [{"mu": 0}]
+
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 

@@ -13,6 +13,13 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import blocks, close, final, train
 
+EXTRA = [
+    {"dampened": True},
+    {"inherit": 0.1},
+    *({"buffer": name} for name in ("chained", "none", "reset", "client_stale")),
+]
+NEUTRAL = [{"beta": 0}, {"beta": 0, "dampened": True}, {"buffer": "none"}]
+
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 

@@ -12,6 +12,12 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import close, final, train
 
+EXTRA = [
+    *({"reading": name} for name in ("lit", "lit0", "r2", "r2prime")),
+    {"dampened": True, "beta": 0.5},
+]
+NEUTRAL = [{"beta": 0, "reading": name} for name in ("r1", "lit", "lit0", "r2", "r2prime")]
+
 READINGS = ["r1", "lit", "lit0", "r2", "r2prime"]
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 each_reading = pytest.mark.parametrize("reading", READINGS)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
+from fedbench.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.worked import blocks, close, final, line, train, weight
@@ -335,6 +336,25 @@ def test_convention_08_teachers_outputs_are_never_taken_for_each_other():
     part = TwoTeachers()
     train([[0.0]], w=1.0, parts=[part])
     assert part.seen == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_convention_08_teachers_with_the_same_weights_may_differ_in_their_statistics():
+    seen = []
+
+    def ask(value, b, t):
+        moved = {name: buffer + 1 for name, buffer in t.buffers.items()}
+        seen.extend(b.of(model)[0].tolist() for model in (t.model, Model(t.w, moved)))
+        return value
+
+    # mean 0 and variance 1, or mean 1 and variance 2: x = 2 and 0 become 2, 0 or ±1/√2
+    x = np.array([[0.0], [2.0]])
+    data = Dataset("bn", x, np.zeros(2), x, np.zeros(2), 0)
+    model = nn.Sequential(nn.BatchNorm1d(1, affine=False, eps=0.0), weight(1.0))
+    spec = RunSpec(clients=1, rounds=1, batch=None, precision="float64")
+    share = {"data": data, "model": model, "partition": blocks([2])}
+    run(spec, machine=CPU, parts=(Hook(loss=ask),), **share)
+    assert close(sorted(v for (v,) in seen[:2]), 0, 2)
+    assert close(sorted(v for (v,) in seen[2:]), -(0.5**0.5), 0.5**0.5)
 
 
 # --- 9 batch-norm buffers -----------------------------------------------------------------------

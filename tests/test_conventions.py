@@ -349,7 +349,7 @@ def test_convention_08_teachers_with_the_same_weights_may_differ_in_their_statis
     # mean 0 and variance 1, or mean 1 and variance 2: x = 2 and 0 become 2, 0 or ±1/√2
     x = np.array([[0.0], [2.0]])
     data = Dataset("bn", x, np.zeros(2), x, np.zeros(2), 0)
-    model = nn.Sequential(nn.BatchNorm1d(1, affine=False, eps=0.0), weight(1.0))
+    model = nn.Sequential(nn.BatchNorm1d(1, affine=False, eps=1e-15), weight(1.0))
     spec = RunSpec(clients=1, rounds=1, batch=None, precision="float64")
     share = {"data": data, "model": model, "partition": blocks([2])}
     run(spec, machine=CPU, parts=(Hook(loss=ask),), **share)

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from fedbench.errors import FedbenchError
 from fedbench.flat import Buffers
 from fedbench.local import Feed, Reply, Start, Task, by_func, local_round, own_states
+from fedbench.part import State
 from fedbench.turns import Prepared, dropout
 
 
@@ -71,10 +73,27 @@ def _map_chunk(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Re
 
 
 def pad(feeds: Sequence[Feed]) -> list[Feed]:
-    """Equal numbers of steps and of rows a batch; padded rows repeat row 0 under a zero mask."""
+    """Equal numbers of steps and of rows a batch; padded rows repeat row 0 under a zero mask.
+
+    Random numbers drawn step by step (H, …) get rows of zeros for the steps that are not made.
+    """
     steps = max(len(feed.rows) for feed in feeds)
     width = max(len(rows) for feed in feeds for rows in feed.rows)
-    return [_pad(feed, steps, width) for feed in feeds]
+    drawn = [_level([feed.drawn[i] for feed in feeds]) for i in range(len(feeds[0].drawn))]
+    return [
+        replace(_pad(feed, steps, width), drawn=[states[n] for states in drawn])
+        for n, feed in enumerate(feeds)
+    ]
+
+
+def _level(states: Sequence[State]) -> list[State]:
+    """One part's draws of all clients, each entry as long as the longest."""
+    longest = {k: max(state[k].shape[:1] for state in states) for k in states[0]}
+    return [{k: _lengthen(v, *longest[k]) for k, v in state.items()} for state in states]
+
+
+def _lengthen(v: Tensor, length: int = 0) -> Tensor:
+    return torch.cat([v, v.new_zeros(length - len(v), *v.shape[1:])]) if v.ndim else v
 
 
 def _pad(feed: Feed, steps: int, width: int) -> Feed:

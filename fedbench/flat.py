@@ -76,6 +76,12 @@ class Net:
         ]
         return torch.cat(parts)
 
+    @property
+    def features(self) -> int:
+        """The width of what the head sees; 0 if there is no head of matrices."""
+        shapes = zip(self.names, self.shapes, strict=True)
+        return next((s[1] for name, s in shapes if name.startswith("head.") and len(s) == 2), 0)
+
     def _named(self, w: Tensor) -> dict[str, Tensor]:
         pieces = torch.split(w, self.sizes)
         return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}

@@ -123,7 +123,8 @@ class Round:
 
     w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts: n_i (m,); steps: H_i (m,).
     After local training: models y_i (m, d), raw: D_i = x_t − y_i (m, d), ups: each client's `up` of
-    this part. In `receive`, i is the client's place in the cohort; in `evaluate`, new is x_{t+1}.
+    this part, statistics: each y_i's norm buffers. In `receive`, i is the client's place in the
+    cohort; in `evaluate`, new is x_{t+1}.
     p: mixing weights (m,); `mine`: this part's state; `rng`: this part's generator of the round;
     `validate`: a model's loss on held-out data; `proxy`: held-out inputs (N, …) without labels.
     """
@@ -144,6 +145,7 @@ class Round:
     models: Tensor = field(default_factory=lambda: torch.empty(0))
     raw: Tensor = field(default_factory=lambda: torch.empty(0))
     ups: Sequence[State] = ()
+    statistics: Sequence[Buffers] = ()
     i: int = 0
     new: Tensor = field(default_factory=lambda: torch.empty(0))
 
@@ -154,13 +156,17 @@ class Round:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a cost depends on: model size d, classes C, clients K, cohort m, local epochs E."""
+    """What a cost depends on: model size d, classes C, clients K, cohort m, local epochs E.
+
+    features: the width of what the classifier sees.
+    """
 
     d: int
     classes: int
     K: int
     m: int
     epochs: float
+    features: int = 0
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,9 @@ def aggregate(
     """
     models = torch.stack([reply.w for reply in replies])
     raw = r.w - models
+    statistics = [reply.buffers for reply in replies]
     for i, view in enumerate(rounds):
-        view.models, view.raw = models, raw
+        view.models, view.raw, view.statistics = models, raw, statistics
         view.ups = [reply.up[i] for reply in replies]
     p = _weights(parts, rounds, r.p)
     received = [_received(parts, rounds, n, reply) for n, reply in enumerate(replies)]
@@ -51,7 +52,7 @@ def aggregate(
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for view in rounds:
         view.new = new
-    return Model(new, mix_buffers([reply.buffers for reply in replies], p))
+    return Model(new, mix_buffers(statistics, p))
 
 
 def _weights(parts: Sequence[Part], rounds: Sequence[Round], p: Tensor) -> Tensor:

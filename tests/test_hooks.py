@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from fedbench import Part
+from fedbench import Dataset, Machine, Part, RunSpec, run
+from fedbench.flat import Net
 from fedbench.part import Part as Base
 from fedbench.part import overriding
-from tests.worked import close, final, train
+from tests.worked import blocks, close, final, train, weight
 
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
@@ -411,3 +414,56 @@ def test_decay_joins_after_the_clip_and_before_the_momentum_buffer():
     # then gradient 3.1, clipped to 1, + 6.2 = 7.2; buffer 0.5·9 + 7.2 = 11.7: w = 3.1 − 1.17 = 1.93
     result = train([[0.0]], w=4.0, parts=[Pulled()], lr=0.1, steps=2, clip=1.0, momentum=0.5)
     assert float(result.weights) == pytest.approx(1.93, abs=1e-5)
+
+
+@dataclass(frozen=True)
+class Noisy(Part):
+    """Subtracts a number of its own from each step's gradient, and a constant."""
+
+    def draw(self, rng, t):
+        noise = torch.rand(t.H, 1, generator=rng, dtype=torch.float64)
+        return {"noise": noise, "one": torch.ones((), dtype=torch.float64)}
+
+    def grad(self, inner, w, t):
+        return inner(w) - t.drawn["noise"][t.k] - t.drawn["one"]
+
+
+def test_numbers_drawn_for_each_step_may_differ_in_length_between_clients():
+    clients = [[0.0], [1.0] * 3, [2.0] * 5]  # 1, 3 and 5 steps
+    looped, mapped = (
+        train(clients, parts=[Noisy()], batch=1, rounds=2, mode=mode) for mode in ("loop", "map")
+    )
+    assert close(mapped.weights, final(looped))
+
+
+@dataclass(frozen=True)
+class Statistician(Part):
+    """Reads the clients' running statistics at the server."""
+
+    seen: list = field(default_factory=list)
+
+    def step(self, d, r):
+        self.seen.append([float(own["1.running_mean"]) for own in r.statistics])
+        return d
+
+
+@MODES
+def test_the_server_sees_each_clients_statistics(mode):
+    # w = 1 feeds x itself to batch norm; a running mean starts at 0 and moves 10 % of the way to
+    # mean(x) = 1 and 4
+    x, y = np.array([[0.0], [2.0], [3.0], [5.0]]), np.zeros(4)
+    model = nn.Sequential(weight(1.0), nn.BatchNorm1d(1, dtype=torch.float64))
+    part, spec = Statistician(), RunSpec(clients=2, rounds=1, batch=None, precision="float64")
+    share = {"data": Dataset("pairs", x, y, x, y, 0), "model": model, "partition": blocks([2, 2])}
+    run(spec, machine=Machine(device="cpu", mode=mode), parts=(part,), **share)
+    assert close(part.seen, 0.1, 0.4)
+
+
+def test_the_width_of_what_the_classifier_sees():
+    class Split(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = nn.Linear(3, 5), nn.Sequential(nn.ReLU(), nn.Linear(5, 2))
+
+    assert Net(Split()).features == 5
+    assert Net(nn.Linear(3, 5)).features == 0

@@ -1,0 +1,67 @@
+"""The house's own files agree with each other."""
+
+import ast
+import sys
+import tomllib
+from importlib import metadata
+
+import pytest
+import yaml
+
+from tests.project import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGES = {"yaml": "pyyaml", "sklearn": "scikit-learn"}  # import name → package
+
+
+def name_of(requirement):
+    return requirement.replace(">", "=").split("=")[0].lower()
+
+
+def test_environment_names_the_same_packages_and_bounds():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (pip,) = (item["pip"] for item in listed if isinstance(item, dict))
+    options = ["-c constraints.txt", "-e ."]
+    assert [item for item in pip if item.startswith("-")] == options
+    assert sorted(item for item in pip if item not in options) == sorted(PROJECT["dependencies"])
+    assert f"python{PROJECT['requires-python']}" in listed
+
+
+def test_every_import_is_a_declared_dependency():
+    declared = {name_of(requirement) for requirement in PROJECT["dependencies"]}
+    found = set()
+    for file in (ROOT / "fedbench").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(node.module.split(".")[0])
+    foreign = found - set(sys.stdlib_module_names) - {"fedbench"}
+    assert {PACKAGES.get(name, name) for name in foreign} <= declared
+
+
+def test_constraints_pin_every_dependency_and_name_no_address():
+    text = (ROOT / "constraints.txt").read_text()
+    pinned = {line.split("==")[0] for line in text.splitlines() if "==" in line}
+    asked = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
+    assert {name_of(requirement) for requirement in asked} <= pinned
+    assert "//" not in text
+
+
+@pytest.mark.parametrize("name", ["torch", "pandas", "pydantic"])
+def test_the_installed_version_is_the_one_in_the_constraints(name):
+    # where a machine brings its own build of torch, its local label is not compared
+    pinned = dict(
+        line.split(";")[0].strip().split("==")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    )
+    assert metadata.version(name).split("+")[0] == pinned[name]
+
+
+def test_the_readme_opens_with_the_two_commands_and_ci_calls_the_second():
+    readme = (ROOT / "README.md").read_text()
+    assert "pip install -c constraints.txt -e . && snakemake --cores all reproduce_tables" in readme
+    lines = [line for line in readme.splitlines() if line.startswith("pip install")]
+    assert lines[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
+    assert "README.md" in (ROOT / ".ci/run").read_text()

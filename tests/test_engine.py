@@ -377,16 +377,16 @@ def test_a_diverged_run_leaves_its_files(tmp_path):
 
 
 def test_accuracy_and_f1_are_of_the_test_set():
-    # Two classes, weight (2, 1): x > 0 is class 0 if w₀ > w₁. Rows: three right of four.
+    # Logits (x, 0, 0): x > 0 is class 0, x < 0 class 1, and class 2 is neither true nor predicted.
     x = np.array([[1.0], [1.0], [-1.0], [-1.0]], np.float32)
-    data = Dataset("signs", x, np.array([0, 1, 1, 1]), x, np.array([0, 1, 1, 1]), 2)
-    model = nn.Linear(1, 2, bias=False)
-    model.weight.data = torch.tensor([[1.0], [0.0]])
+    data = Dataset("signs", x, np.array([0, 1, 1, 1]), x, np.array([0, 1, 1, 1]), 3)
+    model = nn.Linear(1, 3, bias=False)
+    model.weight.data = torch.tensor([[1.0], [0.0], [0.0]])
     spec = RunSpec(clients=1, rounds=1, lr=1e-9, batch=None)
     result = run(spec, machine=CPU, data=data, model=model, partition=blocks([4]))
     row = result.history.iloc[0]
     assert row["accuracy"] == 0.75
-    # class 0: 2·1/(2+1), class 1: 2·2/(2+3)
+    # class 0: 2·1/(2+1), class 1: 2·2/(2+3); class 2 does not count
     assert row["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
 
 

@@ -60,5 +60,5 @@ def _cost(cls: type) -> Row:
     from fedbench.part import Sizes
 
     cost = dataclasses.asdict(cls().cost(Sizes(d=1000, classes=10, K=100, m=10, epochs=1)))
-    passes = {k: cost.pop(k) for k in ("forward", "backward")}
+    passes = {k: cost.pop(k) for k in ("forward", "teachers", "backward")}
     return passes | {f"{k}_in_d": v / 1000 for k, v in cost.items()}

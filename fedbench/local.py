@@ -151,7 +151,7 @@ def _finish(
 ) -> Reply:
     delta = start.world.w - w
     for part, t in zip(task.parts, turns, strict=True):
-        t.k = t.H  # padding is no step
+        t.k, t.y = t.H, Model(w, buffers)  # padding is no step
         delta = part.end(delta, t)
     return Reply(w, delta, [t.up for t in turns], [t.mine for t in turns], buffers, loss)
 

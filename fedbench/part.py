@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from fedbench.checked import Checked
+from fedbench.errors import FedbenchError
 from fedbench.flat import Buffers, Model, Net
 from fedbench.spill import Spill
 
@@ -46,6 +47,10 @@ class Fed:
         return self.spill.table(self.K, self.start.w)
 
 
+def _only_in_ask(w: Tensor) -> Tensor:
+    raise FedbenchError("full_gradient: it is there in `ask` alone; keep what it gives in `t.run`")
+
+
 @dataclass
 class Turn:
     """One client's turn in one round, as one part sees it.
@@ -53,7 +58,8 @@ class Turn:
     w, buffers: the global model; lr: this round's rate; k: local steps already made; H: steps this
     client makes (k = H in `end`); weight_decay: of the local optimiser; n: its samples; labels: its
     label counts (C,). `msg` came from the server, `mine` is kept between rounds, `up` goes to the
-    server, `run` lasts for this turn, `drawn` holds my random numbers.
+    server, `run` lasts for this turn, `drawn` holds my random numbers. In `end`, y is the model y_i
+    that was trained, with its own norm buffers.
     """
 
     fed: Fed
@@ -71,7 +77,8 @@ class Turn:
     up: State = field(default_factory=dict)
     run: State = field(default_factory=dict)
     drawn: State = field(default_factory=dict)
-    full_gradient: Gradient | None = None
+    full_gradient: Gradient = _only_in_ask
+    y: Model = field(default_factory=lambda: Model(torch.empty(0), {}))
 
     @property
     def model(self) -> Model:
@@ -176,12 +183,14 @@ class Cost:
     ops_*: operations on vectors of model size beyond FedAvg's (copy x_t; one gradient and one
     update a step; one difference; one addition a client at the server), as FedDPC's Table 1 counts
     them: to begin and end local training, each step, each client at the server, once a round at the
-    server, and to maintain previous state there.
+    server, and to maintain previous state there. teachers: those forward passes that would be made
+    once a round instead of once an epoch if their outputs were kept (without augmentation).
     """
 
     down: float = 0.0
     up: float = 0.0
     forward: float = 0.0
+    teachers: float = 0.0
     backward: float = 0.0
     client_memory: float = 0.0
     server_memory: float = 0.0

@@ -467,3 +467,30 @@ def test_the_width_of_what_the_classifier_sees():
 
     assert Net(Split()).features == 5
     assert Net(nn.Linear(3, 5)).features == 0
+
+
+@dataclass(frozen=True)
+class Own(Part):
+    """Keeps the model that was trained, after another part has rewritten the update."""
+
+    seen: list = field(default_factory=list)
+
+    def client(self, w, fed):
+        return {"y": torch.zeros_like(w)}
+
+    def end(self, delta, t):
+        t.mine["y"] = t.y.w
+        t.up["y"] = t.y.w
+        return delta
+
+    def step(self, d, r):
+        self.seen.append([float(up["y"]) for up in r.ups])
+        return d
+
+
+@MODES
+def test_a_client_sees_its_own_model_at_the_end(mode):
+    # one step or three from 4 to 0 with lr ½: 2 and ½, whatever Upload makes of the updates
+    own = Own()
+    train([[0.0], [0.0] * 3], w=4.0, parts=[Upload(), own], lr=0.5, batch=1, mode=mode)
+    assert own.seen == [[2.0, 0.5]]

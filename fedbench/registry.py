@@ -30,7 +30,7 @@ class Entry:
     name: str
     module: str
     attribute: str
-    fields: tuple[str, ...]
+    fields: dict[str, Any]  # defaults by name, where they are literals
     doc: str
     constants: dict[str, Any]
 
@@ -90,14 +90,21 @@ def _is_entry(node: ast.ClassDef) -> bool:
     return decorated and not node.name.startswith("_") and bool(node.bases)
 
 
-def _fields(node: ast.ClassDef) -> tuple[str, ...]:
-    return tuple(
-        item.target.id
+def _fields(node: ast.ClassDef) -> dict[str, Any]:
+    return {
+        item.target.id: _literal(item.value)
         for item in node.body
         if isinstance(item, ast.AnnAssign)
         and isinstance(item.target, ast.Name)
         and "ClassVar" not in ast.unparse(item.annotation)
-    )
+    }
+
+
+def _literal(node: ast.expr | None) -> Any:
+    try:
+        return None if node is None else ast.literal_eval(node)
+    except ValueError:
+        return None
 
 
 def _constants(node: ast.ClassDef) -> dict[str, Any]:

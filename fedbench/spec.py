@@ -16,6 +16,8 @@ from fedbench.strict import Strict
 
 NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
+_KINDS = ("dataset", "model", "partition", "sampler")
+
 Whole = Annotated[int, Field(ge=1, strict=True)]
 
 
@@ -127,9 +129,7 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
-        chosen = [
-            (kind, getattr(self, kind)) for kind in ("dataset", "model", "partition", "sampler")
-        ]
+        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
         for kind, choice in chosen + [("method", part) for part in self.parts]:
             registry.check(kind, choice.name, choice.params)
         return self
@@ -146,7 +146,10 @@ class RunSpec(Strict):
 
     def settings(self) -> dict[str, Any]:
         """Plain settings that differ from the defaults: what identifies the run."""
-        return self.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
+        parts = tuple(_brief("method", part) for part in self.parts)
+        brief = self.model_copy(update={**spelled, "parts": parts})
+        return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
 
     @property
     def id(self) -> str:
@@ -161,6 +164,13 @@ class RunSpec(Strict):
         for key, value in settings.items():
             _assign(plain, key, value)
         return RunSpec(**plain)
+
+
+def _brief(kind: str, choice: Choice) -> Choice:
+    """A choice without the parameters that are written at their default value."""
+    usual = registry.find(kind, choice.name).fields
+    params = {k: v for k, v in choice.params.items() if v is None or v != usual[k]}
+    return Choice(name=choice.name, params=params)
 
 
 def _assign(plain: dict[str, Any], key: str, value: Any) -> None:

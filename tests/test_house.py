@@ -11,7 +11,11 @@ import yaml
 from tests.project import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PACKAGES = {"yaml": "pyyaml", "sklearn": "scikit-learn"}  # import name → package
+PACKAGES = {
+    "yaml": "pyyaml",
+    "sklearn": "scikit-learn",
+    "annotated_types": "annotated-types",
+}  # import name → package
 
 
 def name_of(requirement):
@@ -43,7 +47,8 @@ def test_every_import_is_a_declared_dependency():
 def test_constraints_pin_every_dependency_and_name_no_address():
     text = (ROOT / "constraints.txt").read_text()
     pinned = {line.split("==")[0] for line in text.splitlines() if "==" in line}
-    asked = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
+    extras = PROJECT["optional-dependencies"].values()
+    asked = [*PROJECT["dependencies"], *(item for extra in extras for item in extra)]
     assert {name_of(requirement) for requirement in asked} <= pinned
     assert "//" not in text
 

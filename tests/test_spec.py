@@ -10,6 +10,10 @@ def test_identity_ignores_what_is_written_but_not_changed():
     plain = RunSpec()
     assert plain.id == RunSpec(lr=0.1, clients=10, dataset="digits", seed=0).id
     assert plain.id == RunSpec(dataset={"digits": {}}, parts=()).id
+    assert (
+        RunSpec(parts=["mfl"]).id
+        == RunSpec(parts=[{"mfl": {"beta": 0.9, "buffer": "aggregated"}}]).id
+    )
 
 
 def test_identity_does_not_tell_1_from_1_0_nor_the_order_of_parameters():

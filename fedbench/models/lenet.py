@@ -8,6 +8,7 @@ from torch import nn
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Natural, Positive
 from fedbench.errors import FedbenchError
+from fedbench.models.layers import MaxPool2
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class LeNet5(Architecture):
         c1, c2, h1, h2 = (max(1, round(n * self.width)) for n in (6, 16, 120, 84))
         body = nn.Sequential(
             nn.Conv2d(shape[0], c1, 5, padding=self.padding),
-            nn.MaxPool2d(2),
+            MaxPool2(),
             nn.ReLU(),
             nn.Conv2d(c1, c2, 5, padding=self.padding),
-            nn.MaxPool2d(2),
+            MaxPool2(),
             nn.ReLU(),
             nn.Flatten(),
             nn.Linear(c2 * self._side(shape[1]) * self._side(shape[2]), h1),

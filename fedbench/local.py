@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
+from fedbench import seeds
 from fedbench.flat import Buffers, Model, Net
 from fedbench.optimisers import Memory, Optimiser, clip_by_norm
 from fedbench.part import Batch, Gradient, Part, Seen, State, Turn, overriding
@@ -179,6 +180,7 @@ class _Pass:
         self.buffers, self.differentiate = buffers, differentiate
         self.first: Outputs = {}
         self.seen: Seen = {}
+        self.noise: Tensor | None = None
 
     def nested(self) -> Gradient:
         """The gradient with every part's `grad` around it, the first part nearest."""
@@ -188,7 +190,9 @@ class _Pass:
         return gradient
 
     def inner(self, w: Tensor) -> Tensor:
-        """Gradient of the batch's loss, loss terms included."""
+        """Gradient of the batch's loss, loss terms included; each call drops the same units."""
+        if self.task.net.has_dropout:
+            self.noise = seeds.replay(self.noise, w.device)
         g, outputs = self.differentiate(self.objective, w)
         self.first = self.first or outputs
         return g

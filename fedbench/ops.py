@@ -28,8 +28,9 @@ def without_true(z: Tensor, y: Tensor) -> Tensor:
 
 
 def unit(g: Tensor) -> Tensor:
-    """g / ‖g‖ of one flat vector; 0 stays 0."""
-    return g / (g.norm() + 1e-12)
+    """The direction g / ‖g‖ of one flat vector; 0 stays 0."""
+    length: Tensor = g.norm()
+    return g / (length + 1e-12)
 
 
 def dot(a: Tensor, b: Tensor) -> Tensor:
@@ -42,3 +43,18 @@ def replaced(table: Tensor, rows: int | list[int], values: Tensor) -> Tensor:
     old = table[rows].to(values.device, copy=True)
     table[rows] = values.to(table.device)
     return old
+
+
+def ring(newest: dict[str, Tensor], M: int) -> dict[str, Tensor]:
+    """A buffer of M places, newest first, filled with `newest`."""
+    return {name: value.expand(M, *value.shape).clone() for name, value in newest.items()}
+
+
+def pushed(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The buffer after one more; the oldest falls out."""
+    return {name: torch.cat([newest[name][None], value[:-1]]) for name, value in old.items()}
+
+
+def buffered(M: int, t: int, from_start: bool) -> int:
+    """How many of the M newest global models round t has; x_0 counts or not, at least x_t."""
+    return min(M, max(t + from_start, 1))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from torch import Tensor
 
 EVERYONE = -1  # the client number of draws that belong to the server
 ALWAYS = -1  # the round number of draws made once a run
@@ -32,6 +33,18 @@ def lent(number_: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(number_)
         yield
+
+
+def replay(state: Tensor | None, device: torch.device) -> Tensor:
+    """Take torch's shared generator back to `state`; without one, the state to go back to."""
+    cuda = device.type == "cuda"
+    if state is None:
+        return torch.cuda.get_rng_state(device) if cuda else torch.get_rng_state()
+    if cuda:
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)
+    return state
 
 
 def numpy_generator(seed: int, round_: int, client: int, purpose: str) -> np.random.Generator:

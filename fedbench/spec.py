@@ -43,6 +43,12 @@ class Choice(Strict):
     def _short(self) -> Any:
         return {self.name: self.params} if self.params else self.name
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        """The short forms, which is how files say it."""
+        one = {"type": "object", "minProperties": 1, "maxProperties": 1}
+        return {"anyOf": [{"type": "string"}, one], "description": cls.__doc__}
+
     def __str__(self) -> str:
         inner = ", ".join(f"{k}={v}" for k, v in self.params.items())
         return f"{self.name}({inner})" if inner else self.name

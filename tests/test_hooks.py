@@ -11,7 +11,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.flat import Net
 from fedbench.part import Part as Base
 from fedbench.part import overriding
-from tests.worked import blocks, close, final, train, weight
+from tests.worked import blocks, close, final, line, train, weight
 
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
@@ -494,3 +494,29 @@ def test_a_client_sees_its_own_model_at_the_end(mode):
     own = Own()
     train([[0.0], [0.0] * 3], w=4.0, parts=[Upload(), own], lr=0.5, batch=1, mode=mode)
     assert own.seen == [[2.0, 0.5]]
+
+
+@dataclass(frozen=True)
+class Twice(Part):
+    """Asks for every gradient a second time."""
+
+    pairs: list = field(default_factory=list)
+
+    def grad(self, inner, w, t):
+        g, again = inner(w), inner(w)
+        self.pairs.append((g, again))
+        return g
+
+
+def test_a_second_gradient_of_a_step_drops_the_same_units_and_moves_no_later_draw():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(1, 9), nn.Dropout(0.5), nn.Linear(9, 1))
+    spec = RunSpec(clients=2, rounds=2, batch=1, precision="float64")
+    data, partition = line([1.0, 2.0, 3.0, 5.0]), blocks([2, 2])
+    share = {"machine": Machine(device="cpu"), "data": data, "partition": partition}
+    twice = Twice()
+    got = run(spec, model=model, parts=(twice,), **share).weights
+    assert all(torch.equal(g, again) for g, again in twice.pairs)
+    dropped = {tuple((g[:9] == 0).tolist()) for g, _ in twice.pairs}
+    assert len(dropped) > 1, "another step drops other units"
+    assert torch.equal(got, run(spec, model=model, **share).weights)

@@ -1,0 +1,82 @@
+"""FedADC: the server's momentum embedded in the local steps."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Count, Decay, Positive
+from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+
+
+@dataclass(frozen=True)
+class FedADC(Part):
+    """Spread the server's momentum over the local steps: m̄ = β_l m_t / H.
+
+    red (Nesterov): y½ = y − η m̄, y ← y½ − η g(y½). blue (heavy ball): y ← y − η (g(y) + m̄).
+    m_{t+1} = Σ p_i D_i / η_t + (β_g − β_l) m_t, x_{t+1} = x_t − α η_t m_{t+1}.
+    Ozfatura, Ozfatura & Gündüz, "FedADC: Accelerated Federated Learning with Drift Control",
+    algorithm 3. The local optimiser has no momentum of its own; m̄ stays outside its buffer.
+    """
+
+    excludes: ClassVar = {"fedadcdouble": "it is the same method with a second, local momentum"}
+
+    beta: Decay = 0.9  # both discounts; 0 with α = 1 is FedAvg
+    variant: Literal["red", "blue"] = "red"
+    alpha: Positive = 1.0  # the server's step
+    beta_l: Decay | None = None  # local discount, β unless given; 0 is SlowMo
+    beta_g: Decay | None = None  # server's discount, β unless given
+    divisor: Count | None = None  # H in m̄; null: the steps a client makes (Table I says H ≅ 10)
+    decay_at: Literal["half", "whole"] = "half"  # red's weight decay: where g is taken, or at y
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """m_0 = 0."""
+        return {"m": torch.zeros_like(w)}
+
+    def send(self, r: Round) -> State:
+        """m_t."""
+        return dict(r.mine)
+
+    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
+        """The gradient at y½ (red) or y (blue)."""
+        return inner(w - t.lr * self._share(t)) if self.variant == "red" else inner(w)
+
+    def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """Turn the weight decay that follows, wd·y, into wd·y½."""
+        if self.variant == "blue" or self.decay_at == "whole":
+            return g
+        return g - t.weight_decay * t.lr * self._share(t)
+
+    def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """Add m̄: the same sum for both variants."""
+        return step + self._share(t)
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """α η m_{t+1}; Δ̄ = d/η holds β_l m_t already."""
+        beta_l, beta_g = self._discounts()
+        rest = (beta_g - beta_l) * r.mine["m"]
+        r.mine["m"] = d / r.lr + rest
+        return self.alpha * (d + r.lr * rest)
+
+    def cost(self, size: Sizes) -> Cost:
+        """One more vector down; with `red` y½ is made before the gradient."""
+        return Cost(
+            down=size.d,
+            server_memory=size.d,
+            ops_begin=1,
+            ops_step=2 if self.variant == "red" else 1,
+            ops_server=2,
+            ops_maintain=1,
+        )
+
+    def _discounts(self) -> tuple[float, float]:
+        """(β_l, β_g)."""
+        return (
+            self.beta if self.beta_l is None else self.beta_l,
+            self.beta if self.beta_g is None else self.beta_g,
+        )
+
+    def _share(self, t: Turn) -> Tensor:
+        """m̄ = β_l m_t / H."""
+        return t.msg["m"] * (self._discounts()[0] / (self.divisor or t.H))

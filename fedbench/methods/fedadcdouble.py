@@ -1,0 +1,56 @@
+"""FedADC with double momentum: a local moving average beside the embedded server momentum."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Count, Decay, Positive
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State, Turn
+
+
+@dataclass(frozen=True)
+class FedADCDouble(Part):
+    """Step along m̄ + u with m̄ = β m_t / H, u¹ = g¹, u^k = φ u^{k−1} + (1−φ) g^k, afresh each round.
+
+    m_{t+1} = Σ p_i D_i / η_t, x_{t+1} = x_t − α η_t m_{t+1}. Ozfatura, Ozfatura & Gündüz, "FedADC:
+    Accelerated Federated Learning with Drift Control", algorithm 4.
+    """
+
+    excludes: ClassVar = {"fedadc": "it is the same method without the local momentum"}
+
+    beta: Decay = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
+    phi: Decay = 0.9  # the paper gives no value; 0 is FedADC's blue variant
+    alpha: Positive = 1.0  # the server's step
+    divisor: Count | None = None  # H in m̄; null: the steps a client makes
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """m_0 = 0."""
+        return {"m": torch.zeros_like(w)}
+
+    def send(self, r: Round) -> State:
+        """m_t."""
+        return dict(r.mine)
+
+    def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """m̄ + u; the first u is the raw gradient."""
+        last = t.run.get("u")
+        t.run["u"] = step if last is None else self.phi * last + (1 - self.phi) * step
+        return t.run["u"] + t.msg["m"] * (self.beta / (self.divisor or t.H))
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """α η m_{t+1}; Δ̄ = d/η holds β m_t already."""
+        r.mine["m"] = d / r.lr
+        return self.alpha * d
+
+    def cost(self, size: Sizes) -> Cost:
+        """One more vector down."""
+        return Cost(
+            down=size.d,
+            server_memory=size.d,
+            ops_begin=1,
+            ops_step=3,
+            ops_server=1,
+            ops_maintain=1,
+        )

@@ -1,0 +1,50 @@
+"""FedCM: the last global update mixed into every local gradient."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Positive, Share
+from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn, weighted_mean
+
+
+@dataclass(frozen=True)
+class FedCM(Part):
+    """Step along α g + (1−α) Δ_t, where Δ_{t+1} = Σ p_i D_i / (η_t H_i) is an average gradient.
+
+    x_{t+1} = x_t − γ_s Σ p_i D_i. Xu, Wang, Wang & Yao, "FedCM: Federated Learning with
+    Client-level Momentum", 2021, algorithm 1. Weight decay stays outside α; Δ_0 = 0, so the first
+    rounds take short steps.
+    """
+
+    alpha: Share = 0.1  # weight of the fresh gradient; 1 is FedAvg
+    gamma_s: Positive = 1.0  # the server's step, in model units
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """Δ_0 = 0."""
+        return {"delta": torch.zeros_like(w)}
+
+    def send(self, r: Round) -> State:
+        """Δ_t."""
+        return dict(r.mine)
+
+    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
+        """α g + (1−α) Δ."""
+        return self.alpha * inner(w) + (1 - self.alpha) * t.msg["delta"]
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """Δ_{t+1}, each client divided by its own H_i."""
+        r.mine["delta"] = weighted_mean(r.raw, r.p / r.steps) / r.lr
+        return self.gamma_s * d
+
+    def cost(self, size: Sizes) -> Cost:
+        """One more vector down."""
+        return Cost(
+            down=size.d,
+            server_memory=size.d,
+            ops_begin=1,
+            ops_step=2,
+            ops_receive=1,
+            ops_maintain=1,
+        )

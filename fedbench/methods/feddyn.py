@@ -1,0 +1,73 @@
+"""FedDyn: a dynamic regulariser that aligns local and global stationary points."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import NonNegative
+from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn, weighted_mean
+
+
+@dataclass(frozen=True)
+class FedDyn(Part):
+    """Pull each local model towards x_t − u_i: g + α_i (y − x_t + u_i).
+
+    u_i ← u_i + y_i − x_t for the cohort (the paper's ∇L_i is −α u_i), ū = (1/K) Σ_all u_i,
+    x_{t+1} = Σ p_i y_i + ū. Acar et al., "Federated Learning Based on Dynamic Regularization", ICLR
+    2021, algorithm 1. Scored on the plain mean of the cohort's models.
+    """
+
+    excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
+
+    alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
+    by_size: bool = True  # α_i = α / w_i, w_i = n_i over the mean n, as released; else α_i = α
+    pull: Literal["gradient", "decay"] = "gradient"  # decay: α y joins after the clip, as released
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """ū = 0."""
+        return {"u": torch.zeros_like(w)}
+
+    def client(self, w: Tensor, fed: Fed) -> State:
+        """u_i = 0."""
+        return {"u": torch.zeros_like(w)}
+
+    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
+        """The gradient of loss + (α_i/2)‖y − x_t + u_i‖², or without the part that is α_i y."""
+        moved = w - t.w if self.pull == "gradient" else -t.w
+        return inner(w) + self._alpha(t) * (moved + t.mine["u"])
+
+    def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """α_i y, where weight decay stands."""
+        return g + self._alpha(t) * w if self.pull == "decay" else g
+
+    def end(self, delta: Tensor, t: Turn) -> Tensor:
+        """u_i ← u_i + y_i − x_t."""
+        t.mine["u"] = t.mine["u"] + (t.y.w - t.w)
+        return delta
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """ū moves by the cohort's displacements over K, not m; the clients need not send u_i."""
+        r.mine["u"] = r.mine["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
+        return d - r.mine["u"]
+
+    def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
+        """The mean of the cohort's models leads; x_{t+1} stands beside it as 'next'."""
+        return {"selected": weighted_mean(r.models, torch.full_like(r.p, 1 / len(r.p)))}
+
+    def cost(self, size: Sizes) -> Cost:
+        """One vector kept at each client and one at the server."""
+        return Cost(
+            client_memory=size.d,
+            server_memory=size.d,
+            ops_step=3,
+            ops_end=1,
+            ops_receive=1,
+            ops_server=1,
+            ops_maintain=1,
+        )
+
+    def _alpha(self, t: Turn) -> float | Tensor:
+        """α_i."""
+        return self.alpha * t.fed.n.mean() / t.n if self.by_size else self.alpha

@@ -1,0 +1,25 @@
+"""JSON schemas of the YAML files, so that an editor marks a typo while it is written.
+
+`python -m fedbench.schemas` writes them; the loader checks the same models with better sentences.
+"""
+
+import json
+from pathlib import Path
+
+from fedbench.files import write_text
+from fedbench.paper import Paper
+from fedbench.scale import Scale
+from fedbench.spec import RunSpec
+from fedbench.strict import Strict
+
+SCHEMAS: dict[str, type[Strict]] = {"paper": Paper, "scale": Scale, "run": RunSpec}
+
+
+def text(kind: str) -> str:
+    """The schema of a kind of file."""
+    return json.dumps(SCHEMAS[kind].model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for kind in SCHEMAS:
+        write_text(Path("workflow/schemas") / f"{kind}.schema.json", text(kind))

@@ -5,6 +5,7 @@ the raw gradient even when dampened) and start afresh each round (convention 5).
 `torch.add(a, b, alpha=c)`, which rounds once as PyTorch's own do, so that SGD has the same bits.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,3 +88,26 @@ def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:
         return g
     factor: Tensor = limit / (g.norm() + 1e-6)
     return g * factor.clamp(max=1.0)
+
+
+def descend(
+    loss: Callable[[Tensor], Tensor],
+    w: Tensor,
+    optimiser: Optimiser,
+    rates: Sequence[float],
+    memory: Memory | None = None,
+    done: int = 0,
+) -> tuple[Tensor, Memory]:
+    """Train w at the server: one step on `loss` for each learning rate.
+
+    `memory` is what the optimiser remembers of the `done` steps before; its new state is returned.
+    """
+    memory = optimiser.start(w) if memory is None else memory
+    for k, rate in enumerate(rates, start=done):
+        w = w.detach().requires_grad_()
+        with torch.enable_grad():
+            g = torch.autograd.grad(loss(w), w)[0]
+        w = w.detach()
+        step, memory = optimiser.step(g, w, memory, k)
+        w = torch.add(w, step, alpha=-rate)
+    return w, memory

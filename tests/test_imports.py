@@ -20,7 +20,7 @@ FILES = {
 }
 # What a method may build on, beside torch and the standard library.
 BELOW_METHODS = {f"fedbench.{name}" for name in ("part", "checked", "flat", "errors", "ops")}
-BELOW_METHODS.add("fedbench.optimisers")  # for what is trained at the server
+BELOW_METHODS |= {"fedbench.optimisers", "fedbench.generator"}  # what is trained at the server
 # What stands above the engine and must not be needed by it.
 ABOVE_ENGINE = {
     f"fedbench.{name}"

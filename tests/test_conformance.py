@@ -43,7 +43,11 @@ SETTINGS = {
 CPU = Machine(device="cpu", mode="loop")
 MAP = Machine(device="cpu", mode="map", chunk=2)
 
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
+# One worker a case: its run is shared by the tests that look at it.
+every_case = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=str(case), marks=pytest.mark.xdist_group(str(case))) for case in CASES],
+)
 
 
 def spec_of(*cases, **settings):
@@ -207,7 +211,7 @@ def test_declared_cost_is_what_was_counted(case):
     spec, (result, _) = spec_of(case), driven(case)
     (part,) = build_parts(spec)
     d, turns = result.record["parameters"], 3 * spec.rounds
-    cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1))
+    cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1, features=8))
     row = result.history.iloc[-1]
     assert row["floats_down"] / turns == pytest.approx(d + cost.down)
     assert row["floats_up"] / turns == pytest.approx(d + cost.up)

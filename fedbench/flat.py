@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from fedbench import seeds
+
 Buffers = dict[str, Tensor]
 
 
@@ -52,6 +54,14 @@ class Net:
     def start(self) -> Model:
         """The module's own weights and buffers, as copies."""
         return Model(self._start.w.clone(), {k: v.clone() for k, v in self._start.buffers.items()})
+
+    def fresh(self, rng: torch.Generator) -> Model:
+        """The module as newly initialised, drawn from `rng` alone."""
+        module, device = self.module().cpu(), self._start.w.device
+        with seeds.lent(int(torch.randint(2**62, (), generator=rng)), torch.device("cpu")):
+            for layer in module.modules():
+                getattr(layer, "reset_parameters", lambda: None)()
+        return Net(module.to(device)).start()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in training mode; running statistics in `buffers` move in place."""

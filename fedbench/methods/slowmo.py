@@ -1,0 +1,36 @@
+"""SlowMo: momentum at the server."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Decay, Positive
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+
+
+@dataclass(frozen=True)
+class SlowMo(Part):
+    """Gather the rounds' mean updates: m_{t+1} = β m_t + ḡ_t, x_{t+1} = x_t − α η_t m_{t+1}.
+
+    ḡ_t = Σ p_i D_i/η_t. Wang et al., "SlowMo: Improving Communication-Efficient Distributed SGD
+    with Slow Momentum", ICLR 2020; FedADC paper, algorithm 2. m is in gradient units: where η
+    decays, old momentum moves with the new η_t.
+    """
+
+    beta: Decay = 0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
+    alpha: Positive = 1.0
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """m_0 = 0."""
+        return {"m": torch.zeros_like(w)}
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """α η m_{t+1}, as α (β η m_t + D̄) so that β = 0 keeps FedAvg's bits."""
+        m = r.mine["m"]
+        r.mine["m"] = self.beta * m + d / r.lr
+        return self.alpha * (self.beta * r.lr * m + d)
+
+    def cost(self, size: Sizes) -> Cost:
+        """The division by η and the step at the server, and m to update and keep."""
+        return Cost(server_memory=size.d, ops_server=2, ops_maintain=1)

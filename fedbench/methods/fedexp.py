@@ -1,0 +1,48 @@
+"""FedExP: a server step that grows as the clients disagree."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import NonNegative
+from fedbench.ops import dot
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+
+
+@dataclass(frozen=True)
+class FedExP(Part):
+    """Extrapolate: x_{t+1} = x_t − η_g D̄, η_g = max{1, Σ p_i‖D_i‖² / (2 (‖D̄‖² + ε))}.
+
+    Jhunjhunwala, Wang & Joshi, "FedExP: Speeding Up Federated Averaging via Extrapolation", ICLR
+    2023, algorithm 1. ε is in squared model units. The authors score the mean of the last two
+    iterates: the part `meanoftwo`.
+    """
+
+    eps: NonNegative = 1e-3  # infinity would be FedAvg
+    times_cohort: bool = False  # the authors' code: |S| ε in place of ε
+    decayed: bool = False  # the authors' code: ε falls with η², as ε (η_t/η_0)²
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """Σ p_i‖D_i‖² of the round under way."""
+        return {"squares": w.new_zeros((), dtype=torch.float64)}
+
+    def receive(self, delta: Tensor, r: Round) -> Tensor:
+        """Add p_i‖D_i‖²; the first client of a round starts anew."""
+        before = r.mine["squares"] if r.i else 0
+        r.mine["squares"] = before + r.p[r.i] * dot(delta, delta)
+        return delta
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """η_g D̄; where ‖D̄‖² + ε is 0 there is nothing to extrapolate."""
+        below = 2 * (dot(d, d) + self._eps(r))
+        ratio = torch.where(below > 0, r.mine["squares"] / below, 1)
+        return ratio.clamp(min=1) * d
+
+    def cost(self, size: Sizes) -> Cost:
+        """‖D_i‖² for each client, ‖D̄‖² and the scaling; the scalar a client may send is not."""
+        return Cost(ops_receive=1, ops_server=2)
+
+    def _eps(self, r: Round) -> float:
+        eps = self.eps * (len(r.clients) if self.times_cohort else 1)
+        return eps * (r.lr / r.fed.lr) ** 2 if self.decayed else eps

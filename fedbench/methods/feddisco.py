@@ -1,0 +1,48 @@
+"""FedDisco: mixing weights that look at label distributions."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import NonNegative
+from fedbench.part import Part, Round
+
+
+@dataclass(frozen=True)
+class FedDisco(Part):
+    """Trust clients with balanced labels: w_i ∝ ReLU(n_i − a d_i + b), d_i far from uniform.
+
+    n_i and d_i sum to 1. Ye et al., "FedDisco: Federated Learning with Discrepancy-Aware
+    Collaboration", ICML 2023, its aggregation weights. Where all d_i are 0, or no weight is left,
+    w_i = n_i.
+    """
+
+    shares: ClassVar[str] = "label counts, once"
+
+    a: NonNegative = 0.5  # 0 with b = 0 is FedAvg weighted by samples
+    b: float = 0.1
+    metric: Literal["kl", "l2"] = "kl"  # 'l2' distances are not normalised, as in the authors' code
+    over: Literal["cohort", "all"] = "cohort"  # the clients over whom n and d sum to 1
+
+    def weigh(self, p: Tensor, r: Round) -> Tensor:
+        """The weights, from sample counts whatever `p` was."""
+        everyone = self.over == "all"
+        n = r.counts / (r.fed.n if everyone else r.counts).sum()
+        d = self._discrepancy(r.fed.labels[list(r.clients)])
+        total = (self._discrepancy(r.fed.labels) if everyone else d).sum()
+        if self.metric == "kl":
+            d = d / total
+        w = (n - self.a * d + self.b).relu()
+        w = torch.where((total > 0) & (w > 0).any(), w, n)
+        return w / w.sum()
+
+    def _discrepancy(self, labels: Tensor) -> Tensor:
+        """Distance of each row of label counts (…, C) to the uniform distribution."""
+        classes = labels.shape[-1]
+        q = labels / labels.sum(-1, keepdim=True)
+        if self.metric == "l2":
+            return (q - 1 / classes).square().sum(-1).sqrt()
+        relative = labels * classes / labels.sum(-1, keepdim=True)  # exactly 1 where balanced
+        return torch.xlogy(q, relative).sum(-1).clamp(min=0)

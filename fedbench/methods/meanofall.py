@@ -1,0 +1,40 @@
+"""Scores the mean of all clients' last models."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.ops import replaced
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+
+
+@dataclass(frozen=True)
+class MeanOfAll(Part):
+    """Score (1/K) Σ_i y_i over each client's last model, x_0 if it never took part.
+
+    ASD paper: "we average across all the client models"; FedDyn's authors plot this model. It is
+    kept as a running mean of y_i − x_0; training is left alone. Norm statistics are x_{t+1}'s.
+    """
+
+    leads: bool = True  # False: x_{t+1} stays the headline
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """Every client stands at x_0."""
+        return {"shifts": fed.table(), "mean": torch.zeros_like(w)}
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """Take over the cohort's models."""
+        shifts = r.models - r.fed.start.w
+        change = shifts - replaced(r.mine["shifts"], list(r.clients), shifts)
+        r.mine["mean"] = r.mine["mean"] + change.sum(0) / r.fed.K
+        return d
+
+    def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
+        """The mean as 'all'."""
+        named = {"all": r.fed.start.w + r.mine["mean"]}
+        return named if self.leads else {"next": w} | named
+
+    def cost(self, size: Sizes) -> Cost:
+        """K vectors."""
+        return Cost(server_memory=size.K * size.d, ops_maintain=2 * size.m + 1)

@@ -1,0 +1,24 @@
+"""Scores the mean of the models that this round's clients trained."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.part import Part, Round, weighted_mean
+
+
+@dataclass(frozen=True)
+class MeanOfSelected(Part):
+    """Score (1/m) Σ_S y_i, whatever the server made of it; training is left alone.
+
+    What FedDyn's authors and the ASD paper's code score. Norm statistics are x_{t+1}'s.
+    """
+
+    leads: bool = True  # False: x_{t+1} stays the headline
+
+    def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
+        """The mean as 'selected'."""
+        equal = torch.full_like(r.p, 1 / len(r.p))
+        named = {"selected": weighted_mean(r.models, equal)}
+        return named if self.leads else {"next": w} | named

@@ -7,6 +7,8 @@ import torch
 
 from fedbench.flat import Model
 from fedbench.part import Batch
+from tests import reference
+from tests.agree import trajectory
 
 
 def tensor(rows):
@@ -78,3 +80,27 @@ def local(s, t, i, x, dz):
 def shares(s, i):
     """Client i's share of each of four classes."""
     return np.bincount(s.y[s.rows[i]], minlength=4) / len(s.rows[i])
+
+
+def cross_entropy_slope(z, y):
+    """Gradient (B, C) of the batch's mean cross-entropy at its logits."""
+    return (softmax(z) - one_hot(y)) / len(y)
+
+
+def train_with(s, dz):
+    """x_1 … x_T where client i's loss has the gradient `dz(i, t, x, z, y, rows)` at its logits."""
+
+    def one_round(t, cohort, p, x):
+        def train(i):
+            return local(s, t, i, x, lambda z, y, rows: dz(i, t, x, z, y, rows))
+
+        return reference.mix(p, [train(i) for i in cohort])
+
+    return reference.rounds(s, one_round)
+
+
+def agree(s, parts, want, mode="loop", **settings):
+    """fedbench gives the trajectory `want`, and that is not FedAvg's."""
+    assert np.abs(want[-1] - reference.fedavg(s)[-1]).max() > 1e-4, "the method must matter"
+    got = trajectory(s, parts, mode, **settings)
+    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -16,4 +16,5 @@ class MaxPool2(nn.MaxPool2d):
             return super().forward(x)
         x = x[..., : x.shape[-2] // 2 * 2, : x.shape[-1] // 2 * 2]
         rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
-        return torch.maximum(rows[..., ::2], rows[..., 1::2])
+        pooled: Tensor = torch.maximum(rows[..., ::2], rows[..., 1::2])
+        return pooled

@@ -1,0 +1,48 @@
+"""Self-confidence distillation: FedADC+'s loss, to be listed beside `fedadc` or any other base."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from fedbench import ops
+from fedbench.checked import Fraction, Positive
+from fedbench.part import Batch, Cost, Part, Sizes, Turn
+
+
+@dataclass(frozen=True)
+class SelfConfidence(Part):
+    """Distil only from classes the client knows little of: (1−λ) CE + λ KL(p̂ ‖ softmax(z/τ)).
+
+    p̂_c = (1 − ρ_c) p̃_c for c ≠ y, p̂_y = 1 − Σ_{c≠y} p̂_c, ρ_c = γ_c / max γ, γ_c the share of class
+    c in the client's data. Ozfatura et al., "FedADC: Accelerated Federated Learning with Drift
+    Control", section III, equations 7 to 9. (1−λ) scales whatever earlier parts put into the loss.
+    """
+
+    lam: Fraction = 0.35  # 0 is the base method
+    # Not printed. Only at τ=1 is the loss on balanced data CE, as the paper says; grid {1, 2, 4}
+    tau: Positive = 1.0
+    scale_tau: bool = False  # the factor τ² of the code that the paper follows (Yun et al. 2020)
+    # p̃: the text speaks of "forgetting of global model", equation 8 writes the local model's θ
+    teacher: Literal["global", "self"] = "global"
+
+    def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
+        """Equation 7."""
+        z = b.ref[0] if self.teacher == "global" else b.logits.detach()
+        target = self._target((z / self.tau).softmax(-1), b, t)
+        student = (b.logits / self.tau).log_softmax(-1)
+        apart = b.mean(F.kl_div(student, target, reduction="none").sum(-1))
+        scale = self.tau**2 if self.scale_tau else 1
+        return (1 - self.lam) * value + self.lam * scale * apart
+
+    def cost(self, size: Sizes) -> Cost:
+        """The forward pass of the global model."""
+        passes = float(self.teacher == "global")
+        return Cost(forward=passes, teachers=passes)
+
+    def _target(self, p: Tensor, b: Batch, t: Turn) -> Tensor:
+        """p̂ (B, C): what a class other than y loses, y gains."""
+        rho, true = t.labels / t.labels.max(), ops.is_true(p, b.y)
+        lost = (rho * p).masked_fill(true, 0)
+        return p - lost + true * lost.sum(-1, keepdim=True)

@@ -9,8 +9,8 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import close, final, train
 
-EXTRA = [{"mu": 1.0}]
-NEUTRAL = [{"mu": 0}]
+EXTRA = [{"mu": 1.0}, {"mu": 0.5, "pull": "decay"}]
+NEUTRAL = [{"mu": 0}, {"mu": 0, "pull": "decay"}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])
@@ -58,6 +58,17 @@ def test_the_pull_is_clipped_with_the_gradient_and_rides_in_the_buffer(mode):
     # x=1, target 0, lr 1, μ=3, clip 1: g=1 → 0; g = 0 + 3(0−1) = −3 clipped −1, buffer ½·1 − 1 = −½
     rules = {"lr": 1.0, "steps": 2, "clip": 1.0, "momentum": 0.5, "mode": mode}
     assert abs(final(train([[0.0]], w=1.0, parts=[FedProx(3.0)], **rules)) - 0.5) < 1e-5
+
+
+@MODES
+def test_pulled_as_decay_mu_y_stays_outside_the_clip(mode):
+    # w=4, target 0, lr 0.1, clip 1, μ=½: 4 − ½·4 → 1, + ½·4 = 3: 3.7; 3.7 − 2 → 1, + 1.85: 3.415
+    part = FedProx(0.5, pull="decay")
+    assert abs(final(train([[0.0]], 4.0, [part], steps=2, clip=1.0, mode=mode)) - 3.415) < 1e-5
+    # where nothing is clipped it is the same pull
+    rules = {"epochs": 3, "batch": 2, "rounds": 4, "momentum": 0.5, "weight_decay": 0.1}
+    usual = train(CLIENTS, w=4.0, parts=[FedProx(0.5)], **rules).weights
+    assert torch.allclose(train(CLIENTS, w=4.0, parts=[part], **rules).weights, usual, rtol=1e-12)
 
 
 def test_with_adam_the_pull_is_inside_the_moments():

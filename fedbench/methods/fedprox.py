@@ -1,11 +1,12 @@
 """FedProx: a pull towards the global model."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor
 
 from fedbench.checked import NonNegative
-from fedbench.part import Gradient, Part, Turn
+from fedbench.part import Cost, Gradient, Part, Sizes, Turn
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,16 @@ class FedProx(Part):
     """
 
     mu: NonNegative = 0.01  # 0 is FedAvg
+    pull: Literal["gradient", "decay"] = "gradient"  # decay: μ y joins after the clip, as released
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The gradient of loss + (μ/2)‖y − x_t‖²."""
-        return inner(w) + self.mu * (w - t.w)
+        """The gradient of loss + (μ/2)‖y − x_t‖², or without the part that is μ y."""
+        return inner(w) + self.mu * (w - t.w if self.pull == "gradient" else -t.w)
+
+    def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
+        """μ y, where weight decay stands."""
+        return g + self.mu * w if self.pull == "decay" else g
+
+    def cost(self, size: Sizes) -> Cost:
+        """A difference and its addition each step."""
+        return Cost(ops_step=2)

@@ -1,0 +1,44 @@
+"""FedACG: clients start from the point the server's momentum looks ahead to."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Decay, NonNegative
+from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+
+
+@dataclass(frozen=True)
+class FedACG(Part):
+    """Broadcast z_t = x_t + λ m_t alone and train from there with the gradient g + β (y − z_t).
+
+    x_{t+1} = Σ p_i y_i, m_{t+1} = x_{t+1} − x_t, which is λ m_t minus the mean of D_i = z_t − y_i.
+    The engine's global model is z, the only vector clients see; x_{t+1} is what is scored. Kim,
+    Kim & Han, "Communication-Efficient Federated Learning with Accelerated Client Gradient", CVPR
+    2024, algorithm 1.
+    """
+
+    lam: Decay = 0.85  # 0 with β = 0 is FedAvg
+    beta: NonNegative = 0.001  # pull towards z_t; the released value, 0 is none
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """m_0 = 0, hence z_0 = x_0."""
+        return {"m": torch.zeros_like(w)}
+
+    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
+        """The gradient of loss + (β/2)‖y − z_t‖²."""
+        return inner(w) + self.beta * (w - t.w)
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """z_t − z_{t+1} = z_t − x_{t+1} − λ m_{t+1}."""
+        r.mine["m"] = self.lam * r.mine["m"] - d
+        return d - self.lam * r.mine["m"]
+
+    def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
+        """x_{t+1} leads; z_{t+1} stands beside it as 'next'."""
+        return {"model": w - self.lam * r.mine["m"]}
+
+    def cost(self, size: Sizes) -> Cost:
+        """Nothing is sent beside the model."""
+        return Cost(server_memory=size.d, ops_step=2, ops_server=1, ops_maintain=1)

@@ -1,0 +1,62 @@
+"""MimeLite: the server's momentum, held fixed, applied in every local step."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Decay
+from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+
+
+@dataclass(frozen=True)
+class MimeLite(Part):
+    """Step along (1−β) g + β s_t; at the server s ← β s + (1−β) Σ p_i ∇F_i(x_t).
+
+    Karimireddy et al., "Breaking the Centralized Barrier for Cross-Device Federated Learning"
+    (Mime), NeurIPS 2021, algorithm 1 with the statistics of SGD with momentum. Weight decay stays
+    outside β.
+    """
+
+    beta: Decay = 0.9  # 0 is FedAvg
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """s_0 = 0."""
+        return {"s": torch.zeros_like(w)}
+
+    def send(self, r: Round) -> State:
+        """s_t."""
+        return dict(r.mine)
+
+    def ask(self, w: Tensor, t: Turn) -> State:
+        """∇F_i(x_t), over all of the client's data; sent when training ends."""
+        t.run["full"] = t.full_gradient(w)
+        return {}
+
+    def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
+        """(1−β) g + β s."""
+        return (1 - self.beta) * inner(w) + self.beta * t.msg["s"]
+
+    def end(self, delta: Tensor, t: Turn) -> Tensor:
+        """Upload ∇F_i(x_t) beside the model."""
+        t.up["full"] = t.run["full"]
+        return delta
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """s_{t+1}."""
+        r.mine["s"] = self.beta * r.mine["s"] + (1 - self.beta) * r.mean("full")
+        return d
+
+    def cost(self, size: Sizes) -> Cost:
+        """One more vector each way and one more pass over the client's data."""
+        extra = 1 / size.epochs
+        return Cost(
+            down=size.d,
+            up=size.d,
+            forward=extra,
+            backward=extra,
+            server_memory=size.d,
+            ops_step=2,
+            ops_receive=1,
+            ops_maintain=2,
+        )

@@ -1,0 +1,1 @@
+"""What is computed on a trained model."""

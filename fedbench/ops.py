@@ -58,3 +58,13 @@ def pushed(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tenso
 def buffered(M: int, t: int, from_start: bool) -> int:
     """How many of the M newest global models round t has; x_0 counts or not, at least x_t."""
     return min(M, max(t + from_start, 1))
+
+
+def adaptive_step(
+    d: Tensor, v: Tensor, mine: dict[str, Tensor], rates: tuple[float, float, float]
+) -> Tensor:
+    """η_g m/(√v + τ), m ← β1 m + (1−β1) d; rates (β1, η_g, τ); `mine` keeps m and v."""
+    beta1, eta_g, tau = rates
+    m = beta1 * mine["m"] + (1 - beta1) * d
+    mine.update(m=m, v=v)
+    return eta_g * m / (v.sqrt() + tau)

@@ -1,0 +1,37 @@
+"""FedAdagrad: the server divides by all updates so far."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Decay, NonNegative, Positive
+from fedbench.ops import adaptive_step
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+
+
+@dataclass(frozen=True)
+class FedAdagrad(Part):
+    """Step by η_g m/(√v + τ), m ← β1 m + (1−β1) D̄, v ← v + D̄².
+
+    Reddi et al., "Adaptive Federated Optimization", ICLR 2021, algorithm 2; its experiments
+    set β1 = 0 here, as plain Adagrad has no momentum. No bias correction.
+    """
+
+    beta1: Decay = 0.0  # 0.9 in FedAdam and FedYogi
+    eta_g: Positive = 0.1  # the paper tunes it for each task
+    tau: Positive = 1e-3
+    v0: NonNegative | None = None  # v before the first round; None is τ², public simulators have 0
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """No momentum yet, and the first v."""
+        v = self.tau**2 if self.v0 is None else self.v0
+        return {"m": torch.zeros_like(w), "v": torch.full_like(w, v)}
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """Grow v and step."""
+        return adaptive_step(d, r.mine["v"] + d * d, r.mine, (self.beta1, self.eta_g, self.tau))
+
+    def cost(self, size: Sizes) -> Cost:
+        """Two vectors; d², the root and the quotient at the server."""
+        return Cost(server_memory=2 * size.d, ops_server=4, ops_maintain=2)

@@ -1,0 +1,45 @@
+"""FedYogi: Yogi at the server, whose v falls no faster than it may grow."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedbench.checked import Decay, NonNegative, Positive
+from fedbench.ops import adaptive_step
+from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+
+
+@dataclass(frozen=True)
+class FedYogi(Part):
+    """Step by η_g m/(√v + τ), m ← β1 m + (1−β1) D̄, v ← v − (1−β2) D̄² sign(v − D̄²).
+
+    Reddi et al., "Adaptive Federated Optimization", ICLR 2021, algorithm 2. No bias correction.
+    """
+
+    excludes: ClassVar[dict[str, str]] = {
+        "fedadagrad": "both are the server's optimiser",
+        "fedadam": "both are the server's optimiser",
+    }
+
+    beta1: Decay = 0.9
+    beta2: Decay = 0.99
+    eta_g: Positive = 0.1  # the paper tunes it for each task
+    tau: Positive = 1e-3
+    v0: NonNegative | None = None  # v before the first round; None is τ², public simulators have 0
+
+    def server(self, w: Tensor, fed: Fed) -> State:
+        """No momentum yet, and the first v."""
+        v = self.tau**2 if self.v0 is None else self.v0
+        return {"m": torch.zeros_like(w), "v": torch.full_like(w, v)}
+
+    def step(self, d: Tensor, r: Round) -> Tensor:
+        """Move v towards D̄² by (1−β2) D̄² and step."""
+        v, square = r.mine["v"], d * d
+        v = v - (1 - self.beta2) * square * torch.sign(v - square)
+        return adaptive_step(d, v, r.mine, (self.beta1, self.eta_g, self.tau))
+
+    def cost(self, size: Sizes) -> Cost:
+        """Two vectors; d², the root and the quotient at the server."""
+        return Cost(server_memory=2 * size.d, ops_server=4, ops_maintain=2)

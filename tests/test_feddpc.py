@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbench import FedbenchError
+from fedbench import FedbenchError, RunSpec, run
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.twosided import TwoSided
 from fedbench.part import Sizes
@@ -203,6 +203,12 @@ def test_scaling_without_projection_is_refused():
         FedDPC(projection=False)
     with pytest.raises(FedbenchError, match="FedDPC: scaling = 'sum'"):
         FedDPC(scaling="sum")
+
+
+@pytest.mark.parametrize("parts", [["feddpc", "fedvarp"], ["fedvarp", "feddpc"]])
+def test_it_does_not_stand_beside_another_that_replaces_updates(parts):
+    with pytest.raises(FedbenchError, match="'feddpc' cannot stand beside 'fedvarp'"):
+        run(RunSpec(parts=parts))
 
 
 def test_the_server_rate_follows_the_clients_or_stays():

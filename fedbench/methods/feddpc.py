@@ -1,7 +1,7 @@
 """FedDPC: updates freed of the last global direction, then scaled."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -27,6 +27,10 @@ class FedDPC(Part):
     gain   λ ‖Δ‖/‖r‖
     none   1: the ablation 'projection only', and without `projection` two-sided FedAvg
     """
+
+    excludes: ClassVar[dict[str, str]] = {
+        "fedvarp": "both replace each client's update, and the result depends on who is first"
+    }
 
     lam: float = 1.0  # λ; the paper's value is lost
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"

@@ -1,12 +1,15 @@
 """What tests of loss terms share: batches of hand-made logits, and local descent given dL/dz."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import torch
 
+from fedbench import Dataset, RunSpec
 from fedbench.flat import Model
 from fedbench.part import Batch
+from fedbench.shares import hold_out
 from tests import reference
 from tests.agree import trajectory
 
@@ -104,3 +107,11 @@ def agree(s, parts, want, mode="loop", **settings):
     assert np.abs(want[-1] - reference.fedavg(s)[-1]).max() > 1e-4, "the method must matter"
     got = trajectory(s, parts, mode, **settings)
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)
+
+
+def held_out(share, **changes):
+    """The reference's setting less the rows that a run holds out, and those rows."""
+    s = reference.problem(**changes)
+    data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
+    _, out = hold_out(data, RunSpec(validation=share, seed=s.seed))
+    return replace(s, rows=[np.setdiff1d(rows, out) for rows in s.rows]), out

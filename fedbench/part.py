@@ -202,10 +202,18 @@ class Cost:
     ops_maintain: float = 0.0
 
 
+# What one part of a method decides alone
+GLOBAL_MOMENTUM = "what earlier global updates do to the next one"
+LOCAL_MOMENTUM = "which momentum of earlier rounds enters the local steps"
+STEP_LENGTH = "how long the global step is"
+
+
 class Part(Checked):
     """Base of every part; a subclass is a frozen dataclass that overrides one to five hooks."""
 
     excludes: ClassVar[dict[str, str]] = {}  # parts it cannot stand beside, and why
+    follows: ClassVar[dict[str, str]] = {}  # parts it can only stand after, and why
+    decides: ClassVar[tuple[str, ...]] = ()  # what no other part may decide too
     shares: ClassVar[str] = ""  # what leaves the clients beside models and vectors of their size
     proxy_data: ClassVar[bool] = False  # whether the server needs data of its own
     needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier

@@ -1,12 +1,24 @@
 """FedACG: clients start from the point the server's momentum looks ahead to."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay, NonNegative
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+from fedbench.part import (
+    GLOBAL_MOMENTUM,
+    LOCAL_MOMENTUM,
+    Cost,
+    Fed,
+    Gradient,
+    Part,
+    Round,
+    Sizes,
+    State,
+    Turn,
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +30,12 @@ class FedACG(Part):
     Kim & Han, "Communication-Efficient Federated Learning with Accelerated Client Gradient", CVPR
     2024, algorithm 1.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
+    follows: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("fedexp", "twosided", "fedvarp", "feddyn", "fedspeed", "feddf"),
+        "the model x is read off z, which nothing may move afterwards",
+    )
 
     lam: Decay = 0.85  # 0 with β = 0 is FedAvg
     beta: NonNegative = 0.001  # pull towards z_t; the released value, 0 is none

@@ -1,13 +1,14 @@
 """FedAdagrad: the server divides by all updates so far."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay, NonNegative, Positive
 from fedbench.ops import adaptive_step
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class FedAdagrad(Part):
     Reddi et al., "Adaptive Federated Optimization", ICLR 2021, algorithm 2; its experiments
     set β1 = 0 here, as plain Adagrad has no momentum. No bias correction.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
     beta1: Decay = 0.0  # 0.9 in FedAdam and FedYogi
     eta_g: Positive = 0.1  # the paper tunes it for each task

@@ -7,7 +7,18 @@ import torch
 from torch import Tensor
 
 from fedbench.checked import Count, Decay, Positive
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+from fedbench.part import (
+    GLOBAL_MOMENTUM,
+    LOCAL_MOMENTUM,
+    Cost,
+    Fed,
+    Gradient,
+    Part,
+    Round,
+    Sizes,
+    State,
+    Turn,
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +32,7 @@ class FedADC(Part):
     """
 
     excludes: ClassVar = {"fedadcdouble": "it is the same method with a second, local momentum"}
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
     beta: Decay = 0.9  # both discounts; 0 with α = 1 is FedAvg
     variant: Literal["red", "blue"] = "red"

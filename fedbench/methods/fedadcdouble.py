@@ -7,7 +7,17 @@ import torch
 from torch import Tensor
 
 from fedbench.checked import Count, Decay, Positive
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State, Turn
+from fedbench.part import (
+    GLOBAL_MOMENTUM,
+    LOCAL_MOMENTUM,
+    Cost,
+    Fed,
+    Part,
+    Round,
+    Sizes,
+    State,
+    Turn,
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +29,7 @@ class FedADCDouble(Part):
     """
 
     excludes: ClassVar = {"fedadc": "it is the same method without the local momentum"}
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
     beta: Decay = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
     phi: Decay = 0.9  # the paper gives no value; 0 is FedADC's blue variant

@@ -1,12 +1,24 @@
 """FedCM: the last global update mixed into every local gradient."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Positive, Share
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn, weighted_mean
+from fedbench.part import (
+    LOCAL_MOMENTUM,
+    Cost,
+    Fed,
+    Gradient,
+    Part,
+    Round,
+    Sizes,
+    State,
+    Turn,
+    weighted_mean,
+)
 
 
 @dataclass(frozen=True)
@@ -17,6 +29,8 @@ class FedCM(Part):
     Client-level Momentum", 2021, algorithm 1. Weight decay stays outside α; Δ_0 = 0, so the first
     rounds take short steps.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     alpha: Share = 0.1  # weight of the fresh gradient; 1 is FedAvg
     gamma_s: Positive = 1.0  # the server's step, in model units

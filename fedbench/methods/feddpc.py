@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.checked import Positive
 from fedbench.errors import FedbenchError
 from fedbench.ops import dot
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
 
 _COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # ‖r‖/‖Δ‖ that is rounding alone
 
@@ -31,6 +31,7 @@ class FedDPC(Part):
     excludes: ClassVar[dict[str, str]] = {
         "fedvarp": "both replace each client's update, and the result depends on who is first"
     }
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
     lam: float = 1.0  # λ; the paper's value is lost
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"

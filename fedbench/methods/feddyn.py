@@ -20,6 +20,9 @@ class FedDyn(Part):
     """
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
+    follows: ClassVar[dict[str, str]] = {
+        "fedexp": "it compares the plain mean of the updates with their lengths"
+    }
 
     alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
     by_size: bool = True  # α_i = α / w_i, w_i = n_i over the mean n, as released; else α_i = α

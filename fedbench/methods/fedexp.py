@@ -1,13 +1,14 @@
 """FedExP: a server step that grows as the clients disagree."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import NonNegative
 from fedbench.ops import dot
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.part import STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,14 @@ class FedExP(Part):
     2023, algorithm 1. ε is in squared model units. The authors score the mean of the last two
     iterates: the part `meanoftwo`.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (STEP_LENGTH,)
+    excludes: ClassVar[dict[str, str]] = {
+        "fedvarp": "its step is not the mean of the updates it receives"
+    }
+    follows: ClassVar[dict[str, str]] = {
+        "fednova": "it rescales the updates whose lengths are compared"
+    }
 
     eps: NonNegative = 1e-3  # infinity would be FedAvg
     times_cohort: bool = False  # the authors' code: |S| ε in place of ε

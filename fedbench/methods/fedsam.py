@@ -1,6 +1,7 @@
 """FedSAM: sharpness-aware local steps."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,6 +18,8 @@ class FedSAM(Part):
     Caldarola, Caputo & Ciccone, ECCV 2022, whose ρ is the default. The ascent knows no weight
     decay; the step has wd·y.
     """
+
+    excludes: ClassVar[dict[str, str]] = {"fedspeed": "it goes uphill itself; set its rho"}
 
     rho: NonNegative = 0.1  # radius of the ascent, in model units; 0 is FedAvg
 

@@ -17,10 +17,14 @@ class FedSpeed(Part):
 
     ĝ_i ← ĝ_i − (1/λ)(y_i − x_t); the client uploads ŷ_i = y_i − λ ĝ_i and x_{t+1} = Σ p_i ŷ_i. Sun
     et al., "FedSpeed: Larger Local Interval, Less Communication Round, and Higher Generalization
-    Accuracy", ICLR 2023, algorithm 1. The ascent knows no weight decay. Scored on the mean of the y_i.
+    Accuracy", ICLR 2023, algorithm 1. The ascent knows no weight decay. Scored on the mean of the
+    y_i.
     """
 
     excludes: ClassVar = {"feddyn": "both add the clients' duals to the global model"}
+    follows: ClassVar[dict[str, str]] = {
+        "fedexp": "it compares the plain mean of the updates with their lengths"
+    }
 
     rho: NonNegative = 0.1  # length of the ascent; 0 with `rule: feddyn` is FedDyn(α = 1/λ)
     a: Fraction = 1.0  # weight of the gradient uphill

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.checked import Decay, NonNegative, Positive
 from fedbench.ops import adaptive_step
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class FedYogi(Part):
         "fedadagrad": "both are the server's optimiser",
         "fedadam": "both are the server's optimiser",
     }
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
     beta1: Decay = 0.9
     beta2: Decay = 0.99

@@ -1,13 +1,13 @@
 """MFL: momentum that survives the round, aggregated like the model."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay, Share
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State, Turn
+from fedbench.part import LOCAL_MOMENTUM, Cost, Fed, Part, Round, Sizes, State, Turn
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class MFL(Part):
     Descent", IEEE TPDS 2020; RMFL paper, equation 1. g includes weight decay and is clipped, as
     in PyTorch's buffer.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     beta: Decay = 0.9  # 0 is FedAvg
     dampened: bool = False  # v ← β v + (1−β) g, the 'exponential moving average' of RMFL's prose

@@ -1,12 +1,13 @@
 """MimeLite: the server's momentum, held fixed, applied in every local step."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+from fedbench.part import LOCAL_MOMENTUM, Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class MimeLite(Part):
     (Mime), NeurIPS 2021, algorithm 1 with the statistics of SGD with momentum. Weight decay stays
     outside β.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     beta: Decay = 0.9  # 0 is FedAvg
 

@@ -1,13 +1,13 @@
 """RMFL: MFL whose uploaded momentum weighs the earliest local gradients most."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State, Turn
+from fedbench.part import LOCAL_MOMENTUM, Cost, Fed, Part, Round, Sizes, State, Turn
 
 Power = int | Tensor
 
@@ -26,6 +26,8 @@ class RMFL(Part):
     r2       β^H V + (1−β) Σ_{k=0}^{H−1} β^k g_{k+1}, the dampened average reversed
     r2prime  β^H V + Σ_{k=0}^{H−1} β^k g_{k+1}, equation 1 reversed
     """
+
+    decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     beta: Decay = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"

@@ -1,12 +1,13 @@
 """SlowMo: momentum at the server."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedbench.checked import Decay, Positive
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.part import GLOBAL_MOMENTUM, Cost, Fed, Part, Round, Sizes, State
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,11 @@ class SlowMo(Part):
     with Slow Momentum", ICLR 2020; FedADC paper, algorithm 2. m is in gradient units: where η
     decays, old momentum moves with the new η_t.
     """
+
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM,)
+    follows: ClassVar[dict[str, str]] = {
+        "fedexp": "it compares the plain mean of the updates with their lengths"
+    }
 
     beta: Decay = 0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
     alpha: Positive = 1.0

@@ -1,6 +1,7 @@
 """Two-sided FedAvg: the server takes a step of its own length."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +17,10 @@ class TwoSided(Part):
     algorithm 1; the FedDPC paper's ablation (section 5.3.2). κ = η_g/η_l: there updates are D_i/η_l
     and the server multiplies by η_g.
     """
+
+    follows: ClassVar[dict[str, str]] = {
+        "fedexp": "it compares the plain mean of the updates with their lengths"
+    }
 
     kappa: Positive = 1.0  # 1 is FedAvg
 

@@ -31,6 +31,9 @@ class FedGKDVote(Part):
     buffer_from: Literal["start", "first_aggregate"] = "start"
 
     proxy_data: ClassVar[bool] = True
+    excludes: ClassVar[dict[str, str]] = {
+        "fedgkd": "it is the same method, with every model a teacher of its own"
+    }
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The M newest global models, newest first, and their losses."""

@@ -1,0 +1,207 @@
+"""Which parts stand side by side: every pair either trains or is refused with a reason."""
+
+import functools
+import itertools
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, registry, run
+from fedbench.architecture import BodyHead
+from fedbench.build import check_choices
+from fedbench.combine import refuse_conflicts
+from fedbench.engine import _Engine
+from fedbench.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH
+from fedbench.problem import assemble
+from fedbench.shares import hold_out
+
+METHODS = sorted(registry.entries("method"))
+CPU = Machine(device="cpu", mode="loop")
+# Smaller than the defaults, which would take long here, or stronger, to be seen
+CHOSEN = {
+    "feddf": {"N": 2, "batch": 4},
+    "fedgen": {"N": 2, "hidden": 4, "noise": 2, "size": 4},
+    "fedexp": {"eps": 0.0},
+    "twosided": {"kappa": 1.5},
+}
+SCORERS = {"meanofall", "meanofselected", "meanoftwo"}  # leave training alone
+
+
+def part(name):
+    return registry.build("method", name, CHOSEN.get(name, {}))
+
+
+def refusal(*names):
+    """Why these parts cannot stand in this order; empty if they can."""
+    try:
+        refuse_conflicts([part(name) for name in names])
+    except FedbenchError as error:
+        return str(error)
+    return ""
+
+
+@functools.cache
+def tiny():
+    """Four clients of 2 to 5 samples and 1 or 2 of 3 classes, three of which train a round."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)), np.arange(20) // 7
+    spec = RunSpec(
+        **{"clients": 4, "participation": 0.75, "rounds": 2, "batch": 2, "lr": 0.2},
+        **{"validation": 0.3, "projection": 2, "precision": "float64", "eval_every": 2},
+    )
+    data = Dataset("tiny", x, y, x, y, 3)
+    rows = np.split(hold_out(data, spec)[0], [2, 5, 9])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = BodyHead(nn.Sequential(nn.Linear(3, 2), nn.Tanh()), nn.Linear(2, 3))
+    return assemble(spec, {"data": data, "model": model, "partition": rows, "parts": ()}, CPU, None)
+
+
+@functools.cache
+def trained(*names):
+    """The weights after two rounds, checked to be numbers, like everything that is scored."""
+    problem = tiny()
+    task = replace(problem.task, parts=tuple(part(name) for name in names))
+    seen = []
+    engine = _Engine(replace(problem, task=task), CPU, None, seen.append)
+    for t in range(2):
+        engine._round(t)
+    assert not engine.progress.diverged
+    values = [v for row in seen for k, v in row.items() if k.startswith(("loss", "accuracy"))]
+    assert np.isfinite(values).all()
+    return engine.progress.world.w
+
+
+@pytest.mark.parametrize("first", METHODS)
+def test_every_pair_trains_or_is_refused_with_a_reason(first):
+    for second in METHODS:
+        if second == first:
+            assert "is listed twice" in refusal(first, first)
+            continue
+        reason = refusal(first, second)
+        if reason:
+            assert f"'{first}'" in reason
+            assert f"'{second}'" in reason
+            assert len(reason.partition(": ")[2].partition(": ")[2]) > 20, reason
+            continue
+        w = trained(first, second)
+        assert w.isfinite().all()
+        # neither silences the other
+        for name, other in ((first, second), (second, first)):
+            if name not in SCORERS:
+                assert not torch.equal(w, trained(other)), f"{name} does nothing beside {other}"
+
+
+def test_a_pair_that_is_refused_has_no_order_or_one():
+    for a, b in itertools.combinations(METHODS, 2):
+        both = refusal(a, b), refusal(b, a)
+        if "cannot stand beside" in "".join(both):
+            assert all("cannot stand beside" in text for text in both), (a, b)
+        else:
+            assert "" in both, (a, b)
+
+
+MOMENTA = ("fedacg", "fedadagrad", "fedadam", "fedadc", "fedadcdouble", "feddpc", "slowmo")
+EXPECTED = [
+    ("fedntd", "asd", "write asd: {divergence: ntd} alone"),
+    ("feddyn", "fedspeed", "both add the clients' duals"),
+    ("fedga", "fedgaonetrip", "same method"),
+    ("fedgkd", "fedgkdvote", "same method"),
+    ("fedsam", "fedspeed", "set its rho"),
+    ("feddpc", "fedvarp", "who is first"),
+    ("fedexp", "fedvarp", "not the mean of the updates"),
+    ("mfl", "rmfl", LOCAL_MOMENTUM),
+    ("fedcm", "mfl", LOCAL_MOMENTUM),
+    ("fedexp", "fedadam", STEP_LENGTH),
+    *((a, b, "") for a, b in itertools.combinations((*MOMENTA, "fedyogi"), 2)),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "words"), EXPECTED)
+def test_meaningless_pairs_are_refused_in_either_order(a, b, words):
+    for names in ((a, b), (b, a)):
+        assert words in refusal(*names)
+        assert "cannot stand beside" in refusal(*names)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("fednova", "fedexp"),
+        ("fedexp", "slowmo"),
+        ("fedexp", "twosided"),
+        ("fedexp", "feddyn"),
+        ("twosided", "fedacg"),
+        ("feddf", "fedacg"),
+    ],
+)
+def test_some_pairs_have_one_order(first, then):
+    assert refusal(first, then) == ""
+    assert f"'{then}' must stand after '{first}': " in refusal(then, first)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("fedadc", "selfconfidence"),
+        ("feddyn", "asd"),
+        ("fedspeed", "asd"),
+        ("fedsam", "asd"),
+        ("feddisco", "asd"),
+        ("fedprox", "asd"),
+        ("meanofall", "feddyn", "asd"),
+        ("scaffold", "slowmo"),
+        ("fedcm", "slowmo"),
+        ("fedvarp", "fedprox", "fedrs", "fedgen"),
+        ("feddisco", "fednova", "fedexp", "slowmo", "moon", "meanofall"),
+    ],
+)
+def test_what_the_papers_combine_and_more_goes_together(names):
+    assert trained(*names).isfinite().all()
+
+
+def test_runs_and_plans_are_refused_with_the_reason():
+    spec = RunSpec(parts=["fedntd", "asd"])
+    for refuse in (lambda: run(spec, machine=CPU), lambda: check_choices([spec])):
+        with pytest.raises(FedbenchError, match="'fedntd' cannot stand beside 'asd': .*ntd"):
+            refuse()
+
+
+@dataclass(frozen=True)
+class Slow(Part):
+    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, "the colour")
+
+
+@dataclass(frozen=True)
+class Red(Part):
+    decides: ClassVar[tuple[str, ...]] = ("the colour",)
+    follows: ClassVar[dict[str, str]] = {"last": "red is seen last"}
+
+
+@dataclass(frozen=True)
+class Last(Part):
+    excludes: ClassVar[dict[str, str]] = {"slow": "it must be quick"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((Slow(), Red()), "'red' cannot stand beside 'slow': both decide the colour"),
+        ((Last(), Slow()), "'last' cannot stand beside 'slow': it must be quick"),
+        ((Slow(), Last()), "'last' cannot stand beside 'slow': it must be quick"),
+        ((Red(), Last()), "'red' must stand after 'last': red is seen last"),
+        ((Red(), Red()), "'red' is listed twice"),
+    ],
+)
+def test_refusals_by_hand(parts, words):
+    with pytest.raises(FedbenchError, match=words):
+        refuse_conflicts(parts)
+
+
+def test_what_is_not_refused():
+    refuse_conflicts(())
+    refuse_conflicts((Last(), Red()))

@@ -9,6 +9,7 @@ from fedbench.checked import allowed, hints
 from fedbench.paper import load_papers
 
 Row = dict[str, Any]
+PASSES = ("forward", "teachers", "backward")
 
 
 def catalogue(kind: str) -> list[Row]:
@@ -60,5 +61,5 @@ def _cost(cls: type) -> Row:
     from fedbench.part import Sizes
 
     cost = dataclasses.asdict(cls().cost(Sizes(d=1000, classes=10, K=100, m=10, epochs=1)))
-    passes = {k: cost.pop(k) for k in ("forward", "teachers", "backward")}
-    return passes | {f"{k}_in_d": v / 1000 for k, v in cost.items()}
+    counts = {k: v for k, v in cost.items() if k in PASSES or k.startswith("ops_")}
+    return counts | {f"{k}_in_d": v / 1000 for k, v in cost.items() if k not in counts}

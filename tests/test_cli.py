@@ -77,7 +77,8 @@ def test_list_gives_ranges_defaults_and_cost(cli):
     mu = rows["fedprox"]["parameters"][0]
     assert mu == {"name": "mu", "default": 0.01, "allowed": "a number ≥ 0"}
     assert rows["mfl"]["cost"]["down_in_d"] == 1.0
-    assert rows["fedprox"]["hooks"] == ["grad"]
+    assert rows["fedadc"]["cost"]["ops_step"] == 2  # vector operations, no multiple of d
+    assert rows["fedprox"]["hooks"] == ["grad", "decay"]
 
 
 def test_plan_prints_runs_passes_and_hours(cli):

@@ -42,7 +42,6 @@ class SelfConfidence(Part):
         return Cost(forward=passes, teachers=passes)
 
     def _target(self, p: Tensor, b: Batch, t: Turn) -> Tensor:
-        """p̂ (B, C): what a class other than y loses, y gains."""
-        rho, true = t.labels / t.labels.max(), ops.is_true(p, b.y)
-        lost = (rho * p).masked_fill(true, 0)
-        return p - lost + true * lost.sum(-1, keepdim=True)
+        """p̂ (B, C): every class loses ρ_c p̃_c and y gains it all."""
+        lost = t.labels / t.labels.max() * p
+        return p - lost + ops.is_true(p, b.y) * lost.sum(-1, keepdim=True)

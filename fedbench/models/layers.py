@@ -13,8 +13,9 @@ class MaxPool2(nn.MaxPool2d):
     def forward(self, x: Tensor) -> Tensor:
         """(B, C, H, W) → (B, C, ⌊H/2⌋, ⌊W/2⌋)."""
         if self.training:
-            return super().forward(x)
+            pooled: Tensor = super().forward(x)
+            return pooled
         x = x[..., : x.shape[-2] // 2 * 2, : x.shape[-1] // 2 * 2]
         rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
-        pooled: Tensor = torch.maximum(rows[..., ::2], rows[..., 1::2])
+        pooled = torch.maximum(rows[..., ::2], rows[..., 1::2])
         return pooled

@@ -101,9 +101,10 @@ _COLUMNS = (("summary", "parameters"), ("title", "tables", "figures"))
 
 
 def _cell(value: object) -> str:
-    """A list of parameters as `name = default`; anything else as it is."""
+    """Parameters as `name = default`, of a named method only those it sets; the rest as it is."""
     if isinstance(value, list):
-        return "\n".join(f"{p['name']} = {p['default']}" for p in value)
+        chosen = [p for p in value if "value" not in p or p["value"] != p["default"]]
+        return "\n".join(f"{p['name']} = {p.get('value', p['default'])}" for p in chosen)
     return str(value)
 
 

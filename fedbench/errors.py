@@ -10,7 +10,8 @@ class FedbenchError(ValueError):
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     """The error for a name that is not in `allowed`, with the nearest one suggested."""
-    names = sorted(allowed)
+    names = {known.lower(): known for known in sorted(allowed)}
     near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names) or 'nothing'}"
+    everything = ", ".join(names.values()) or "nothing"
+    hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{name}'; {hint}")

@@ -1,20 +1,34 @@
 """What there is: every method, dataset, model, partition and sampler, and the papers."""
 
 import dataclasses
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from fedbench import registry
 from fedbench.checked import allowed, hints
+from fedbench.compositions import Composition, compositions
 from fedbench.paper import load_papers
 
 Row = dict[str, Any]
-PASSES = ("forward", "teachers", "backward")
+
+# A federation like the papers': ResNet-8, 10 of 100 clients
+_SIZES = {"d": 100_000, "classes": 10, "K": 100, "m": 10, "epochs": 1, "features": 64}
+_FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
+_NEEDS = ("proxy_data", "needs_head", "needs_projection")
+_SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')
 
 
 def catalogue(kind: str) -> list[Row]:
-    """name, summary, documentation, parameters with defaults and ranges; cost for methods."""
-    return [_row(kind, entry) for entry in registry.entries(kind).values()]
+    """name, summary, documentation, parameters with defaults and ranges.
+
+    Methods have more (see `_method`), and after the parts stand the named compositions.
+    """
+    rows = [_row(kind, entry) for entry in registry.entries(kind).values()]
+    if kind == "method":
+        rows += [_composition(name, found) for name, found in compositions().items()]
+    return rows
 
 
 def papers(workflow: Path) -> list[Row]:
@@ -35,10 +49,40 @@ def _row(kind: str, entry: registry.Entry) -> Row:
     summary, _, rest = entry.doc.partition("\n")
     row: Row = {"name": entry.name, "summary": summary, "about": rest.strip()}
     row["parameters"] = _parameters(cls)
-    if kind == "method":
-        row["hooks"] = _hooks(cls)
-        row["cost"] = _cost(cls)
+    return row | _method([(entry.name, cls())], citation(entry.doc)) if kind == "method" else row
+
+
+def _composition(name: str, found: Composition) -> Row:
+    """A named method: what it is made of, and what its parts amount to together."""
+    parts = [(p.name, registry.build("method", p.name, p.params)) for p in found.parts]
+    written = " + ".join(str(p) for p in found.parts) or "no parts"
+    needs = "".join(f", with {k} = {v}" for k, v in found.settings.items())
+    parameters = [
+        {**row, "name": f"{part}.{row['name']}", "value": getattr(made, row["name"])}
+        for part, made in parts
+        for row in _parameters(type(made))
+    ]
+    row: Row = {"name": name, "summary": written + needs, "about": ""}
+    row |= {"parameters": parameters, "with": found.settings, "papers": list(found.papers)}
+    return row | _method(parts, found.citation)
+
+
+def _method(parts: list[tuple[str, Any]], source: str) -> Row:
+    """citation, parts, hooks, cost beyond FedAvg, and what is shared or needed."""
+    row: Row = {"citation": source, "parts": [name for name, _ in parts]}
+    row["hooks"] = list(dict.fromkeys(h for _, part in parts for h in _hooks(type(part))))
+    row["cost"] = _cost([part for _, part in parts])
+    row["shares"] = "; ".join(part.shares for _, part in parts if part.shares)
+    row |= {need: any(getattr(part, need) for _, part in parts) for need in _NEEDS}
+    row["unmappable"] = "; ".join(part.unmappable for _, part in parts if part.unmappable)
     return row
+
+
+def citation(doc: str) -> str:
+    """Where a method is from: the sentences of its docstring that name a source."""
+    sentences = re.split(r"(?<=[.;])\s+", " ".join(doc.split()))
+    found = [s for s in sentences if _SOURCE.search(s) and not s.startswith("Deviation")]
+    return " ".join(found).rstrip(";.")
 
 
 def _parameters(cls: Any) -> list[Row]:
@@ -56,10 +100,12 @@ def _hooks(cls: type) -> list[str]:
     return [k for k in known if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
 
 
-def _cost(cls: type) -> Row:
-    """What the method adds to FedAvg; d = 1,000 weights, 10 classes, 10 of 100 clients."""
-    from fedbench.part import Sizes
+def _cost(parts: list[Any]) -> Row:
+    """What the parts add to FedAvg: floats in model sizes (d = 100,000), the rest as it is."""
+    from fedbench.part import Cost, Sizes
 
-    cost = dataclasses.asdict(cls().cost(Sizes(d=1000, classes=10, K=100, m=10, epochs=1)))
-    counts = {k: v for k, v in cost.items() if k in PASSES or k.startswith("ops_")}
-    return counts | {f"{k}_in_d": v / 1000 for k, v in cost.items() if k not in counts}
+    total: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})
+    for part in parts:
+        total.update(dataclasses.asdict(part.cost(Sizes(**_SIZES))))
+    floats = {f"{k}_in_d": total.pop(k) / _SIZES["d"] for k in _FLOATS}
+    return {**total, **floats}

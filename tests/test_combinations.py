@@ -167,7 +167,7 @@ def test_what_the_papers_combine_and_more_goes_together(names):
 def test_runs_and_plans_are_refused_with_the_reason():
     spec = RunSpec(parts=["fedntd", "asd"])
     for refuse in (lambda: run(spec, machine=CPU), lambda: check_choices([spec])):
-        with pytest.raises(FedbenchError, match="'fedntd' cannot stand beside 'asd': .*ntd"):
+        with pytest.raises(FedbenchError, match="'fedntd' cannot stand beside 'asd'"):
             refuse()
 
 

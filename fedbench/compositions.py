@@ -1,0 +1,60 @@
+"""Methods under the names that papers give them: parts, and the settings they need beside them."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from fedbench import registry
+from fedbench.errors import FedbenchError, unknown
+from fedbench.spec import Choice, RunSpec
+from fedbench.strict import Strict
+from fedbench.yamlfile import read_yaml
+
+FILE = Path(__file__).with_suffix(".yaml")
+
+
+class Composition(Strict):
+    """A named method: its parts in order, what a run needs `with` it, and where it is from."""
+
+    parts: tuple[Choice, ...]
+    settings: dict[str, Any] = Field(default_factory=dict, alias="with")
+    papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
+    citation: str
+
+    @model_validator(mode="after")
+    def _known_names(self) -> "Composition":
+        for part in self.parts:
+            registry.check("method", part.name, part.params)
+        for name in self.settings:
+            if name not in RunSpec.model_fields:
+                raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
+        return self
+
+    def run_settings(self) -> dict[str, Any]:
+        """What a RunSpec needs to run this method: `RunSpec(**run_settings(), …)`."""
+        return {"parts": list(self.parts), **self.settings}
+
+
+@cache
+def compositions(file: Path = FILE) -> dict[str, Composition]:
+    """All named methods, as the file orders them; imports no torch."""
+    return {name: _checked(file, name, fields) for name, fields in read_yaml(file).items()}
+
+
+def named(name: str) -> Composition:
+    """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
+    known = compositions()
+    if name not in known:
+        raise unknown("method", name, known)
+    return known[name]
+
+
+def _checked(file: Path, name: str, fields: Any) -> Composition:
+    if not isinstance(fields, dict):
+        raise FedbenchError(f"{file}: {name}: must be a mapping of fields")
+    try:
+        return Composition(**fields)
+    except FedbenchError as error:
+        raise FedbenchError(f"{file}: {name}: {error}") from None

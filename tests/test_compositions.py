@@ -1,0 +1,134 @@
+"""Methods by their papers' names: all of them are there, sound, and train."""
+
+import subprocess
+import sys
+
+import pytest
+
+from fedbench import FedbenchError, Machine, RunSpec, run
+from fedbench.build import build_parts
+from fedbench.combine import refuse_conflicts
+from fedbench.compositions import compositions, named
+
+# As the papers' tables, figures and algorithms name them
+FEDADC = [
+    "FedAvg",
+    "SlowMo",
+    "FedADC",
+    "FedADC+",
+    "MOON",
+    "FedGKD",
+    "FedNTD",
+    "FedDyn",
+    "FedProx",
+    "FedRS",
+]
+FEDDPC = ["FedAvg", "FedProx", "FedExP", "FedGA", "FedCM", "FedVARP", "FedDPC"]
+FEDGKD = [
+    "FedAvg",
+    "FedProx",
+    "FedDistill+",
+    "FedGen",
+    "FedDF",
+    "MOON",
+    "FedGKD",
+    "FedGKD-Vote",
+    "FedGKD+",
+]
+ASD = ["FedAvg", "FedProx", "FedNTD", "FedDyn", "FedSAM", "FedDisco", "FedSpeed"]
+PAPERS = {
+    "fedadc": [*FEDADC, "FedADC blue", "FedADC double"],
+    "feddpc": [*FEDDPC, "FedDPC (projection only)", "Two-sided FedAvg"],
+    "rmfl": ["MFL", "RMFL"],
+    "fedgkd": FEDGKD,
+    "asd": [*ASD, *(f"{name}+ASD" for name in ASD)],
+}
+FAST = {
+    "model": {"mlp": {"hidden": 4}},
+    "clients": 4,
+    "participation": 0.5,
+    "rounds": 2,
+    "steps": 2,
+}
+QUICK = {"feddf": {"N": 2}, "fedgen": {"N": 2, "hidden": 4, "noise": 2}}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_method_of_every_paper_has_its_name(paper):
+    for name in PAPERS[paper]:
+        assert paper in named(name).papers, name
+
+
+def test_the_baselines_beyond_the_papers_have_names():
+    for name in ("SCAFFOLD", "FedNova", "FedAdagrad", "FedAdam", "FedYogi", "MimeLite", "FedACG"):
+        assert named(name).papers == ()
+
+
+@pytest.mark.parametrize("name", compositions())
+def test_every_named_method_trains(name):
+    settings = named(name).run_settings()
+    parts = [{p.name: {**QUICK.get(p.name, {}), **p.params}} for p in settings.pop("parts")]
+    spec = RunSpec(**{**FAST, **settings}, parts=parts)
+    refuse_conflicts(build_parts(spec))
+    result = run(spec, machine=Machine(device="cpu", mode="loop"))
+    assert result.status == "finished"
+    assert result.weights.isfinite().all()
+
+
+def test_what_a_method_needs_stands_beside_it():
+    assert named("FedGKD+").run_settings()["projection"] == 256
+    assert named("FedGKD").settings == {}
+    for name, found in compositions().items():
+        parts = build_parts(RunSpec(parts=list(found.parts)))
+        if any(part.needs_projection for part in parts):
+            assert "projection" in found.settings, name
+        if any(part.proxy_data for part in parts):
+            assert found.settings["validation"] > 0, name
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("FedAvg", []),
+        ("FedADC+", [{"fedadc": {"variant": "red"}}, "selfconfidence"]),
+        ("FedNTD+ASD", [{"asd": {"divergence": "ntd"}}]),
+        ("FedDyn+ASD", ["feddyn", "asd"]),
+        ("FedGA", ["fedgaonetrip"]),
+        ("FedLS-NTD", [{"fedntd": {"beta": 0.3, "mix": "convex"}}]),
+        ("FedDPC (projection only)", [{"feddpc": {"scaling": "none"}}]),
+    ],
+)
+def test_some_methods_by_hand(name, parts):
+    assert named(name).model_dump()["parts"] == tuple(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{parts: [fedproxx], citation: x}", "did you mean 'fedprox'?"),
+        ("{parts: [{fedprox: {nu: 1}}], citation: x}", "method 'fedprox': no parameter 'nu'"),
+        ("{parts: [], citation: x, with: {projecton: 1}}", "did you mean 'projection'?"),
+        ("{parts: [], citation: x, wth: {}}", "no field in Composition 'wth'"),
+        ("{parts: [], citation: x, papers: [feddc]}", "papers.0 = 'feddc' is not allowed"),
+        ("{parts: []}", "citation is missing"),
+        ("[]", "must be a mapping of fields"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path, text, words):
+    file = tmp_path / "methods.yaml"
+    file.write_text(f"Mine: {text}\n")
+    with pytest.raises(FedbenchError) as caught:
+        compositions(file)
+    assert str(caught.value).startswith(f"{file}: Mine: ")
+    assert words in str(caught.value)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(FedbenchError, match="no method 'FedADCC'; did you mean 'FedADC'"):
+        named("FedADCC")
+
+
+def test_names_are_read_without_torch():
+    code = "import sys; from fedbench.compositions import named; named('FedADC+').run_settings();"
+    done = subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"])
+    assert done.returncode == 0

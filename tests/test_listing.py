@@ -1,0 +1,104 @@
+"""What `fedbench list methods` says about parts and named methods."""
+
+import dataclasses
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench import registry
+from fedbench.cli import app
+from fedbench.compositions import compositions
+from fedbench.listing import catalogue, citation
+from fedbench.part import Cost
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return {row["name"]: row for row in json.loads(shown("--json"))}
+
+
+def shown(*options):
+    done = CliRunner().invoke(app, ["list", "methods", *options], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_every_part_and_every_named_method_has_a_row(rows):
+    assert set(rows) == {*registry.entries("method"), *compositions()}
+    common = {"name", "summary", "citation", "parts", "parameters", "hooks", "cost", "shares"}
+    common |= {"proxy_data", "needs_projection", "needs_head"}
+    floats = {"down", "up", "client_memory", "server_memory"}
+    fields = {f"{f.name}_in_d" if f.name in floats else f.name for f in dataclasses.fields(Cost)}
+    for name, row in rows.items():
+        assert common <= set(row)
+        assert set(row["cost"]) == fields
+        assert len(row["citation"]) > 8, name
+        for parameter in row["parameters"]:
+            assert {"name", "default", "allowed"} <= set(parameter)
+
+
+def test_a_part_by_hand(rows):
+    gen = rows["fedgen"]
+    assert gen["citation"].startswith('Zhu, Hong & Zhou, "Data-Free Knowledge Distillation')
+    assert gen["shares"] == "label counts"
+    assert (gen["needs_head"], gen["proxy_data"], gen["needs_projection"]) == (True, False, False)
+    assert gen["hooks"] == ["server", "send", "draw", "loss", "end", "step"]
+    # Γ: 74·512 + 512, batch norm 4·512, 512·64 + 64; d = 100,000
+    assert gen["cost"]["down_in_d"] == (74 * 512 + 512 + 4 * 512 + 513 * 64) / 100_000
+    assert rows["feddf"]["proxy_data"]
+    assert rows["moon"]["needs_projection"]
+
+
+def test_a_named_method_by_hand(rows):
+    row = rows["FedADC+"]
+    assert row["parts"] == ["fedadc", "selfconfidence"]
+    assert row["summary"] == "fedadc(variant=red) + selfconfidence"
+    assert row["papers"] == ["fedadc"]
+    # momentum down and kept; one teacher
+    assert (row["cost"]["down_in_d"], row["cost"]["server_memory_in_d"]) == (1, 1)
+    assert row["cost"]["forward"] == row["cost"]["teachers"] == 1
+    values = {p["name"]: p["value"] for p in row["parameters"]}
+    assert values["selfconfidence.lam"] == 0.35
+    assert values["fedadc.variant"] == "red"
+    assert rows["FedGKD+"]["with"] == {"projection": 256}
+    assert rows["FedGKD+"]["summary"] == "fedgkd, with projection = 256"
+    assert rows["FedAvg"]["parts"] == rows["FedAvg"]["hooks"] == []
+    assert set(rows["FedAvg"]["cost"].values()) == {0}
+
+
+def test_costs_of_parts_add_up(rows):
+    both, dyn, asd = (rows[name]["cost"] for name in ("FedDyn+ASD", "feddyn", "asd"))
+    assert both == {name: dyn[name] + asd[name] for name in both}
+    assert rows["FedSAM+ASD"]["cost"]["forward"] == 2
+
+
+def test_the_table_shows_what_a_named_method_sets():
+    text = shown()
+    assert "FedLS-NTD" in text
+    assert "fedntd.mix = convex" in " ".join(text.replace("│", " ").split())
+    assert "selfconfidence.lam" not in text
+
+
+def test_other_kinds_stay_plain():
+    row = catalogue("sampler")[0]
+    assert set(row) == {"name", "summary", "about", "parameters"}
+
+
+@pytest.mark.parametrize(
+    ("doc", "found"),
+    [
+        (
+            'Pull.\n\nLi et al., "Federated\nSteps", MLSys 2020.',
+            'Li et al., "Federated Steps", MLSys 2020',
+        ),
+        (
+            'A is 1; b is 2. Lee & Kim, "A Long Title of a Paper"; Lee paper, (3). C is 0.',
+            'Lee & Kim, "A Long Title of a Paper"; Lee paper, (3)',
+        ),
+        ("Do it: x ← x − d. The paper has it.", ""),
+        ("Deviation: as in the Lee paper.", ""),
+    ],
+)
+def test_citations_are_the_sentences_with_a_source(doc, found):
+    assert citation(doc) == found

@@ -121,7 +121,7 @@ def test_how_much_the_normalisation_set_matters():
             w = weights(FedDisco(over=over), labels, clients=list(range(10)))
             found.append(float(w.max() / w.min()))
     assert np.mean(spread["all"]) == pytest.approx(1.07, abs=0.03)  # the specification's number
-    assert 1.3 < np.mean(spread["cohort"]) < 1.6  # there 1.57, by another draw
+    assert 1.3 < np.mean(spread["cohort"]) < 1.6  # there 1.57; its draw is not given
 
 
 def test_labels_leave_the_clients():

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
+from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.analysis.calibration import MODES, Calibration, calibrate, mode, shares
 from fedbench.architecture import BodyHead
 from fedbench.batches import batches
@@ -51,13 +52,13 @@ def full_model(problem, world, head):
 # By hand
 
 
-def by_hand(parts=(), **how):
+def by_hand(parts=(), settings=None, **how):
     """Features are the samples; both weights start at 0. Client 0 holds x=1 of class 0, client 1
     x=2 of class 1."""
     x, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     head = nn.Linear(1, 2, bias=False, dtype=torch.float64)
     nn.init.zeros_(head.weight)
-    spec = RunSpec(clients=2, batch=None, lr=0.1, precision="float64")
+    spec = RunSpec(clients=2, batch=None, lr=0.1, precision="float64", **(settings or {}))
     objects = {"data": Dataset("two", x, y, x, y, 2), "model": BodyHead(nn.Identity(), head)}
     problem = assemble(spec, {**objects, "partition": blocks([1, 1])}, CPU, None)
     return calibrate(problem, problem.fed.start, parts, Calibration(**how))
@@ -81,6 +82,23 @@ def test_the_usual_work_is_two_epochs_at_the_runs_rate():
     step = 0.1 * (1 - 1 / (1 + np.exp(-0.1)))
     assert close(by_hand().heads[0], 0.05 + step, -0.05 - step)
     assert close(by_hand(epochs=1, lr=1.0).heads[0], 0.5, -0.5)
+
+
+@dataclass(frozen=True)
+class Rates(Part):
+    """Reads the learning rate that parts are told."""
+
+    seen: list = field(default_factory=list)
+
+    def begin(self, w, t):
+        self.seen.append(t.lr)
+        return w
+
+
+def test_the_rate_is_the_runs_first_for_parts_too():
+    part = Rates()
+    by_hand([part], settings={"lr_decay": 0.5})
+    assert part.seen == [0.1, 0.1]
 
 
 def test_the_proximal_term_by_hand():

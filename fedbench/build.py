@@ -64,6 +64,10 @@ def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
             raise FedbenchError(f"projection: {name} needs a projection head; set its width")
         if part.proxy_data and not spec.validation:
             raise FedbenchError(f"validation = 0: {name} needs held-out data; set it above 0")
+        if part.own_momentum and spec.momentum:
+            raise FedbenchError(
+                f"momentum = {spec.momentum}: {name} keeps the momentum buffer itself; set it to 0"
+            )
         if part.needs_head and not net.has_head:
             raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")
 

@@ -217,6 +217,7 @@ class Part(Checked):
     shares: ClassVar[str] = ""  # what leaves the clients beside models and vectors of their size
     proxy_data: ClassVar[bool] = False  # whether the server needs data of its own
     needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier
+    own_momentum: ClassVar[bool] = False  # whether it keeps the momentum buffer itself
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
 
     @property

@@ -13,6 +13,7 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import blocks, close, final, train
 
+NEEDS = {"momentum": 0.0}
 EXTRA = [
     {"dampened": True},
     {"inherit": 0.1},

@@ -12,6 +12,7 @@ from tests import reference
 from tests.agree import trajectory
 from tests.worked import close, final, train
 
+NEEDS = {"momentum": 0.0}
 EXTRA = [
     *({"reading": name} for name in ("lit", "lit0", "r2", "r2prime")),
     {"dampened": True, "beta": 0.5},

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torchvision
-from test_data_archive import arrays
 
 from fedbench import registry
 from fedbench.data import archive
@@ -16,6 +15,7 @@ from fedbench.data.sources.cifar100 import Cifar100
 from fedbench.data.sources.digits import Digits
 from fedbench.data.sources.mnist import Mnist
 from fedbench.errors import FedbenchError
+from tests.test_data_archive import arrays
 
 FETCHED = [(Mnist, (28, 28), 10), (Cifar10, (32, 32, 3), 10), (Cifar100, (32, 32, 3), 100)]
 NAMES = ["mnist", "cifar10", "cifar100"]

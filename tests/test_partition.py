@@ -4,10 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from test_partition_cases import (
-    balanced,
-    split,
-)
 
 from fedbench import registry
 from fedbench.data.partition import deal
@@ -17,6 +13,10 @@ from fedbench.data.partitions.dy import DY
 from fedbench.data.partitions.iid import IID
 from fedbench.data.partitions.sp import SP
 from fedbench.errors import FedbenchError
+from tests.test_partition_cases import (
+    balanced,
+    split,
+)
 
 ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DP(0.3), DR(0.1)]
 

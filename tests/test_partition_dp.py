@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_partition_cases import (
+
+from fedbench.data.partitions.dp import DP, _turns
+from fedbench.data.skew import client_sizes
+from tests.test_partition_cases import (
     FAST,
     balanced,
     class_sizes,
@@ -13,9 +16,6 @@ from test_partition_cases import (
     seeds,
     split,
 )
-
-from fedbench.data.partitions.dp import DP, _turns
-from fedbench.data.skew import client_sizes
 
 
 @FAST

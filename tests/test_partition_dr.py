@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_partition_cases import (
+
+from fedbench.data.partitions.dr import DR, _round
+from fedbench.data.skew import client_sizes
+from fedbench.errors import FedbenchError
+from tests.test_partition_cases import (
     FAST,
     balanced,
     class_sizes,
@@ -13,10 +17,6 @@ from test_partition_cases import (
     seeds,
     split,
 )
-
-from fedbench.data.partitions.dr import DR, _round
-from fedbench.data.skew import client_sizes
-from fedbench.errors import FedbenchError
 
 
 @FAST

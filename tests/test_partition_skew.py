@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_partition_cases import FAST, labels_of, seeds, split
 
 from fedbench.data.mirror import mirror
 from fedbench.data.partitions.dy import DY
 from fedbench.data.skew import classes_held, client_sizes, label_counts, label_skew
+from tests.test_partition_cases import FAST, labels_of, seeds, split
 
 
 def test_skew_tables_of_a_worked_example():

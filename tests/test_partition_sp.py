@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_partition_cases import FAST, balanced, labels_of, seeds, split
 
 from fedbench.data.partitions.sp import SP
 from fedbench.data.skew import classes_held, client_sizes
 from fedbench.errors import FedbenchError
+from tests.test_partition_cases import FAST, balanced, labels_of, seeds, split
 
 
 @pytest.mark.parametrize(("s", "blocks"), [(2, {250}), (3, {166, 167}), (4, {125}), (10, {50})])

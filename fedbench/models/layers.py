@@ -17,5 +17,4 @@ class MaxPool2(nn.MaxPool2d):
             return pooled
         x = x[..., : x.shape[-2] // 2 * 2, : x.shape[-1] // 2 * 2]
         rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
-        pooled = torch.maximum(rows[..., ::2], rows[..., 1::2])
-        return pooled
+        return torch.maximum(rows[..., ::2], rows[..., 1::2])

@@ -51,4 +51,5 @@ class Progress:
         clients = ClientStates(spill)
         clients.restore(own.pop("clients"))
         world, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
-        return cls(world, own.pop("server"), clients, traffic=traffic, **own)
+        server = [{k: spill.keep(v) for k, v in kept.items()} for kept in own.pop("server")]
+        return cls(world, server, clients, traffic=traffic, **own)

@@ -20,12 +20,22 @@ class Spill:
 
     def table(self, rows: int, like: Tensor) -> Tensor:
         """A zero tensor (rows, d) for one vector a client, mapped from a file if it is large."""
-        size = rows * like.numel()
-        if self.take(size * like.element_size()):
+        if self.take(rows * like.numel() * like.element_size()):
             return like.new_zeros(rows, like.numel())
+        return self._mapped(rows, like)
+
+    def _mapped(self, rows: int, like: Tensor) -> Tensor:
+        size = rows * like.numel()
         handle = tempfile.NamedTemporaryFile(dir=self.folder, delete=False)  # noqa: SIM115  # mapped
         mapped = torch.from_file(handle.name, shared=True, size=size, dtype=like.dtype)
         return mapped.view(rows, like.numel())
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """The tensor where there is room for it, for what a checkpoint brings back."""
+        if tensor.dim() != 2 or self.take(tensor.numel() * tensor.element_size()):
+            return tensor
+        table = self._mapped(tensor.shape[0], tensor[0])
+        return table.copy_(tensor)
 
     def take(self, size: int) -> bool:
         """Whether `size` more bytes fit into memory; they are then taken."""

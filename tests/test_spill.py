@@ -36,3 +36,11 @@ def test_a_run_is_the_same_wherever_its_states_live():
     memory = run(spec, machine=Machine(device="cpu"))
     disk = run(spec, machine=Machine(device="cpu", state_gb=1e-9))
     assert torch.equal(memory.weights, disk.weights)
+
+
+def test_what_a_checkpoint_brings_back_goes_where_there_is_room():
+    tensor = torch.arange(6.0).view(3, 2)
+    for limit in (1.0, 1e-12):
+        spill = Spill(limit)
+        assert torch.equal(spill.keep(tensor), tensor)
+        assert (spill._folder is None) == (limit == 1.0)

@@ -21,7 +21,7 @@ MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 def test_two_rounds_by_hand():
     # β1 ½, β2 ¾, τ ½, η_g 0.1: v = ¼. D = 3: m = 1.5, v = 3/16 + 9/4 = 39/16
     # D = −1: m = 0.75 − 0.5 = 0.25, v = 117/64 + ¼ = 133/64
-    server = Server(FedAdam(0.5, 0.75, tau=0.5), federation(1, 1))
+    server = Server(FedAdam(0.5, 0.75, eta_g=0.1, tau=0.5), federation(1, 1))
     assert close(server.step([[3.0]]), 0.15 / ((39 / 16) ** 0.5 + 0.5))
     assert close(server.step([[-1.0]]), 0.025 / ((133 / 64) ** 0.5 + 0.5))
 
@@ -30,19 +30,19 @@ def test_two_rounds_by_hand():
 def test_a_run_by_hand(mode):
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4. m = 0.04, v = 0 + 0.01 · 0.16: √v = 0.04
     # x = 4 − 0.1 · 0.04/(0.04 + 0.01): no bias correction, or it would be 0.1 · 0.4/0.41
-    part = FedAdam(tau=0.01, v0=0.0)
+    part = FedAdam(eta_g=0.1, tau=0.01, v0=0.0)
     assert close(final(train([[2.0], [-2.0]], 4.0, [part], mode=mode)), 3.92)
 
 
 def test_a_constant_update_is_stepped_by_its_sign_in_the_end():
-    server = Server(FedAdam(tau=1e-9), federation(1, 2))
+    server = Server(FedAdam(eta_g=0.1, tau=1e-9), federation(1, 2))
     for _ in range(3000):
         step = server.step([[5.0, -0.01]])
     torch.testing.assert_close(step, torch.tensor([0.1, -0.1]).double(), rtol=1e-5, atol=0)
 
 
 def test_v_forgets_and_starts_at_tau_squared():
-    server = Server(FedAdam(beta2=0.5, tau=2.0), federation(1, 1))
+    server = Server(FedAdam(beta2=0.5, eta_g=0.1, tau=2.0), federation(1, 1))
     assert close(server.mine["v"], 4)
     server.step([[0.0]])
     assert close(server.mine["v"], 2)

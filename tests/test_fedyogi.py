@@ -20,7 +20,7 @@ MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 def test_two_rounds_by_hand():
     # β1 ½, β2 ¾, τ ½, η_g 0.1: v = ¼. D = 3 above √v: v = ¼ + 9/4 = 2.5, m = 1.5
     # D = −1 below: v = 2.5 − ¼ = 2.25, m = 0.25
-    server = Server(FedYogi(0.5, 0.75, tau=0.5), federation(1, 1))
+    server = Server(FedYogi(0.5, 0.75, eta_g=0.1, tau=0.5), federation(1, 1))
     assert close(server.step([[3.0]]), 0.15 / (2.5**0.5 + 0.5))
     assert close(server.step([[-1.0]]), 0.025 / (1.5 + 0.5))
 
@@ -28,19 +28,19 @@ def test_two_rounds_by_hand():
 @MODES
 def test_a_run_by_hand(mode):
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4. m = 0.04, v = 0 + 0.01 · 0.16: √v = 0.04
-    part = FedYogi(tau=0.01, v0=0.0)
+    part = FedYogi(eta_g=0.1, tau=0.01, v0=0.0)
     assert close(final(train([[2.0], [-2.0]], 4.0, [part], mode=mode)), 3.92)
 
 
 def test_v_stands_still_at_the_square_and_falls_slower_than_adams():
-    server = Server(FedYogi(beta2=0.5, v0=4.0), federation(1, 3))
+    server = Server(FedYogi(beta2=0.5, eta_g=0.1, v0=4.0), federation(1, 3))
     server.step([[2.0, 1.0, 0.0]])
     assert close(server.mine["v"], 4, 3.5, 4)  # Adam: 4, 2.5, 2
 
 
 def test_v_stays_positive_and_moves_by_a_share_of_the_square():
     rng = np.random.default_rng(0)
-    server = Server(FedYogi(), federation(1, 50))
+    server = Server(FedYogi(eta_g=0.1), federation(1, 50))
     for _ in range(200):
         old, update = server.mine["v"], rng.normal(size=(1, 50)) * 10 ** rng.uniform(-4, 2)
         server.step(update)

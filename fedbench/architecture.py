@@ -1,16 +1,18 @@
 """Base of the models: a frozen dataclass of options that builds a module for given data."""
 
+from abc import ABC, abstractmethod
+
 from torch import Tensor, nn
 
 from fedbench.checked import Checked
 
 
-class Architecture(Checked):
+class Architecture(Checked, ABC):
     """Options of a model; a built module has children `body` (features) and `head` (classifier)."""
 
+    @abstractmethod
     def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """The module for samples of `shape` ((channels, height, width) or (features,))."""
-        raise NotImplementedError
 
 
 class BodyHead(nn.Module):

@@ -5,14 +5,15 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from fedbench.checked import Checked
+from fedbench.data.dataset import Inputs
 
 
 class Architecture(Checked, ABC):
     """Options of a model; a built module has children `body` (features) and `head` (classifier)."""
 
     @abstractmethod
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """The module for samples of `shape` ((channels, height, width) or (features,))."""
+    def build(self, inputs: Inputs) -> nn.Module:
+        """The module for such data; raises `FedbenchError` if it cannot be built for them."""
 
 
 class BodyHead(nn.Module):

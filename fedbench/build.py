@@ -50,7 +50,7 @@ def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:
     architecture = registry.build("model", spec.model.name, spec.model.params)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))
-        module: nn.Module = architecture.build(data.shape, data.classes)
+        module: nn.Module = architecture.build(data.inputs)
         if spec.projection:
             module = with_projection(module, spec.projection, data.classes, example)
     return module

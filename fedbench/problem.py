@@ -89,7 +89,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     check_partition(rows, len(data.y_train), spec.clients, held_out)
     prepare = preparation(data, spec, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
-    example = prepare(x[:1]).to("cpu", torch.float32)
+    example = _as_first_seen(prepare(x[:1]))
     net = Net(_module(spec, objects, data, example).to(device, dtype))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
@@ -97,7 +97,13 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     fed = constants(spec, data, rows, net, machine)
     sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
-    return Problem(spec, spec, data, fed, task, tensors, sampler, _scorers(task, data, held_out))
+    scorers = _scorers(task, data, held_out)
+    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers)
+
+
+def _as_first_seen(x: Tensor) -> Tensor:
+    """An input on the CPU, where modules are built; floats in single precision."""
+    return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
 
 
 def _module(spec: RunSpec, objects: Objects, data: Dataset, example: Tensor) -> nn.Module:
@@ -112,7 +118,7 @@ def _usual_loss(data: Dataset) -> Loss:
 
 def _scorers(task: Task, data: Dataset, held_out: NDArray[np.int64]) -> dict[str, Scorer]:
     """How models are scored: on the test set, and on held-out training data if there are any."""
-    device, dtype = task.x.device, task.prepare(task.x[:1]).dtype
+    device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
     if len(held_out):
         rows = torch.as_tensor(held_out, device=device)

@@ -13,7 +13,7 @@ from fedbench.spec import RunSpec
 
 
 def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
-    """Stored samples on the device, still uint8; images become (N, channels, H, W)."""
+    """Stored samples on the device, as stored; images become (N, channels, H, W)."""
     found = torch.as_tensor(np.ascontiguousarray(x), device=device)
     if found.dim() == 2:
         return found
@@ -29,11 +29,13 @@ def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) ->
 def preparation(
     data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
 ) -> Callable[[Tensor], Tensor]:
-    """How stored rows become the network's input: uint8 to 0…1, then normalised if asked."""
+    """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay."""
     if spec.normalise and data.x_train.dtype != np.uint8:
         raise FedbenchError(
-            f"normalise = True, but data set '{data.name}' holds floats, which are used as they are"
+            f"normalise = True, but data set '{data.name}' holds {data.x_train.dtype}, not pixels"
         )
+    if data.vocabulary:
+        return lambda x: x
     if data.x_train.dtype != np.uint8:
         return lambda x: x.to(dtype)
     if not spec.normalise:

@@ -178,7 +178,7 @@ def test_normalise_needs_known_means():
     refuses(lambda: run(spec, data=grey, **share), "normalise = True", "'grey'", "no known channel")
     known = Normalisation((0.5,), (0.5,))
     floats = Dataset("reals", x.astype(np.float32), y, x.astype(np.float32), y, 2, {}, known)
-    refuses(lambda: run(spec, data=floats, **share), "normalise = True", "'reals'", "floats")
+    refuses(lambda: run(spec, data=floats, **share), "normalise = True", "'reals'", "not pixels")
 
 
 def test_map_refuses_what_it_cannot_map():

@@ -56,7 +56,7 @@ def net():
     """What the digits model looks like."""
     spec = RunSpec(**SPEC)
     data = load_data(spec, None)
-    return Net(registry.build("model", "mlp", {"hidden": 8}).build(data.shape, 10).double())
+    return Net(registry.build("model", "mlp", {"hidden": 8}).build(data.inputs).double())
 
 
 # The losses by hand

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from fedbench import registry
+from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
 from fedbench.models.layers import MaxPool2
 
@@ -12,7 +13,7 @@ SHAPES = {"mnist": (1, 28, 28), "cifar": (3, 32, 32), "digits": (1, 8, 8)}
 
 
 def build(name, shape, classes, **params):
-    return registry.build("model", name, params).build(shape, classes)
+    return registry.build("model", name, params).build(Inputs(shape, classes))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,22 @@ def check_features(where: str, name: str, x: Any) -> None:
     _check_finite(where, name, x)
 
 
+def check_tokens(where: str, name: str, x: Any, vocabulary: int) -> None:
+    """Refuse anything but a non-empty matrix of token ids 0…vocabulary−1."""
+    _check_array(where, name, x)
+    if x.ndim != 2 or x.dtype.kind not in "iu":
+        raise FedbenchError(
+            f"{where}: {name} is {x.dtype} of shape {x.shape}; "
+            "token ids must be integers (N, tokens)"
+        )
+    outside = np.argwhere((x < 0) | (x >= vocabulary))
+    if len(outside):
+        place = tuple(int(i) for i in outside[0])
+        raise FedbenchError(
+            f"{where}: {name} has token {x[place]} at {place}; token ids must be 0…{vocabulary - 1}"
+        )
+
+
 def check_labels(where: str, name: str, y: Any, classes: int) -> None:
     """Refuse anything but integers in 0…classes−1, or finite floats if there are no classes."""
     _check_array(where, name, y)

@@ -7,11 +7,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.data.checks import check_features, check_labels, check_normalisation
+from fedbench.data.checks import (
+    check_features,
+    check_labels,
+    check_normalisation,
+    check_tokens,
+)
 from fedbench.errors import FedbenchError
 
-Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
+Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+
+
+class Inputs(NamedTuple):
+    """What a model is built for: the shape of one sample, the classes and, of text, the words.
+
+    `shape` is (channels, height, width), (features,) or, with a vocabulary, (tokens,).
+    """
+
+    shape: tuple[int, ...]
+    classes: int
+    vocabulary: int = 0  # of text: token ids are 0…vocabulary−1, and 0 is padding
 
 
 class Normalisation(NamedTuple):
@@ -26,8 +42,9 @@ class Dataset:
     """A training and a test set in memory.
 
     `x_*` are images (N, H, W) or (N, H, W, channels), uint8 in 0…255 or finite floats, or features
-    (N, features); `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by hand
-    may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where the
+    (N, features), or with a `vocabulary` token ids (N, tokens) of 0…vocabulary−1 stored as int64,
+    0 being padding; `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by
+    hand may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where the
     arrays came from (source, file, sha256). `normalisation` is what the literature usually applies
     to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if shapes,
     types, ranges or lengths do not fit.
@@ -41,6 +58,7 @@ class Dataset:
     classes: int  # ≥ 0; 0 means float labels
     origin: Mapping[str, str] = field(default_factory=dict)
     normalisation: Normalisation | None = None
+    vocabulary: int = 0  # > 0 only of text
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -63,9 +81,18 @@ class Dataset:
             return (sample[2], sample[0], sample[1])
         return (1, *sample) if len(sample) == 2 else sample
 
+    @property
+    def inputs(self) -> Inputs:
+        """What a model is built for."""
+        return Inputs(self.shape, self.classes, self.vocabulary)
+
     def _check(self, where: str, part: str) -> None:
         x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
-        check_features(where, f"x_{part}", x)
+        if self.vocabulary:
+            check_tokens(where, f"x_{part}", x, self.vocabulary)
+            object.__setattr__(self, f"x_{part}", x.astype(np.int64, copy=False))
+        else:
+            check_features(where, f"x_{part}", x)
         check_labels(where, f"y_{part}", y, self.classes)
         if len(x) != len(y):
             raise FedbenchError(

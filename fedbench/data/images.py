@@ -31,11 +31,13 @@ def load_images(images: ImageSet, folder: Path) -> Dataset:
     for field in ("x_train", "x_test"):
         _check_pixels(images, where, field, arrays[field])
     origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
-    parts = {field: arrays[field] for field in archive.FIELDS}
     dataset = Dataset(
-        images.name, **parts, classes=images.classes, origin=origin,
+        images.name,
+        *(arrays[field] for field in archive.FIELDS),
+        classes=images.classes,
+        origin=origin,
         normalisation=images.normalisation,
-    )  # fmt: skip
+    )
     _check_all_classes(dataset, where)
     return dataset
 

@@ -7,6 +7,7 @@ from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Natural, Positive
+from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
 from fedbench.models.layers import MaxPool2
 
@@ -24,23 +25,23 @@ class LeNet5(Architecture):
     width: Positive = 1.0
     padding: Natural = 0
 
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+    def build(self, inputs: Inputs) -> nn.Module:
         """Features are the 84 units before the classifier."""
         c1, c2, h1, h2 = (max(1, round(n * self.width)) for n in (6, 16, 120, 84))
         body = nn.Sequential(
-            nn.Conv2d(shape[0], c1, 5, padding=self.padding),
+            nn.Conv2d(inputs.shape[0], c1, 5, padding=self.padding),
             MaxPool2(),
             nn.ReLU(),
             nn.Conv2d(c1, c2, 5, padding=self.padding),
             MaxPool2(),
             nn.ReLU(),
             nn.Flatten(),
-            nn.Linear(c2 * self._side(shape[1]) * self._side(shape[2]), h1),
+            nn.Linear(c2 * self._side(inputs.shape[1]) * self._side(inputs.shape[2]), h1),
             nn.ReLU(),
             nn.Linear(h1, h2),
             nn.ReLU(),
         )
-        return BodyHead(body, nn.Linear(h2, classes))
+        return BodyHead(body, nn.Linear(h2, inputs.classes))
 
     def _side(self, size: int) -> int:
         """Height or width left after two convolutions and two poolings."""

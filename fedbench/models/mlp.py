@@ -8,6 +8,7 @@ from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Count
+from fedbench.data.dataset import Inputs
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,9 @@ class MLP(Architecture):
 
     hidden: Count = 128
 
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+    def build(self, inputs: Inputs) -> nn.Module:
         """Features are the hidden units after ReLU."""
-        body = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), self.hidden), nn.ReLU())
-        return BodyHead(body, nn.Linear(self.hidden, classes))
+        body = nn.Sequential(
+            nn.Flatten(), nn.Linear(math.prod(inputs.shape), self.hidden), nn.ReLU()
+        )
+        return BodyHead(body, nn.Linear(self.hidden, inputs.classes))

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Count, Positive
+from fedbench.data.dataset import Inputs
 
 Norm = Callable[[int], nn.Module]
 
@@ -29,12 +30,12 @@ class RN20(Architecture):
     width: Positive = 1.0
     blocks: Count = 3
 
-    def build(self, shape: tuple[int, ...], classes: int) -> nn.Module:
+    def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage."""
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
         norm: Norm = nn.BatchNorm2d if self.norm == "bn" else lambda n: nn.GroupNorm(self.groups, n)
         layers: list[nn.Module] = [
-            nn.Conv2d(shape[0], c[0], 3, padding=1, bias=False),
+            nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False),
             norm(c[0]),
             nn.ReLU(),
         ]
@@ -44,7 +45,7 @@ class RN20(Architecture):
                 stride = 2 if first and stage else 1
                 layers.append(_Block(before if first else after, after, stride, norm))
         body = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
-        return BodyHead(body, nn.Linear(c[-1], classes))
+        return BodyHead(body, nn.Linear(c[-1], inputs.classes))
 
 
 class _Block(nn.Module):

@@ -33,7 +33,10 @@ def load_images(images: ImageSet, folder: Path) -> Dataset:
     origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
     dataset = Dataset(
         images.name,
-        *(arrays[field] for field in archive.FIELDS),
+        arrays["x_train"],
+        arrays["y_train"],
+        arrays["x_test"],
+        arrays["y_test"],
         classes=images.classes,
         origin=origin,
         normalisation=images.normalisation,

@@ -45,9 +45,9 @@ class Dataset:
     (N, features), or with a `vocabulary` token ids (N, tokens) of 0…vocabulary−1 stored as int64,
     0 being padding; `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by
     hand may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where
-    the arrays came from (source, file, sha256). `normalisation` is what the literature usually applies
-    to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if shapes,
-    types, ranges or lengths do not fit.
+    the arrays came from (source, file, sha256). `normalisation` is what the literature usually
+    applies to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if
+    shapes, types, ranges or lengths do not fit.
     """
 
     name: str

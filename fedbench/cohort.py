@@ -44,6 +44,10 @@ def refuse_unmappable(task: Task, shapes: set[tuple[int, ...]]) -> None:
             raise FedbenchError(
                 f"mode 'map': {type(part).__name__} {part.unmappable}; use mode 'loop'"
             )
+    if task.channels_last:
+        raise FedbenchError(
+            "mode 'map': a map over clients has no memory layout; set channels_last to false"
+        )
     if task.net.has_dropout:
         raise FedbenchError(
             "mode 'map': dropout draws other numbers than in a loop over clients; use mode 'loop'"
@@ -104,7 +108,16 @@ def _pad(feed: Feed, steps: int, width: int) -> Feed:
         rows[k, : len(found)] = found
         masks[k, : len(found)] = 1
     H = torch.tensor(len(feed.rows), dtype=feed.n.dtype, device=device)  # β**H in full precision
-    return replace(feed, rows=list(rows), masks=list(masks), H=H)
+    views = _pad_views(feed.views, rows) if feed.views else None
+    return replace(feed, rows=list(rows), masks=list(masks), H=H, views=views)
+
+
+def _pad_views(views: Sequence[Tensor], rows: Tensor) -> list[Tensor]:
+    """Padded rows see the upper left corner; the mask hides it."""
+    padded = rows.new_zeros(*rows.shape, 3)
+    for k, view in enumerate(views):
+        padded[k, : len(view)] = view
+    return list(padded)
 
 
 def _stack(trees: Sequence[Any]) -> Any:

@@ -1,5 +1,6 @@
 """A module as a function of one flat vector of its trainable parameters."""
 
+import contextlib
 import copy
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from torch.func import functional_call
 from fedbench import seeds
 
 Buffers = dict[str, Tensor]
+
+_NORMS = (nn.GroupNorm, nn.LayerNorm, nn.modules.batchnorm._NormBase)
 
 
 class Model(NamedTuple):
@@ -22,10 +25,12 @@ class Model(NamedTuple):
 class Net:
     """Calls `module` at any flat weights; the module itself only lends its structure.
 
-    A module with children `body` and `head` gives features too: logits = head(body(x)).
+    A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
+    runs it under bfloat16 autocast; what goes in and comes out stays float32.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, mixed: bool = False) -> None:
+        self._mixed = mixed
         trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
         self.names = list(trained)
         self.shapes = [p.shape for p in trained.values()]
@@ -75,8 +80,18 @@ class Net:
         """Logits of given features under the classifier in `w`."""
         named = self._named(w)
         own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
-        result: Tensor = functional_call(self._head, own, (features,))
-        return result
+        with self._autocast(features):
+            result: Tensor = functional_call(self._head, own, (features,))
+        return result.to(features.dtype)
+
+    def norm_mask(self) -> Tensor:
+        """(d,) bool: which entries are weights and biases of normalisation layers."""
+        norms = {name for name, m in self._module.named_modules() if isinstance(m, _NORMS)}
+        parts = [
+            torch.full((n,), name.rpartition(".")[0] in norms)
+            for name, n in zip(self.names, self.sizes, strict=True)
+        ]
+        return torch.cat(parts)
 
     def head_mask(self) -> Tensor:
         """(d,) bool: which entries of the flat vector belong to the head."""
@@ -101,8 +116,15 @@ class Net:
     ) -> tuple[Tensor, Tensor]:
         values = self._named(w) | buffers
         prefixed = {f"net.{name}": value for name, value in values.items()}
-        result: tuple[Tensor, Tensor] = functional_call(module, prefixed, (x,))
-        return result
+        with self._autocast(w):
+            logits, features = functional_call(module, prefixed, (x,))
+        return logits.to(w.dtype), features.to(w.dtype)
+
+    def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
+        if not self._mixed:
+            return contextlib.nullcontext()
+        # Without the cache: it would keep casts of weights that the next step replaces.
+        return torch.autocast(like.device.type, torch.bfloat16, cache_enabled=False)
 
 
 class _Outputs(nn.Module):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from fedbench import seeds
+from fedbench import augment, seeds
 from fedbench.flat import Buffers, Model, Net
 from fedbench.optimisers import Memory, Optimiser, clip_by_norm
 from fedbench.part import Batch, Gradient, Part, Seen, State, Turn, overriding
@@ -22,7 +22,11 @@ Differentiate = Callable[
 
 @dataclass(frozen=True)
 class Task:
-    """What local training needs and no round changes; `prepare` turns stored rows into floats."""
+    """What local training needs and no round changes.
+
+    `prepare` turns stored rows into the network's input; `decays` (d,) is 0 where weight decay does
+    not act and 1 elsewhere, None if it acts everywhere; `crop` is the padding of augmented images.
+    """
 
     net: Net
     parts: tuple[Part, ...]
@@ -33,6 +37,13 @@ class Task:
     x: Tensor
     y: Tensor
     prepare: Callable[[Tensor], Tensor]
+    decays: Tensor | None = None
+    crop: int = 0
+    channels_last: bool = False
+
+    def decayed(self, w: Tensor) -> Tensor:
+        """The weights that weight decay pulls towards 0; 0 for those it leaves alone."""
+        return w if self.decays is None else w * self.decays
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ class Start:
 class Feed:
     """What one client trains on: `rows[k]` are the indices of batch k; masks mark padded rows.
 
+    `views[k]` say how each of its images is cropped and flipped, if they are.
+
     Mapped over clients every tensor has one more leading dimension; `H` is then a tensor and a
     client that has made its H steps stands still.
     """
@@ -57,6 +70,7 @@ class Feed:
     n: Tensor
     labels: Tensor
     drawn: list[State]
+    views: list[Tensor] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +154,7 @@ def _step(
     g = clip_by_norm(batch.nested()(w), task.clip)
     for i in overriding(task.parts, "decay"):
         g = task.parts[i].decay(g, w, turns[i])
-    step, memory = task.optimiser.step(g, w, memory, k)
+    step, memory = task.optimiser.step(g, task.decayed(w), memory, k)
     for i in overriding(task.parts, "move"):
         step = task.parts[i].move(step, w, turns[i])
     batch.show(w)
@@ -174,7 +188,10 @@ class _Pass:
         differentiate: Differentiate,
     ) -> None:
         rows = feed.rows[k]
-        self.x, self.y = task.prepare(task.x[rows]), task.y[rows]
+        x = task.x[rows]
+        if feed.views:
+            x = augment.seen(x, feed.views[k], task.crop)
+        self.x, self.y = task.prepare(x), task.y[rows]
         self.mask = feed.masks[k] if feed.masks else None
         self.task, self.world, self.turns = task, world, turns
         self.buffers, self.differentiate = buffers, differentiate

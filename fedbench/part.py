@@ -56,10 +56,10 @@ class Turn:
     """One client's turn in one round, as one part sees it.
 
     w, buffers: the global model; lr: this round's rate; k: local steps already made; H: steps this
-    client makes (k = H in `end`); weight_decay: of the local optimiser; n: its samples; labels: its
-    label counts (C,). `msg` came from the server, `mine` is kept between rounds, `up` goes to the
-    server, `run` lasts for this turn, `drawn` holds my random numbers. In `end`, y is the model y_i
-    that was trained, with its own norm buffers.
+    client makes (k = H in `end`); weight_decay: of the local optimiser, (d,) where it spares
+    weights; n: its samples; labels: its label counts (C,). `msg` came from the server, `mine` is
+    kept between rounds, `up` goes to the server, `run` lasts for this turn, `drawn` holds my random
+    numbers. In `end`, y is the model y_i that was trained, with its own norm buffers.
     """
 
     fed: Fed
@@ -69,7 +69,7 @@ class Turn:
     H: Tensor | int
     n: Tensor
     labels: Tensor
-    weight_decay: float
+    weight_decay: float | Tensor
     round: int
     k: Tensor | int = 0
     msg: State = field(default_factory=dict)

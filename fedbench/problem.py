@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench import losses, registry
+from fedbench.augment import refuse_without_images
 from fedbench.build import build_model, build_parts, load_data, optimiser, refuse_missing
 from fedbench.combine import refuse_conflicts
 from fedbench.data.dataset import Dataset
@@ -80,20 +81,27 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
     device = machine.torch_device()
-    dtype = torch.float32 if spec.precision == "float32" else torch.float64
+    dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
+    if spec.augment:
+        refuse_without_images(data)
     train, held_out = hold_out(data, spec)
     rows = objects["partition"] if "partition" in objects else draw_partition(data, train, spec)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
     prepare = preparation(data, spec, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(prepare(x[:1]))
-    net = Net(_module(spec, objects, data, example).to(device, dtype))
+    net = Net(_module(spec, objects, data, example).to(device, dtype), spec.precision == "bfloat16")
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
-    task = Task(net, parts, loss, optimiser(spec), spec.weight_decay, spec.clip, x, y, prepare)
+    task = Task(
+        net, parts, loss, optimiser(spec), spec.weight_decay, spec.clip, x, y, prepare,
+        decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
+        crop=spec.augment.crop if spec.augment else 0,
+        channels_last=spec.channels_last,
+    )  # fmt: skip
     fed = constants(spec, data, rows, net, machine)
     sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]

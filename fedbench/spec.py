@@ -76,15 +76,30 @@ class Tune(Strict):
         return self
 
 
+class Augment(Strict):
+    """Random views of training images: a crop after zero padding, and a horizontal flip.
+
+    crop: pixels of padding on every side (0: no crop); crop_share: probability that a sample is
+    cropped at all; flip: probability that it is mirrored.
+    """
+
+    crop: Annotated[int, Field(ge=0, strict=True)] = 0
+    crop_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    flip: Annotated[float, Field(ge=0, le=1)] = 0.5
+
+
 class RunSpec(Strict):
     """All settings of one federated training run.
 
     clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
     mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
-    lr·lr_decay^t; `clip` bounds the gradient's norm. `validation` is the share of the training
-    data held out before partitioning. `projection` puts a projection head of that width between
-    the model's features and its classifier. `data_seed` (default: `seed`) drives the partition.
-    Raises `FedbenchError` with one sentence on a wrong field, type or range.
+    lr·lr_decay^t; `clip` bounds the gradient's norm; `decay_norms` false keeps weight decay off the
+    normalisation layers' weights and biases. `augment` changes what local steps see, not what is
+    scored. `precision` 'bfloat16' runs the network under autocast, with weights, updates and losses
+    in float32; `channels_last` is the memory layout of images. `validation` is the share of the
+    training data held out before partitioning. `projection` puts a projection head of that width
+    between the model's features and its classifier. `data_seed` (default: `seed`) drives the
+    partition. Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")
@@ -112,13 +127,16 @@ class RunSpec(Strict):
     )
     eps: Annotated[float, Field(gt=0)] = 1e-8
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    decay_norms: bool = True
     clip: Annotated[float, Field(gt=0)] | None = None
     normalise: bool = False
+    augment: Augment | None = None
     validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
     seed: Annotated[int, Field(ge=0)] = 0
     data_seed: Annotated[int, Field(ge=0)] | None = None
     eval_every: Whole = 1
-    precision: Literal["float32", "float64"] = "float32"
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    channels_last: bool = False
     tune: Tune | None = None
 
     @model_validator(mode="after")

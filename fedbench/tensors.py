@@ -30,6 +30,20 @@ def preparation(
     data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
 ) -> Callable[[Tensor], Tensor]:
     """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay."""
+    floats = _floats(data, spec, device, dtype)
+    if not spec.channels_last:
+        return floats
+    if len(data.shape) != 3:
+        raise FedbenchError(
+            f"channels_last = True, but data set '{data.name}' has samples of shape {data.shape}, "
+            "not (channels, height, width)"
+        )
+    return lambda x: floats(x).contiguous(memory_format=torch.channels_last)
+
+
+def _floats(
+    data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
+) -> Callable[[Tensor], Tensor]:
     if spec.normalise and data.x_train.dtype != np.uint8:
         raise FedbenchError(
             f"normalise = True, but data set '{data.name}' holds {data.x_train.dtype}, not pixels"

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fedbench import seeds
+from fedbench.augment import views
 from fedbench.batches import batches
 from fedbench.local import Feed, Task
 from fedbench.part import Gradient, Round, State, Turn, overriding
@@ -32,6 +33,8 @@ def prepare(
     """The client's batches and turns; nothing here depends on the method."""
     rows = _batches(problem, r.t, client)
     n, labels = problem.fed.n[client], problem.fed.labels[client]
+    spec, decays = problem.spec, problem.task.decays
+    decay = spec.weight_decay if decays is None else spec.weight_decay * decays
     turns = [
         Turn(
             fed=problem.fed,
@@ -41,7 +44,7 @@ def prepare(
             H=len(rows),
             n=n,
             labels=labels,
-            weight_decay=problem.spec.weight_decay,
+            weight_decay=decay,
             round=r.t,
             msg=message,
             mine=dict(mine),
@@ -49,8 +52,9 @@ def prepare(
         for message, mine in zip(messages, kept, strict=True)
     ]
     _draw(problem, r.t, client, turns)
-    feed = Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns])
-    return Prepared(client, turns, feed, seeds.number(problem.spec.seed, r.t, client, "dropout"))
+    seen = views(spec.augment, rows, spec.seed, r.t, client) if spec.augment else None
+    feed = Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns], seen)
+    return Prepared(client, turns, feed, seeds.number(spec.seed, r.t, client, "dropout"))
 
 
 def shapes(problem: Problem) -> set[tuple[int, ...]]:

@@ -7,6 +7,7 @@ import pytest
 
 from fedbench import registry
 from fedbench.data.partition import deal
+from fedbench.data.partitions.dl import DL
 from fedbench.data.partitions.dp import DP
 from fedbench.data.partitions.dr import DR
 from fedbench.data.partitions.dy import DY
@@ -18,11 +19,11 @@ from tests.test_partition_cases import (
     split,
 )
 
-ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DP(0.3), DR(0.1)]
+ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]
 
 
 def test_every_scheme_is_found_by_name():
-    assert {"iid", "sp", "dy", "dp", "dr"} <= set(registry.entries("partition"))
+    assert {"iid", "sp", "dy", "dl", "dp", "dr"} <= set(registry.entries("partition"))
     assert registry.build("partition", "dy", {"alpha": 0.1, "flavour": "fedadc"}) == DY(
         0.1, "fedadc"
     )
@@ -42,7 +43,7 @@ def test_one_client_gets_everything(rule):
     assert len(parts[0]) == 100
 
 
-@pytest.mark.parametrize("rule", [*ALL[2:4], DP(0.01), DR(0.1)], ids=str)
+@pytest.mark.parametrize("rule", [*ALL[2:5], DL(0.1), DP(0.01), DR(0.1)], ids=str)
 def test_a_thousand_clients_on_cifar100_take_a_moment(rule):
     start = time.perf_counter()
     split(rule, balanced(100, 500), 1000)
@@ -68,7 +69,7 @@ def test_iid_needs_no_classes():
     assert sorted(np.concatenate(parts)) == list(range(12))
 
 
-@pytest.mark.parametrize("make", [lambda a: DY(a), lambda a: DP(a), lambda a: DR(a)])
+@pytest.mark.parametrize("make", [DY, DL, DP, DR])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), "0.1", None])
 def test_concentration_out_of_range_is_refused(make, value):
     with pytest.raises(FedbenchError, match="is not allowed; it must be a number ≥ 1e-06, ≤ "):

@@ -56,13 +56,35 @@ def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices
     return parts, rest
 
 
-def redraw(draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition) -> NDArray[np.int64]:
+def capped(
+    alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw how many samples of each class a client gets, (clients, classes); all are given away.
+
+    Each class is cut by proportions Dir(α·1_K), from which clients that hold n/K samples or more
+    are struck (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020).
+    """
+    counts = np.zeros((clients, len(sizes)), dtype=np.int64)
+    for c, n_c in enumerate(sizes):
+        p = rng.dirichlet(np.full(clients, alpha))
+        p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
+        if p.sum() == 0:  # the few clients with a share are full: nothing to renormalise
+            return np.full_like(counts, -1)  # too few for anyone
+        ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
+        ends[-1] = n_c
+        counts[:, c] = np.diff(ends, prepend=0)
+    return counts
+
+
+def redraw(
+    draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition, attempts: int = ATTEMPTS
+) -> NDArray[np.int64]:
     """Draw count matrices until every client has `least` samples; give up with a sentence."""
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         counts = draw()
         if counts.sum(axis=1).min() >= least:
             return counts
     raise FedbenchError(
-        f"{rule}: none of {ATTEMPTS} draws gave each of {len(counts)} clients {least} or more "
+        f"{rule}: none of {attempts} draws gave each of {len(counts)} clients {least} or more "
         "samples; use fewer clients, more samples or a larger concentration"
     )

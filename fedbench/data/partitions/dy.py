@@ -7,7 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.data.partition import Concentration, Indices, Partition, by_class, deal, redraw
+from fedbench.data.partition import (
+    Concentration,
+    Indices,
+    Partition,
+    by_class,
+    capped,
+    deal,
+    redraw,
+)
 from fedbench.errors import FedbenchError
 
 Counts = NDArray[np.int64]
@@ -31,7 +39,7 @@ class DY(Partition):
         """Draw how many samples of each class a client gets, then deal them."""
         groups = by_class(labels, rng)
         sizes = np.array([len(group) for group in groups])
-        least, draw = (10, _yurochkin) if self.flavour == "yurochkin" else (1, _fedadc)
+        least, draw = (10, capped) if self.flavour == "yurochkin" else (1, _fedadc)
         if least * clients > sizes.sum():
             raise FedbenchError(
                 f"{self}: {clients} clients need {least} samples each, but there are only "
@@ -39,19 +47,6 @@ class DY(Partition):
             )
         counts = redraw(partial(draw, self.alpha, sizes, clients, rng), least, self)
         return deal(groups, counts)[0]
-
-
-def _yurochkin(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Counts:
-    counts = np.zeros((clients, len(sizes)), dtype=np.int64)
-    for c, n_c in enumerate(sizes):
-        p = rng.dirichlet(np.full(clients, alpha))
-        p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full: nothing to renormalise
-            return np.zeros_like(counts)
-        ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
-        ends[-1] = n_c
-        counts[:, c] = np.diff(ends, prepend=0)
-    return counts
 
 
 def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Counts:

@@ -2,40 +2,20 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from fedbench.files import atomic
 from fedbench.report.curves import Drawing, Line
+from fedbench.report.look import INK, PAPER, write
 from fedbench.report.numbers import UNTESTED
-
-_INK, _PAPER = "#1a1b1e", "#fffffe"  # recognised by `inline`, which makes them the page's own
-_LOOK: Any = {
-    "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9, "axes.linewidth": 0.8,
-    "text.color": _INK, "axes.labelcolor": _INK, "axes.edgecolor": _INK, "xtick.color": _INK,
-    "ytick.color": _INK, "figure.facecolor": _PAPER, "savefig.facecolor": _PAPER,
-    "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False,
-    "axes.grid": True, "axes.axisbelow": True, "grid.color": _INK, "grid.alpha": 0.12,
-    "grid.linewidth": 0.6, "legend.frameon": False, "text.parse_math": False,
-    "path.simplify": False,
-}  # fmt: skip
-_SILENT = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def save(drawing: Drawing, folder: Path) -> list[Path]:
     """Write `<key>.svg` and `<key>.png`; the same drawing gives the same bytes."""
-    svg, png = folder / f"{drawing.key}.svg", folder / f"{drawing.key}.png"
-    with mpl.rc_context({**_LOOK, "svg.hashsalt": drawing.key}):
-        figure = _draw(drawing)
-        with atomic(svg) as path:
-            figure.savefig(path, format="svg", metadata=_SILENT)
-        with atomic(png) as path:
-            figure.savefig(path, format="png", dpi=200, metadata={"Software": None})
-    return [svg, png]
+    files = (folder / f"{drawing.key}.{ending}" for ending in ("svg", "png"))
+    return write(lambda: _draw(drawing), *files)
 
 
 def inline(svg: str, key: str) -> str:
@@ -46,7 +26,7 @@ def inline(svg: str, key: str) -> str:
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", body)
     body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
-    return body.replace(_INK, "currentColor").replace(_PAPER, "none")
+    return body.replace(INK, "currentColor").replace(PAPER, "none")
 
 
 def _draw(drawing: Drawing) -> Figure:

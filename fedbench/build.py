@@ -14,6 +14,7 @@ from fedbench.errors import FedbenchError
 from fedbench.flat import Net
 from fedbench.optimisers import SGD, Adam, Optimiser
 from fedbench.part import Part
+from fedbench.probe import Probe
 from fedbench.projection import with_projection
 from fedbench.spec import RunSpec
 
@@ -30,6 +31,7 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
                 registry.build(kind, choice.name, choice.params)
                 seen.add(f"{kind} {choice}")
         refuse_conflicts(build_parts(spec))
+        build_probes(spec)
         optimiser(spec)
 
 
@@ -43,6 +45,11 @@ def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:
     """The parts that the spec lists, in order."""
     return tuple(registry.build("method", part.name, part.params) for part in spec.parts)
+
+
+def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
+    """The probes that the spec lists, in order."""
+    return tuple(registry.build("probe", probe.name, probe.params) for probe in spec.watch)
 
 
 def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:

@@ -19,6 +19,7 @@ from fedbench.flat import Buffers, Model
 from fedbench.local import Reply, Start
 from fedbench.machine import Machine
 from fedbench.part import Round, State
+from fedbench.probe import Scene
 from fedbench.problem import Objects, Problem, assemble
 from fedbench.progress import Progress, Row
 from fedbench.record import describe
@@ -26,7 +27,7 @@ from fedbench.server import aggregate, open_round, views
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from fedbench.traffic import model_floats
-from fedbench.turns import exchange, prepare, shapes
+from fedbench.turns import Prepared, exchange, prepare, shapes
 
 Watch = Callable[[Row], None]
 
@@ -36,7 +37,8 @@ class Result:
     """What a run gives back.
 
     history: one row per evaluated round, fractions not percent; weights: the final global model
-    (d,); status: 'finished' or 'diverged' (a result, not a crash).
+    (d,); status: 'finished' or 'diverged' (a result, not a crash); tables: 'clients' (client,
+    label, count) and one by the name of each probe that wrote any rows.
     """
 
     spec: RunSpec
@@ -45,6 +47,7 @@ class Result:
     buffers: Buffers
     status: str
     record: dict[str, Any]
+    tables: dict[str, pd.DataFrame]
 
 
 def run(
@@ -109,19 +112,25 @@ class _Engine:
         r = open_round(self.problem, progress.world, t)
         rounds = views(self.problem, r, progress.server)
         with _clock(self.progress.seconds, "train"):
-            replies = self._train(r, rounds)
+            clients, replies = self._train(r, rounds)
         with _clock(self.progress.seconds, "server"):
             progress.world = aggregate(self.parts, rounds, r, replies)
         progress.round = t + 1
         loss = float(torch.stack([reply.loss for reply in replies]).mean())
         progress.diverged = not (bool(progress.world.w.isfinite().all()) and math.isfinite(loss))
-        due = progress.round % self.spec.eval_every == 0 or progress.round == self.spec.rounds
-        if due or progress.diverged:
-            with _clock(self.progress.seconds, "evaluate"):
-                self._evaluate(r, rounds, loss)
+        last = progress.round == self.spec.rounds or progress.diverged
+        due = last or progress.round % self.spec.eval_every == 0
+        models = self._models(rounds) if due else {"next": progress.world.w}
+        row = self._scores(r, models, loss) if due else {}
+        scored = Model(next(iter(models.values())), progress.world.buffers)
+        scene = Scene(self.problem, r, clients, replies, progress.world, scored, due, last)
+        row |= self._watch(scene)
+        if due:
+            progress.rows.append(row | self._clocks())
+            self.watch(dict(row))
         progress.server = [view.mine for view in rounds]
 
-    def _train(self, r: Round, rounds: Sequence[Round]) -> list[Reply]:
+    def _train(self, r: Round, rounds: Sequence[Round]) -> tuple[list[Prepared], list[Reply]]:
         """Broadcast, extra exchange, local training; keeps client states and counts traffic."""
         progress, size = self.progress, model_floats(self.fed.d, r.buffers)
         messages = [part.send(view) for part, view in zip(self.parts, rounds, strict=True)]
@@ -139,7 +148,7 @@ class _Engine:
             progress.passes += sum(len(rows) for rows in c.feed.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
             progress.traffic.collect(size, reply.up)
-        return replies
+        return clients, replies
 
     def _kept(self, client: int) -> list[State]:
         """What the client kept from its last turn, or its first state."""
@@ -148,29 +157,49 @@ class _Engine:
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
-    def _evaluate(self, r: Round, rounds: Sequence[Round], train_loss: float) -> None:
-        """Score the models that the parts name, x_{t+1} always among them; the first leads."""
+    def _models(self, rounds: Sequence[Round]) -> dict[str, Tensor]:
+        """The models that the parts name, x_{t+1} always among them; the first leads."""
+        world = self.progress.world.w
+        models: dict[str, Tensor] = {}
+        for part, view in zip(self.parts, rounds, strict=True):
+            models |= part.evaluate(world, view)
+        models.setdefault("next", world)
+        return models
+
+    def _scores(self, r: Round, models: dict[str, Tensor], train_loss: float) -> Row:
+        """A row of the history: what the round was, and how the models score."""
         progress = self.progress
         world = progress.world
-        models: dict[str, torch.Tensor] = {}
-        for part, view in zip(self.parts, rounds, strict=True):
-            models |= part.evaluate(world.w, view)
-        models.setdefault("next", world.w)
         row: Row = {
             "round": progress.round,
             "eta": r.lr,
             "train_loss": train_loss,
             "cohort": len(r.clients),
+            "step_norm": float((world.w - r.w).norm()),
         }
-        for place, (name, w) in enumerate(models.items()):
-            for prefix, scorer in self.problem.scorers.items():
-                scores = scorer(Model(w, world.buffers))
-                suffix = f"[{name}]" if place else ""
-                row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
-        row |= {"floats_down": progress.traffic.down, "floats_up": progress.traffic.up}
-        row |= {f"{phase}_seconds": value for phase, value in progress.seconds.items()}
-        progress.rows.append(row)
-        self.watch(dict(row))
+        with _clock(progress.seconds, "evaluate"):
+            for place, (name, w) in enumerate(models.items()):
+                for prefix, scorer in self.problem.scorers.items():
+                    scores = scorer(Model(w, world.buffers))
+                    suffix = f"[{name}]" if place else ""
+                    row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
+        return row | {"floats_down": progress.traffic.down, "floats_up": progress.traffic.up}
+
+    def _watch(self, scene: Scene) -> Row:
+        """Let the probes see the round; returns the columns they add if it is evaluated."""
+        progress = self.progress
+        row: Row = {}
+        with _clock(progress.seconds, "watch"):
+            for probe, mine, table in zip(
+                self.problem.probes, progress.memory, progress.tables, strict=True
+            ):
+                own = replace(scene, mine=mine)
+                table += probe.table(own)
+                row |= probe.row(own) if scene.evaluated else {}
+        return row
+
+    def _clocks(self) -> Row:
+        return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
 
     def _checkpoint(self) -> None:
         """Save now and then, between rounds."""
@@ -182,7 +211,11 @@ class _Engine:
     def _fresh(self) -> Progress:
         world = self.fed.start
         server = [part.server(world.w, self.fed) for part in self.parts]
-        return Progress(world, server, ClientStates(self.fed.spill))
+        probes = self.problem.probes
+        return Progress(
+            world, server, ClientStates(self.fed.spill),
+            memory=[{} for _ in probes], tables=[[] for _ in probes],
+        )  # fmt: skip
 
     def _resumed(self) -> Progress | None:
         if self.folder is None:
@@ -204,9 +237,22 @@ class _Engine:
         tensors = (
             {"w": progress.world.w, **progress.world.buffers} if self.machine.keep_model else {}
         )
+        tables = self._tables()
         if self.folder:
-            self.folder.finish(record, history, tensors)
-        return Result(self.spec, history, progress.world.w, progress.world.buffers, status, record)
+            self.folder.finish(record, history, tensors, tables)
+        return Result(
+            self.spec, history, progress.world.w, progress.world.buffers, status, record, tables
+        )
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        """Who holds how much of which class, and what the probes wrote, by probe."""
+        held = self.fed.labels.long().cpu().numpy()
+        clients, labels = held.nonzero()
+        counts = {"client": clients, "label": labels, "count": held[clients, labels]}
+        rows = zip(self.spec.watch, self.progress.tables, strict=True)
+        return {"clients": pd.DataFrame(counts)} | {
+            probe.name: pd.DataFrame(table) for probe, table in rows if table
+        }
 
 
 @contextlib.contextmanager

@@ -5,8 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from fedbench import registry
+from fedbench.compositions import compositions
 from fedbench.errors import FedbenchError, unknown
-from fedbench.spec import RunSpec
+from fedbench.spec import Choice, RunSpec
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
 
@@ -15,12 +17,28 @@ Settings = dict[str, Any]
 Where = dict[str, Level | tuple[Level, ...]]
 
 
+class Case(Strict):
+    """Settings that hold only where some axes have certain levels: 'FedGKD with M = 7 on …'.
+
+    A setting may name a part's parameter ('asd.lam': 20).
+    """
+
+    where: Where
+    settings: Settings
+
+
 class Grid(Strict):
-    """All combinations of some axes' levels, each with every seed."""
+    """All combinations of some axes' levels, each with every seed.
+
+    `without` leaves out the points that match any of its entries; `cases` change the settings of
+    those that match, in order, after the levels have.
+    """
 
     axes: dict[str, tuple[Level, ...]]
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     settings: Settings = Field(default_factory=dict)
+    without: tuple[Where, ...] = ()
+    cases: tuple[Case, ...] = ()
 
 
 class Table(Strict):
@@ -44,22 +62,48 @@ class Table(Strict):
 
 
 class Figure(Strict):
-    """A figure: one metric of a grid's runs against the round, a line for each level of `hue`."""
+    """A figure of a grid's runs: a panel a point of `panels`, a look a level of `hue`.
+
+    `kind` is a file in `fedbench/report/kinds` with its options: {curves: {smooth: 10}}.
+    """
 
     title: str
     caption: str = ""
-    kind: Literal["curves"] = "curves"
+    kind: Choice = Choice(name="curves")
     grid: str
     where: Where = Field(default_factory=dict)
+    panels: tuple[str, ...] = ()
     hue: str = "method"
     metric: str = "accuracy"
+
+    @model_validator(mode="after")
+    def _known_kind(self) -> "Figure":
+        registry.check("figure", self.kind.name, self.kind.params)
+        return self
+
+
+class Facts(Strict):
+    """A table that no run is needed for: declared costs, traits of methods, sizes of models.
+
+    `kind` is a file in `fedbench/report/facts` with its options.
+    """
+
+    title: str
+    caption: str = ""
+    kind: Choice
+
+    @model_validator(mode="after")
+    def _known_kind(self) -> "Facts":
+        registry.check("facts", self.kind.name, self.kind.params)
+        return self
 
 
 class Paper(Strict):
     """A paper: what all its runs share, what each level of an axis stands for, and its results.
 
     `levels` says which settings a level of an axis stands for: `{label: settings}`, or
-    `{each: settings}` where '$' is the level itself. An axis without levels is a field of RunSpec.
+    `{each: settings}` where '$' is the level itself. A level of the axis `method` that is not among
+    them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
     """
 
     title: str
@@ -69,6 +113,7 @@ class Paper(Strict):
     grids: dict[str, Grid]
     tables: dict[str, Table] = Field(default_factory=dict)
     figures: dict[str, Figure] = Field(default_factory=dict)
+    facts: dict[str, Facts] = Field(default_factory=dict)
     deviations: tuple[str, ...] = ()
 
     def items(self) -> list[tuple[str, Table | Figure]]:
@@ -80,31 +125,50 @@ class Paper(Strict):
         for name, grid in self.grids.items():
             for axis, labels in grid.axes.items():
                 _check_axis(f"grids.{name}.axes", axis, labels, self.levels)
+            _check_places(name, grid)
         for name, item in self.items():
             _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
         return self
 
 
+def known_levels(
+    axis: str, levels: dict[str, dict[Level, Settings]]
+) -> dict[Level, Settings] | None:
+    """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
+    if axis == "method":
+        named: dict[Level, Settings] = {k: v.run_settings() for k, v in compositions().items()}
+        return named | levels.get(axis, {})
+    return levels.get(axis)
+
+
 def _check_axis(
     place: str, axis: str, labels: tuple[Level, ...], levels: dict[str, dict[Level, Settings]]
 ) -> None:
-    if axis not in levels:
+    known = known_levels(axis, levels)
+    if known is None:
         if axis not in RunSpec.model_fields:
             raise FedbenchError(
                 f"{place}: {unknown('axis', axis, [*levels, *RunSpec.model_fields])}"
             )
         return
-    known = levels[axis]
     for label in labels:
         if "each" not in known and label not in known:
             raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, known))}")
+
+
+def _check_places(name: str, grid: Grid) -> None:
+    wheres = [*grid.without, *(case.where for case in grid.cases)]
+    for axis in (axis for where in wheres for axis in where):
+        if axis not in grid.axes:
+            raise FedbenchError(f"grids.{name}: {unknown('axis', axis, grid.axes)}")
 
 
 def _check_item(place: str, item: Table | Figure, grids: dict[str, Grid]) -> None:
     if item.grid not in grids:
         raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, grids)}")
     axes = grids[item.grid].axes
-    used = [*item.where, *([item.hue] if isinstance(item, Figure) else item.rows + item.columns)]
+    shown = (*item.panels, item.hue) if isinstance(item, Figure) else item.rows + item.columns
+    used = [*item.where, *shown]
     for axis in used:
         if axis not in axes and axis != "metric":
             raise FedbenchError(f"{place}: {unknown('axis', axis, [*axes, 'metric'])}")

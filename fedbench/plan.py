@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.errors import FedbenchError
-from fedbench.paper import Grid, Level, Paper, Settings, Where, load_papers
+from fedbench.paper import Grid, Level, Paper, Settings, Where, known_levels, load_papers
 from fedbench.scale import Cut, Scale, cut, load_scale
-from fedbench.spec import Choice, RunSpec, digest
+from fedbench.spec import Choice, RunSpec, assign, digest
 
 # Settings that make a run another experiment than the paper's; seeds, tuning and how often a model
 # is evaluated do not.
@@ -150,24 +150,36 @@ def printed_choices(settings: Settings) -> Settings:
 
 
 def points(grid: Grid) -> list[dict[str, Level]]:
-    """Every combination of the axes' levels, the last axis fastest."""
-    return [
+    """Every combination of the axes' levels that is not left out, the last axis fastest."""
+    everything = [
         dict(zip(grid.axes, levels, strict=True))
         for levels in itertools.product(*grid.axes.values())
     ]
+    return [p for p in everything if not any(matches(p, where) for where in grid.without)]
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
-    """The settings at a point: the paper's, then the grid's, then each level's, in axis order."""
+    """The settings at a point: the paper's, the grid's, each level's in axis order, the cases'."""
     settings = paper.settings | grid.settings
     for axis, level in coords.items():
         settings = settings | level_settings(paper, axis, level)
+    for case in grid.cases:
+        if matches(coords, case.where):
+            settings = _with_case(settings, case.settings)
     return settings
+
+
+def _with_case(settings: Settings, changes: Settings) -> Settings:
+    parts = [dict(Choice.model_validate(part)) for part in settings.get("parts", ())]
+    changed = settings | {"parts": parts}
+    for key, value in changes.items():
+        assign(changed, key, value)
+    return changed
 
 
 def level_settings(paper: Paper, axis: str, level: Level) -> Settings:
     """What a level of an axis stands for."""
-    known = paper.levels.get(axis)
+    known = known_levels(axis, paper.levels)
     if known is None:
         return {axis: level}
     return known[level] if level in known else _fill(known["each"], level)

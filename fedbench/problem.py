@@ -12,7 +12,14 @@ from torch import Tensor, nn
 
 from fedbench import losses, registry
 from fedbench.augment import refuse_without_images
-from fedbench.build import build_model, build_parts, load_data, optimiser, refuse_missing
+from fedbench.build import (
+    build_model,
+    build_parts,
+    build_probes,
+    load_data,
+    optimiser,
+    refuse_missing,
+)
 from fedbench.combine import refuse_conflicts
 from fedbench.data.dataset import Dataset
 from fedbench.errors import FedbenchError, unknown
@@ -21,6 +28,7 @@ from fedbench.flat import Model, Net
 from fedbench.local import Loss, Task
 from fedbench.machine import Machine
 from fedbench.part import Fed, Part
+from fedbench.probe import Probe
 from fedbench.sampler import Sampler, cohort_size
 from fedbench.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.spec import RunSpec
@@ -50,6 +58,7 @@ class Problem:
     rows: list[Tensor]
     sampler: Sampler
     scorers: dict[str, Scorer]
+    probes: tuple[Probe, ...]
 
     @property
     def device(self) -> torch.device:
@@ -106,7 +115,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out)
-    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers)
+    probes = build_probes(spec)
+    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers, probes)
 
 
 def _as_first_seen(x: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 from fedbench.clients import ClientStates
 from fedbench.flat import Model
 from fedbench.part import State
+from fedbench.probe import Cells
 from fedbench.spill import Spill
 from fedbench.traffic import Traffic
 
@@ -13,7 +14,7 @@ Row = dict[str, float]
 
 
 def _no_seconds() -> dict[str, float]:
-    return {"train": 0.0, "server": 0.0, "evaluate": 0.0}
+    return {"train": 0.0, "server": 0.0, "evaluate": 0.0, "watch": 0.0}
 
 
 @dataclass
@@ -29,6 +30,8 @@ class Progress:
     passes: int = 0  # samples through one forward and backward pass
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
+    memory: list[State] = field(default_factory=list)  # of the probes, in their order
+    tables: list[list[Cells]] = field(default_factory=list)
 
     def state(self) -> dict[str, Any]:
         """Plain containers and tensors, fit for a checkpoint."""
@@ -42,6 +45,8 @@ class Progress:
             "passes": self.passes,
             "seconds": self.seconds,
             "diverged": self.diverged,
+            "memory": self.memory,
+            "tables": self.tables,
         }
 
     @classmethod

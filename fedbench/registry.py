@@ -20,6 +20,9 @@ PACKAGES = {
     "dataset": "data.sources",
     "partition": "data.partitions",
     "sampler": "sampling",
+    "probe": "probes",
+    "figure": "report.kinds",
+    "facts": "report.facts",
 }
 
 

@@ -98,8 +98,9 @@ class RunSpec(Strict):
     scored. `precision` 'bfloat16' runs the network under autocast, with weights, updates and losses
     in float32; `channels_last` is the memory layout of images. `validation` is the share of the
     training data held out before partitioning. `projection` puts a projection head of that width
-    between the model's features and its classifier. `data_seed` (default: `seed`) drives the
-    partition. Raises `FedbenchError` with one sentence on a wrong field, type or range.
+    between the model's features and its classifier. `watch` lists the probes whose columns and
+    tables are written beside the history. `data_seed` (default: `seed`) drives the partition.
+    Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")
@@ -137,6 +138,7 @@ class RunSpec(Strict):
     eval_every: Whole = 1
     precision: Literal["float32", "float64", "bfloat16"] = "float32"
     channels_last: bool = False
+    watch: tuple[Choice, ...] = ()
     tune: Tune | None = None
 
     @model_validator(mode="after")
@@ -147,6 +149,9 @@ class RunSpec(Strict):
             )
         if self.nesterov and (not self.momentum or self.dampening):
             raise ValueError("nesterov needs momentum > 0 and dampening = 0")
+        names = [probe.name for probe in self.watch]
+        if len(set(names)) < len(names):
+            raise ValueError(f"watch names a probe twice: {', '.join(names)}")
         if self.optimizer == "adam" and (self.momentum or self.nesterov):
             raise ValueError("optimizer 'adam' takes betas, not momentum")
         return self
@@ -154,7 +159,9 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
         chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
-        for kind, choice in chosen + [("method", part) for part in self.parts]:
+        chosen += [("method", part) for part in self.parts]
+        chosen += [("probe", probe) for probe in self.watch]
+        for kind, choice in chosen:
             registry.check(kind, choice.name, choice.params)
         return self
 
@@ -171,8 +178,11 @@ class RunSpec(Strict):
     def settings(self) -> dict[str, Any]:
         """Plain settings that differ from the defaults: what identifies the run."""
         spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
-        parts = tuple(_brief("method", part) for part in self.parts)
-        brief = self.model_copy(update={**spelled, "parts": parts})
+        lists = {
+            "parts": tuple(_brief("method", part) for part in self.parts),
+            "watch": tuple(_brief("probe", probe) for probe in self.watch),
+        }
+        brief = self.model_copy(update={**spelled, **lists})
         return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
 
     @property
@@ -186,7 +196,7 @@ class RunSpec(Strict):
         """The same run with other settings; `part.parameter` reaches into a part."""
         plain = self.model_dump(mode="python") | {"parts": [dict(p) for p in self.parts]}
         for key, value in settings.items():
-            _assign(plain, key, value)
+            assign(plain, key, value)
         return RunSpec(**plain)
 
 
@@ -197,7 +207,8 @@ def _brief(kind: str, choice: Choice) -> Choice:
     return Choice(name=choice.name, params=params)
 
 
-def _assign(plain: dict[str, Any], key: str, value: Any) -> None:
+def assign(plain: dict[str, Any], key: str, value: Any) -> None:
+    """Set a field of plain settings, or with `part.parameter` that of each part of the name."""
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value

@@ -1,4 +1,4 @@
-"""One folder a run: rounds.parquet, run.json, weights on request, a checkpoint meanwhile."""
+"""One folder a run: run.json, rounds.parquet and other tables, weights on request, a checkpoint."""
 
 import json
 from collections.abc import Mapping
@@ -42,18 +42,27 @@ class RunFolder:
 
     def history(self) -> pd.DataFrame:
         """One row per evaluated round."""
-        file = self.path / "rounds.parquet"
+        return self.table("rounds")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The table of that name: 'rounds', 'clients', or that of a probe."""
+        file = self.path / f"{name}.parquet"
         try:
             return pd.read_parquet(file)
         except (OSError, ValueError) as error:
             raise FedbenchError(f"{file}: cannot be read ({str(error).splitlines()[0]})") from None
 
     def finish(
-        self, record: Mapping[str, Any], history: pd.DataFrame, tensors: Mapping[str, Tensor]
+        self,
+        record: Mapping[str, Any],
+        history: pd.DataFrame,
+        tensors: Mapping[str, Tensor],
+        tables: Mapping[str, pd.DataFrame],
     ) -> None:
         """Write everything, run.json last, then drop the checkpoint."""
-        with atomic(self.path / "rounds.parquet") as temporary:
-            history.to_parquet(temporary, index=False)
+        for name, frame in {**tables, "rounds": history}.items():
+            with atomic(self.path / f"{name}.parquet") as temporary:
+                frame.to_parquet(temporary, index=False)
         if tensors:
             with atomic(self.path / "model.safetensors") as temporary:
                 save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)

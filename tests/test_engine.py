@@ -373,7 +373,11 @@ def test_a_diverged_run_leaves_its_files(tmp_path):
     spec = RunSpec(clients=3, rounds=5, lr=1e35, eval_every=2)
     result = run(spec, out=tmp_path / "run", machine=CPU)
     assert result.status == "diverged"
-    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["rounds.parquet", "run.json"]
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        "clients.parquet",
+        "rounds.parquet",
+        "run.json",
+    ]
 
 
 def test_accuracy_and_f1_are_of_the_test_set():

@@ -1,0 +1,63 @@
+"""Base of the probes: they watch a run without touching it; no method and no loop knows of them."""
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from fedbench import seeds
+from fedbench.checked import Checked
+from fedbench.flat import Model
+from fedbench.local import Reply
+from fedbench.part import Round, State
+
+if TYPE_CHECKING:
+    from fedbench.problem import Problem
+    from fedbench.turns import Prepared
+
+Cells = dict[str, float | int | str]  # one row of a probe's table
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One round as a probe sees it, after aggregation.
+
+    r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients and
+    replies: who trained on what and what came back (reply.w is y_i); new: x_{t+1}; scored: the
+    model whose accuracy leads the history (new where the round is not evaluated); evaluated:
+    whether this round is a row of the history; last: whether it is the run's last. `mine` is what
+    the probe keeps between rounds: tensors, rebound and not changed in place.
+    """
+
+    problem: "Problem"
+    r: Round
+    clients: "Sequence[Prepared]"
+    replies: Sequence[Reply]
+    new: Model
+    scored: Model
+    evaluated: bool
+    last: bool
+    mine: State = field(default_factory=dict)
+
+    def rng(self, purpose: str) -> torch.Generator:
+        """The probe's own random numbers in this round."""
+        return seeds.torch_generator(
+            self.problem.spec.seed, self.r.t, seeds.EVERYONE, f"probe {purpose}"
+        )
+
+
+class Probe(Checked, ABC):
+    """Something to watch; one file in `fedbench/probes`, named in a run's `watch`.
+
+    A probe may keep memory in `s.mine`, which survives a crash, and is given every round.
+    """
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """Columns that an evaluated round adds to the history."""
+        return {}
+
+    def table(self, s: Scene) -> list[Cells]:
+        """Rows that a round adds to the probe's own table, `<probe>.parquet` in the run folder."""
+        return []

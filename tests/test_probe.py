@@ -1,0 +1,85 @@
+"""Probes see every round, keep memory over a crash, and change nothing."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+import pytest
+import torch
+
+from fedbench import FedbenchError, RunSpec, engine, registry, run
+from fedbench.probe import Probe, Scene
+
+SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)
+
+
+@dataclass(frozen=True)
+class Steps(Probe):
+    """How far the model has come in all, and who went."""
+
+    def row(self, s: Scene):
+        return {"length": float(s.mine["length"])}
+
+    def table(self, s: Scene):
+        step = (s.new.w - s.r.w).norm()
+        s.mine["length"] = s.mine.get("length", torch.tensor(0.0)) + step
+        return [{"round": s.r.t + 1, "client": int(i), "last": str(s.last)} for i in s.r.clients]
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    entry = registry.Entry("steps", "", "", {}, "", {})
+    monkeypatch.setattr(registry, "find", lambda kind, name, find=registry.find: (
+        entry if (kind, name) == ("probe", "steps") else find(kind, name)
+    ))  # fmt: skip
+    monkeypatch.setattr(registry.Entry, "load", lambda self, load=registry.Entry.load: (
+        Steps if self.name == "steps" else load(self)
+    ))  # fmt: skip
+    return SPEC.changed(watch=["steps"])
+
+
+def test_a_probe_adds_columns_at_evaluated_rounds_and_rows_in_every_round(steps):
+    result = run(steps)
+    assert result.history["round"].tolist() == [2, 4]
+    assert result.history["length"].is_monotonic_increasing
+    assert result.history["length"].iloc[1] > result.history["step_norm"].iloc[1]
+    table = result.tables["steps"]
+    assert table["round"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert table.loc[table["round"] == 4, "last"].tolist() == ["True", "True"]
+
+
+def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
+    plain, watched = run(SPEC), run(steps)
+    assert torch.equal(plain.weights, watched.weights)
+    assert steps.id != SPEC.id
+
+
+def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
+    whole = run(steps)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(engine._Engine, "_checkpoint", _stop_after(2))
+        run(steps, out=tmp_path / "run")
+    resumed = run(steps, out=tmp_path / "run")
+    assert resumed.history["length"].tolist() == whole.history["length"].tolist()
+    pd.testing.assert_frame_equal(resumed.tables["steps"], whole.tables["steps"])
+
+
+def _stop_after(rounds):
+    def checkpoint(self):
+        self.folder.save_checkpoint(self.progress.state() | {"id": self.problem.identity.id})
+        if self.progress.round == rounds:
+            raise KeyboardInterrupt
+
+    return checkpoint
+
+
+def test_every_run_says_who_holds_which_class(tmp_path):
+    result = run(SPEC, out=tmp_path / "run")
+    held = pd.read_parquet(tmp_path / "run" / "clients.parquet")
+    assert held["count"].sum() == sum(result.record["samples"])
+    assert held.groupby("client")["count"].sum().tolist() == result.record["samples"]
+    assert held["label"].max() == 9
+
+
+def test_a_probe_cannot_be_named_twice(steps):
+    with pytest.raises(FedbenchError, match="watch names a probe twice: steps, steps"):
+        steps.changed(watch=["steps", "steps"])

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from fedbench import registry
 from fedbench.compositions import compositions
 from fedbench.errors import FedbenchError, unknown
+from fedbench.reading import reading
 from fedbench.spec import Choice, RunSpec
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
@@ -44,7 +45,8 @@ class Grid(Strict):
 class Table(Strict):
     """A table: rows × columns of a grid, one or more metrics, at one point of the history.
 
-    rows and columns name axes of the grid, or 'metric'; `at` is 'final', 'best' or a round.
+    rows and columns name axes of the grid, or 'metric'; `at` is 'final', 'best' or a round, unless
+    a metric names its own ('accuracy@best').
     `controls` are levels of the method axis that the paper does not print.
     """
 
@@ -59,6 +61,12 @@ class Table(Strict):
     unit: Literal["percent", "fraction"] = "percent"
     digits: int = 2
     controls: tuple[Level, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_moments(self) -> "Table":
+        for metric in self.metrics:
+            reading(metric)
+        return self
 
 
 class Figure(Strict):

@@ -3,16 +3,15 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from fedbench.errors import FedbenchError
+from fedbench.reading import At, reading
 from fedbench.report.metrics import Metric
 from fedbench.spec import RunSpec
 
-At = Literal["final", "best"] | int
 _COLUMNS = ["run_id", "status", "round"]
 
 
@@ -41,19 +40,40 @@ def read(path: Path) -> pd.DataFrame:
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    return frame.sort_values("round", kind="stable")
+    return _with_best_round(frame.sort_values("round", kind="stable"))
+
+
+def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
+    """Adds `best_round`: the first round with the best accuracy that the run had until then."""
+    if "accuracy" not in frame:
+        return frame
+    best = frame.groupby("run_id")["accuracy"].cummax()
+    first = frame["round"].where(frame["accuracy"].eq(best) & ~_repeats(frame, best))
+    return frame.assign(best_round=first.groupby(frame["run_id"]).ffill())
+
+
+def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:
+    before: pd.Series = best.groupby(frame["run_id"]).shift()
+    return best.eq(before)
 
 
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
-    """One value a run: the last evaluated, the best, or that of a round (or the last before it)."""
+    """One value a run: the last evaluated, the best, the mean or median over all, or a round's.
+
+    A round that was not evaluated gives the last before it. `metric` may name its own moment:
+    'accuracy@best'.
+    """
+    metric, at = reading(metric, at)
     if metric not in frame:
         return {}
     counts = frame.groupby("run_id")[metric].transform("count")
     rows = frame[(counts > 0) | (frame["status"] == "diverged")]
     rows = rows[rows["round"] <= at] if isinstance(at, int) else rows
+    runs = rows.groupby("run_id")[metric]
     if at == "best":
-        runs = rows.groupby("run_id")[metric]
         found = runs.min() if Metric(metric).lower_is_better else runs.max()
+    elif at in ("mean", "median"):
+        found = runs.mean() if at == "mean" else runs.median()
     else:
         found = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
     return {str(run): float(value) for run, value in found.items()}

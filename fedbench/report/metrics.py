@@ -4,8 +4,15 @@ from dataclasses import dataclass
 
 from fedbench.paper import Table
 
-_LABELS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate"}
-_LOSSES = ("loss", "seconds", "floats")
+_LABELS = {
+    "accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate",
+    "best_round": "Round of the best", "round_seconds": "Seconds a round",
+    "hessian_top": "Top eigenvalue", "hessian_trace": "Trace",
+    "step_norm": "Norm of the global step",
+}  # fmt: skip
+_LOSSES = ("loss", "seconds", "floats", "best_round", "hessian")
+_FRACTIONS = ("personal_", "local_accuracy")
+_MOMENTS = ("final", "best", "mean", "median")
 
 
 @dataclass(frozen=True)
@@ -16,12 +23,12 @@ class Metric:
 
     @property
     def _base(self) -> str:
-        return self.name.removeprefix("val_").partition("[")[0]
+        return self.name.partition("@")[0].removeprefix("val_").partition("[")[0]
 
     @property
     def is_score(self) -> bool:
         """Whether it is a fraction of 1 that may be shown in percent."""
-        return self._base in ("accuracy", "macro_f1")
+        return self._base in ("accuracy", "macro_f1") or self._base.startswith(_FRACTIONS)
 
     @property
     def lower_is_better(self) -> bool:
@@ -33,7 +40,11 @@ class Metric:
         """The name as a reader expects it."""
         text = _LABELS.get(self._base, self._base.replace("_", " ").capitalize())
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
-        return text + (f" [{self.name.partition('[')[2]}" if "[" in self.name else "")
+        name, _, at = self.name.partition("@")
+        text += f" [{name.partition('[')[2]}" if "[" in name else ""
+        if not at:
+            return text
+        return f"{text}, {at}" if at in _MOMENTS else f"{text} at round {at}"
 
     def factor(self, table: Table) -> float:
         """From the frame's unit to the table's."""

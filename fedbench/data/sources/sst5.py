@@ -1,0 +1,81 @@
+"""SST-5: 8,544 + 2,210 sentences from film reviews, graded from very negative to very positive."""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from fedbench.checked import Count
+from fedbench.data import archive
+from fedbench.data.dataset import Dataset
+from fedbench.data.download import Remote, fetch
+from fedbench.data.source import Source
+from fedbench.data.text import Texts, TextSet, read_text, tokenised
+from fedbench.data.tokens import Kind, Length, Tokens
+from fedbench.data.trees import root_and_words
+from fedbench.errors import FedbenchError
+from fedbench.files import atomic
+
+_LAYOUT = "SST-5, a sentence a line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
+_REMOTE = Remote(
+    "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+    "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
+)
+_FILES = ("train.txt", "test.txt")  # dev.txt is not used
+_LABEL = "__label__"
+
+
+@dataclass(frozen=True)
+class SST5(Source):
+    """Sentences by sentiment, 5 grades (Socher et al., EMNLP 2013); the grade of the whole tree."""
+
+    SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
+
+    length: Length = 128  # tokens
+    vocabulary: Count = 20_000  # words of the substitute tokenizer
+    tokenizer: Kind = "auto"
+
+    def load(self, folder: Path) -> Dataset:
+        """Read `<folder>/sst5/{train,test}.txt`, or download them."""
+        place = folder / "sst5"
+        _fetch_missing(place)
+        train, test = (_read(place / name) for name in _FILES)
+        origin = {"source": "txt", "file": str(place)}
+        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in _FILES}
+        texts = TextSet("sst5", 5, train, test, origin)
+        return tokenised(texts, Tokens(self.length, self.vocabulary, self.tokenizer), folder)
+
+
+def _fetch_missing(place: Path) -> None:
+    missing = [place / name for name in _FILES if not (place / name).exists()]
+    if not missing:
+        return
+    content = fetch(_REMOTE, missing[0], _LAYOUT)
+    with zipfile.ZipFile(io.BytesIO(content)) as trees:  # as published, by its checksum
+        for file in missing:
+            with atomic(file) as scratch:
+                scratch.write_bytes(trees.read(f"trees/{file.name}"))
+
+
+def _read(file: Path) -> Texts:
+    where = f"sst5 ({file})"
+    lines = enumerate(read_text(file, where).split("\n"), 1)
+    return [_text(line.strip(), f"{where}: line {n}") for n, line in lines if line.strip()]
+
+
+def _text(line: str, where: str) -> tuple[int, str]:
+    if line.startswith("("):
+        try:
+            return root_and_words(line)
+        except ValueError as error:
+            raise FedbenchError(f"{where} is not a tree ({error}); it must be {_LAYOUT}") from error
+    label, *words = line.split(maxsplit=1)
+    if not label.startswith(_LABEL):
+        raise FedbenchError(f"{where} begins with {label!r}; it must be {_LAYOUT}")
+    grade = label.removeprefix(_LABEL)
+    if grade not in ("1", "2", "3", "4", "5"):
+        raise FedbenchError(f"{where} has label {label!r}; it must be {_LABEL}1 to {_LABEL}5")
+    if not words:
+        raise FedbenchError(f"{where} has no sentence; every label needs one beside it")
+    return int(grade) - 1, words[0]

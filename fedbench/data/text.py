@@ -1,0 +1,66 @@
+"""Labelled texts: their files, and the data set they become."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fedbench.data.archive import short
+from fedbench.data.dataset import Dataset
+from fedbench.data.tokens import Tokens, encode
+from fedbench.errors import FedbenchError
+
+Texts = Sequence[tuple[int, str]]  # label 0…classes−1 and text
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """Training and test texts with their labels, and where they came from."""
+
+    name: str
+    classes: int
+    train: Texts
+    test: Texts
+    origin: Mapping[str, str]
+
+
+def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
+    """The texts as token ids; the origin names the tokenizer."""
+    _check_all_classes(texts)
+    tokenizer, named = tokens.tokenizer([text for _, text in texts.train], folder)
+    x = [encode(tokenizer, [t for _, t in part], tokens.length) for part in _parts(texts)]
+    y = [np.array([label for label, _ in part], dtype=np.int64) for part in _parts(texts)]
+    return Dataset(
+        texts.name, x[0], y[0], x[1], y[1],
+        classes=texts.classes,
+        origin={**texts.origin, "tokenizer": named},
+        vocabulary=tokenizer.get_vocab_size(),
+    )  # fmt: skip
+
+
+def read_text(file: Path, where: str) -> str:
+    """A file's text; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
+    try:
+        text = file.read_bytes().decode("utf-8")  # line ends as they are
+    except (OSError, UnicodeDecodeError) as error:
+        raise FedbenchError(
+            f"{where}: the file is not readable UTF-8 text ({short(error)}); put a sound one in "
+            "its place"
+        ) from error
+    if not text.strip():
+        raise FedbenchError(f"{where}: the file is empty; it needs at least one labelled text")
+    return text
+
+
+def _parts(texts: TextSet) -> tuple[Texts, Texts]:
+    return texts.train, texts.test
+
+
+def _check_all_classes(texts: TextSet) -> None:
+    found = len({label for label, _ in texts.train})
+    if found != texts.classes:
+        raise FedbenchError(
+            f"{texts.name} ({texts.origin.get('file', 'made here')}): the training texts have "
+            f"{found} different labels; {texts.name} has {texts.classes}"
+        )

@@ -1,0 +1,72 @@
+"""From texts to token ids: with DistilBERT's own tokenizer, or with a substitute built here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+from fedbench.checked import Checked, Count
+from fedbench.data.wordpiece import find, read
+
+Kind = Literal["auto", "pretrained", "words"]
+Length = Annotated[int, Ge(2)]  # tokens: [CLS] and at least one more
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]")  # ids 0, 1 and 2 of the substitute
+_CHUNK = 10_000  # texts at a time: an encoding holds a hundred bytes a token
+
+
+@dataclass(frozen=True)
+class Tokens(Checked):
+    """How texts become ids: `length` of them a text, cut or filled up with 0, the first [CLS].
+
+    `kind` 'pretrained' reads distilbert-base-uncased's tokenizer from the data folder, 'words'
+    builds a substitute with the `vocabulary` most frequent words of the training texts, 'auto'
+    takes the first if its files are there. Raises `FedbenchError` if 'pretrained' has no files.
+    """
+
+    length: Length = 128
+    vocabulary: Count = 20_000
+    kind: Kind = "auto"
+
+    def tokenizer(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
+        """The tokenizer for such training texts, and its name."""
+        if self.kind == "pretrained" or (self.kind == "auto" and find(folder)):
+            return read(folder), "distilbert-base-uncased"
+        substitute = word_level(texts, self.vocabulary)
+        words = substitute.get_vocab_size() - len(SPECIAL)
+        return substitute, f"substitute: word-level, {words} words"
+
+
+def word_level(texts: Sequence[str], vocabulary: int) -> Tokenizer:
+    """Lower case, split at spaces and punctuation, the most frequent words; ties by the alphabet.
+
+    0 is padding, 1 an unknown word, 2 [CLS], which stands before every text.
+    """
+    tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # noqa: S106  # no password
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=vocabulary + len(SPECIAL), special_tokens=list(SPECIAL), show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A", special_tokens=[("[CLS]", SPECIAL.index("[CLS]"))]
+    )
+    return tokenizer
+
+
+def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int64]:
+    """Token ids (N, length); what is longer is cut, what is shorter ends with 0."""
+    tokenizer.no_padding()  # NumPy pads in far less memory
+    tokenizer.enable_truncation(length)
+    ids = np.zeros((len(texts), length), dtype=np.int64)
+    for first in range(0, len(texts), _CHUNK):
+        found = tokenizer.encode_batch(list(texts[first : first + _CHUNK]))
+        for row, encoding in enumerate(found, first):
+            ids[row, : len(encoding.ids)] = encoding.ids
+    return ids

@@ -1,0 +1,56 @@
+"""Reads published weights from a safetensors file and compares names and shapes first."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+from fedbench.data.archive import short
+from fedbench.errors import FedbenchError
+
+
+def read_checkpoint(
+    file: Path, prefix: str, wanted: Mapping[str, tuple[int, ...]]
+) -> dict[str, Tensor]:
+    """The tensors whose names begin with `prefix`, without it: those `wanted`, in these shapes.
+
+    Raises `FedbenchError` if the file is missing or broken, or if a name or a shape differs.
+    """
+    found = {
+        name.removeprefix(prefix): value
+        for name, value in _open(file).items()
+        if name.startswith(prefix)
+    }
+    _check_names(file, set(found), set(wanted))
+    for name, shape in wanted.items():
+        if found[name].shape != shape:
+            raise FedbenchError(
+                f"{file}: {prefix}{name} has shape {tuple(found[name].shape)}, the model of this "
+                f"run {shape}; use the checkpoint's own sizes and vocabulary, or weights = 'random'"
+            )
+    return found
+
+
+def _open(file: Path) -> dict[str, Tensor]:
+    if not file.exists():
+        raise FedbenchError(
+            f"{file} is not there; put the published weights there (FEDBENCH_DATA names the data "
+            "folder), or use weights = 'random'"
+        )
+    try:
+        return load_file(file)
+    except Exception as error:  # the library raises its own kinds and the disk others
+        raise FedbenchError(
+            f"{file}: not a readable safetensors file ({short(error)}); put a sound one in its "
+            "place, or use weights = 'random'"
+        ) from error
+
+
+def _check_names(file: Path, found: set[str], wanted: set[str]) -> None:
+    for kind, names in (("lacks", wanted - found), ("has, unlike the model,", found - wanted)):
+        if names:
+            raise FedbenchError(
+                f"{file}: {kind} {sorted(names)[0]} and {len(names) - 1} other tensors; use the "
+                "checkpoint's own sizes, or weights = 'random'"
+            )

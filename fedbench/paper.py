@@ -72,7 +72,8 @@ class Table(Strict):
 class Figure(Strict):
     """A figure of a grid's runs: a panel a point of `panels`, a look a level of `hue`.
 
-    `kind` is a file in `fedbench/report/kinds` with its options: {curves: {smooth: 10}}.
+    `kind` is a file in `fedbench/report/kinds` with its options: {curves: {smooth: 10}}. Several
+    metrics need 'metric' among the panels or as the hue.
     """
 
     title: str
@@ -82,11 +83,20 @@ class Figure(Strict):
     where: Where = Field(default_factory=dict)
     panels: tuple[str, ...] = ()
     hue: str = "method"
-    metric: str = "accuracy"
+    metric: str | tuple[str, ...] = "accuracy"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics drawn, one or more."""
+        return (self.metric,) if isinstance(self.metric, str) else self.metric
 
     @model_validator(mode="after")
     def _known_kind(self) -> "Figure":
         registry.check("figure", self.kind.name, self.kind.params)
+        for metric in self.metrics:
+            reading(metric)
+        if len(self.metrics) != 1 and "metric" not in (*self.panels, self.hue):
+            raise ValueError("several metrics need 'metric' among the panels or as the hue")
         return self
 
 
@@ -175,11 +185,17 @@ def _check_item(place: str, item: Table | Figure, grids: dict[str, Grid]) -> Non
     if item.grid not in grids:
         raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, grids)}")
     axes = grids[item.grid].axes
-    shown = (*item.panels, item.hue) if isinstance(item, Figure) else item.rows + item.columns
+    shown = _drawn_axes(item) if isinstance(item, Figure) else item.rows + item.columns
     used = [*item.where, *shown]
     for axis in used:
         if axis not in axes and axis != "metric":
             raise FedbenchError(f"{place}: {unknown('axis', axis, [*axes, 'metric'])}")
+
+
+def _drawn_axes(figure: Figure) -> tuple[str, ...]:
+    """Panels, hue, and the axis that the kind's option of that name puts along the bottom."""
+    axis = figure.kind.params.get("axis")
+    return (*figure.panels, figure.hue, *([axis] if axis else []))
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:

@@ -31,7 +31,7 @@ def test_parameter_counts_are_the_papers(name, params, shape, classes, count):
     assert sum(p.numel() for p in model.parameters()) == count
 
 
-@pytest.mark.parametrize("name", registry.entries("model"))
+@pytest.mark.parametrize("name", sorted(registry.entries("model").keys() - {"distilbert"}))  # text
 def test_every_model_gives_logits_from_body_and_head(name):
     params = {"padding": 2} if name == "lenet5" else {}
     for shape in SHAPES.values():

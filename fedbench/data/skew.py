@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from scipy.special import entr
 
 from fedbench.data.partition import Indices
 
@@ -28,12 +30,60 @@ def classes_held(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return held
 
 
+def size_spread(counts: NDArray[np.int64]) -> float:
+    """Divide the standard deviation of the clients' sizes by their mean: 0 if all are equal."""
+    sizes = client_sizes(counts)
+    return float(sizes.std() / sizes.mean())
+
+
 def label_skew(counts: NDArray[np.int64]) -> float:
     """Average over clients the distance of the client's label distribution to that of all.
 
     The distance is total variation: 0 if all clients are alike, up to 1−1/C if each of C equal
-    classes lives on clients of its own. Clients count alike, whatever their size.
+    classes lives on clients of its own. Clients count alike, whatever their size. It is half the
+    distance that Zhao et al. (2018) relate to the loss of accuracy.
     """
-    shares = counts / counts.sum(axis=1, keepdims=True)
     overall = counts.sum(axis=0) / counts.sum()
-    return float(np.abs(shares - overall).sum(axis=1).mean() / 2)
+    return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)
+
+
+def pairwise_skew(counts: NDArray[np.int64]) -> float:
+    """Average over pairs of clients the total variation between their label distributions.
+
+    0 if all clients are alike or there is only one, 1 if no two share a label.
+    """
+    distances = pdist(_shares(counts), "cityblock") / 2
+    return float(distances.mean()) if len(distances) else 0.0
+
+
+def label_divergence(counts: NDArray[np.int64]) -> float:
+    """Measure the Jensen–Shannon divergence of all clients' label distributions, in bits.
+
+    The entropy of their mean less the mean of their entropies (Lin, IEEE Trans. Inf. Theory 1991):
+    what a sample's label tells about the client that holds it. 0 if all clients are alike, at most
+    log₂ of the number of classes or of clients. Clients count alike, whatever their size.
+    """
+    shares = _shares(counts)
+    return float(max(0.0, _entropy(shares.mean(axis=0)) - _entropy(shares).mean()))
+
+
+def effective_classes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Count the equally frequent classes that would have each client's label entropy, 2^H.
+
+    From 1, a single class, to C, all alike; a class with few samples counts little (Hill, Ecology
+    1973).
+    """
+    found: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
+    return found
+
+
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The label distribution of each client: (clients, classes)."""
+    shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _entropy(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shannon's entropy along the last axis, in bits."""
+    bits: NDArray[np.float64] = entr(shares).sum(axis=-1) / np.log(2)
+    return bits

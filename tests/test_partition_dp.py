@@ -32,6 +32,23 @@ def test_dp_leaves_the_printed_number_of_samples_unused(clients, unused):
     assert 50_000 - counts.sum() == unused
 
 
+@pytest.mark.parametrize(
+    ("classes", "each", "clients", "quota"),
+    [(10, 5000, 100, 500), (200, 500, 100, 1000), (100, 500, 500, 100), (100, 500, 30, 1666)],
+)
+def test_dp_has_the_printed_quotas(classes, each, clients, quota):
+    _, counts = split(DP(0.3), balanced(classes, each), clients)
+    assert set(client_sizes(counts)) == {quota}
+
+
+def test_dp_the_last_to_fill_deviate_from_their_priors():
+    # Four clients ask for 50 samples of one of two classes with 100 each. Where the demand is 2 to
+    # 2 all get what they ask for; where it is 3 to 1 or 4 to 0, all who ask for what runs out end
+    # with samples of both.
+    mixed = [(split(DP(1e-6), balanced(2, 100), 4, s)[1] > 0).all(axis=1).sum() for s in range(30)]
+    assert set(mixed) == {0, 3, 4}
+
+
 def test_dp_follows_the_priors_while_classes_last():
     # Ten clients share 40 samples of 10,000: no class runs out, so counts are Dirichlet-multinomial
     # with variance q·p(1−p)·(q + A)/(1 + A), q = 1000, A = 4δ, p = 1/4.

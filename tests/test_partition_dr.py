@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbench.data.partitions.dr import DR, _round
-from fedbench.data.skew import client_sizes
+from fedbench.data.skew import classes_held, client_sizes
 from fedbench.errors import FedbenchError
 from tests.test_partition_cases import (
     FAST,
@@ -46,6 +46,20 @@ def test_dr_uses_the_share_measured_for_cifar100(alpha, share):
     labels = balanced(100, 500)
     used = [split(DR(alpha), labels, 100, seed)[1].sum() / 50_000 for seed in range(20)]
     assert np.mean(used) == pytest.approx(share, abs=0.03)
+
+
+def test_dr_leaves_about_150_samples_a_client_of_cifar100_at_the_smallest_concentration():
+    sizes = [client_sizes(split(DR(0.01), balanced(100, 500), 100, s)[1]).mean() for s in range(5)]
+    assert np.mean(sizes) == pytest.approx(150, abs=15)
+
+
+def test_dr_most_clients_have_one_or_two_classes_at_the_smallest_concentration():
+    # RMFL on its Fig. 6, CIFAR-10: "the majority … one or two classes", "rare … four or more"
+    held = np.concatenate(
+        [classes_held(split(DR(0.01), balanced(10, 5000), 100, seed)[1]) for seed in range(5)]
+    )
+    assert np.mean(held <= 2) > 0.8
+    assert np.mean(held >= 4) < 0.06
 
 
 def test_dr_takes_back_the_largest_round_ups_of_an_over_drawn_class():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fedbench.data.partitions.dy import DY
+from fedbench.data.partitions.dy import DY, _fedadc
 from fedbench.data.skew import classes_held, client_sizes, label_skew
 from fedbench.errors import FedbenchError
 from tests.test_partition_cases import (
@@ -17,6 +17,24 @@ from tests.test_partition_cases import (
     seeds,
     split,
 )
+
+LEFT_OVERS = [(100, 0.5, 0.08), (500, 0.1, 0.15), (1000, 0.1, 0.26)]
+
+
+@FAST
+@given(alpha=st.sampled_from([0.5, 1.0, 10.0]), data=st.data(), seed=seeds)
+def test_yurochkin_covers_classes_of_any_size(alpha, data, seed):
+    sizes = data.draw(st.lists(st.integers(20, 80), min_size=3, max_size=8))
+    clients = data.draw(st.integers(1, 5))
+    try:
+        _, counts = split(DY(alpha), labels_of(sizes), clients, seed)
+    except FedbenchError as refusal:
+        assume("draws gave each" not in str(refusal))
+        raise
+    assert counts.sum(axis=0).tolist() == sizes
+    assert client_sizes(counts).min() >= 10
+    # a fair share, one more class, and of each class one sample that rounding left over
+    assert client_sizes(counts).max() < sum(sizes) / clients + max(sizes) + len(sizes)
 
 
 @FAST
@@ -62,6 +80,25 @@ def test_fedadc_covers_all_with_at_least_one_sample_each(alpha, sizes, clients, 
         raise
     assert counts.sum(axis=0).tolist() == sizes
     assert client_sizes(counts).min() >= 1
+
+
+@pytest.mark.parametrize(("clients", "alpha", "share"), LEFT_OVERS)
+def test_fedadc_left_overs_are_the_printed_share(clients, alpha, share):
+    sizes = np.full(100, 500)  # CIFAR-100
+    left = []
+    for seed in range(3):
+        p = np.random.default_rng(seed).dirichlet(np.full(100, alpha), size=clients)
+        floors = np.floor(p / p.sum(axis=0) * sizes)
+        counts = _fedadc(alpha, sizes, clients, np.random.default_rng(seed))
+        extra = (counts - floors).sum(axis=1)
+        assert np.all(counts >= floors)
+        # in equal chunks, to those whose rounded-down share is in the smaller half
+        served = extra > 0
+        assert served.sum() == (clients + 1) // 2
+        assert np.ptp(extra[served]) <= 1
+        assert floors.sum(axis=1)[served].max() <= floors.sum(axis=1)[~served].min()
+        left.append(extra.sum() / sizes.sum())
+    assert np.mean(left) == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("seed", range(3))

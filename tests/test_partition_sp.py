@@ -45,6 +45,15 @@ def test_sp_sizes_differ_by_at_most_s_if_classes_are_equal(s, each, seed):
     assert client_sizes(counts).max() - client_sizes(counts).min() <= s
 
 
+@FAST
+@given(s=st.integers(1, 6), clients=st.integers(1, 5), seed=seeds)
+def test_sp_clients_together_hold_every_class_and_every_sample(s, clients, seed):
+    labels = balanced(6, 40)
+    parts, counts = split(SP(s), labels, 6 * clients, seed)
+    assert sorted(np.concatenate(parts)) == list(range(240))
+    assert set(np.count_nonzero(counts, axis=0)) == {clients * s}  # a class's blocks
+
+
 def test_sp_mixes_all_pairs_of_classes():
     _, counts = split(SP(2), balanced(4, 600), 600)
     pairs = np.unique(counts > 0, axis=0, return_counts=True)[1]

@@ -25,6 +25,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return found
 
 
+def read_value(text: str) -> Any:
+    """A value as a YAML file would spell it; raises `FedbenchError` if it is not YAML."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506  # a SafeLoader
+    except yaml.YAMLError as error:
+        raise FedbenchError(f"'{text}': not valid YAML: {' '.join(str(error).split())}") from None
+
+
 def load(path: Path, kind: type[M]) -> M:
     """The file as a checked model; every error begins with the file's name."""
     try:

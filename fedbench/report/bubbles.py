@@ -1,0 +1,113 @@
+"""Who holds which classes, as bubbles: a client a column, a class a row, area for the count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from fedbench.report.styles import style
+
+# Inches: all panels together, a cell where there is room, the figure's least width for its title,
+# and what stands around the panels.
+_WIDTH, _HEIGHT, _CELL, _LEAST = 6.0, 6.0, 0.19, 4.0
+_LEFT, _RIGHT, _BELOW, _ABOVE, _BETWEEN = 0.5, 0.9, 0.5, 0.48, 0.15
+_BUBBLE: Any = {"color": style(0).colour, "alpha": 0.75, "linewidths": 0}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One partition: its name and its label counts (clients, classes)."""
+
+    title: str
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """How large everything is, in inches; cells shrink where clients or classes are many."""
+
+    clients: tuple[int, ...]  # shown in each panel
+    classes: int
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Width of a client's column and height of a class's row."""
+        return min(_CELL, _WIDTH / sum(self.clients)), min(_CELL, _HEIGHT / self.classes)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the figure."""
+        width, height = self.cell
+        panels = width * sum(self.clients) + _BETWEEN * (len(self.clients) - 1)
+        return max(_LEAST, _LEFT + panels + _RIGHT), _BELOW + height * self.classes + _ABOVE
+
+    @property
+    def largest(self) -> float:
+        """Area of the largest bubble, in square points: a fifth above a cell's, as few are full."""
+        width, height = (72 * length for length in self.cell)
+        return width * height * 1.2
+
+    def boxes(self) -> list[tuple[float, float, float, float]]:
+        """Left, bottom, width and height of each panel, as shares of the figure."""
+        (across, up), (width, height) = self.cell, self.size
+        ends = accumulate((across * n + _BETWEEN for n in self.clients), initial=_LEFT)
+        bottom, tall = _BELOW / height, up * self.classes / height
+        return [
+            (left / width, bottom, across * n / width, tall)
+            for left, n in zip(ends, self.clients, strict=False)
+        ]
+
+
+def bubbles(panels: Sequence[Panel], title: str = "", first: int | None = None) -> Figure:
+    """Draw partitions of the same data side by side, all bubbles at one scale.
+
+    `first` shows that many clients of each. Drawn in black and one colour, it can be read in grey.
+    """
+    shown = [panel.counts[:first] for panel in panels]
+    page = _Page(tuple(len(counts) for counts in shown), shown[0].shape[1])
+    most = max(int(counts.max()) for counts in shown)
+    figure = Figure(figsize=page.size)
+    axes = [figure.add_axes(box) for box in page.boxes()]
+    for ax, panel, counts in zip(axes, panels, shown, strict=True):
+        _draw(ax, counts, page.largest / most)
+        ax.set_title(panel.title, fontsize=9)
+        ax.set_xlabel(_clients(len(counts), len(panel.counts)))
+        ax.tick_params(labelleft=ax is axes[0])
+    axes[0].set_ylabel("class")
+    at = {"x": _LEFT / page.size[0], "y": 1 - 0.08 / page.size[1], "ha": "left", "va": "top"}
+    figure.suptitle(title, fontsize=9.5, weight="bold", **at)
+    _explain(axes[-1], page.largest / most, most)
+    return figure
+
+
+def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
+    """One panel; `scale` is the area of a sample, in square points."""
+    client, label = np.nonzero(counts)
+    axes.scatter(client, label, s=counts[client, label] * scale, clip_on=False, **_BUBBLE)
+    axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
+    for axis, numbers in ((axes.xaxis, 7), (axes.yaxis, 10)):
+        axis.set_major_locator(MaxNLocator(numbers, steps=[1, 2, 5, 10], integer=True))
+
+
+def _clients(shown: int, all_: int) -> str:
+    return "client" if shown == all_ else f"client (first {shown} of {all_})"
+
+
+def _explain(axes: Axes, scale: float, most: int) -> None:
+    """The legend: how many samples a bubble stands for."""
+    counts = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
+    key = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in counts]
+    where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}
+    axes.legend(handles=key, title="samples", labelspacing=0.9, scatterpoints=1, **where)
+
+
+def _round_down(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, … that is not above `value`."""
+    power: int = 10 ** int(np.log10(value))
+    return max(step * power for step in (1, 2, 5) if step * power <= value)

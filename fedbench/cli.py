@@ -31,6 +31,12 @@ Names = Annotated[str, typer.Option(help="Names separated by commas; all by defa
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Device = Annotated[str, typer.Option(help="'auto', 'cpu', 'cuda' or 'cuda:1'.")]
 Mode = Annotated[str, typer.Option(help="'loop' over clients, 'map' (vmap), or 'auto'.")]
+_RULES = (
+    "A name, or with parameters '{dl: {alpha: 0.1}}' as in a spec; several stand side by side. "
+    "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
+)
+_SET = "parameter=value, for every partition named; may be given several times."
+_DATASET = "A name, or with parameters '{name: {parameter: value}}'."
 PlanFile = Annotated[Path, typer.Option(help="What `fedbench plan --json` wrote.")]
 
 
@@ -158,6 +164,47 @@ def data(name: str, data_dir: Data = None) -> None:
         found = source.load(data_folder(data_dir))
     facts = {"name": found.name, "train": len(found.y_train), "test": len(found.y_test)}
     print(json.dumps(facts | {"classes": found.classes, "origin": dict(found.origin)}, indent=2))
+
+
+@app.command()
+def partition(
+    rules: Annotated[list[str], typer.Argument(help=_RULES)],
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
+    dataset: Annotated[str, typer.Option(help=_DATASET)] = "digits",
+    clients: int = 10,
+    seed: Annotated[int, typer.Option(help="A run's data_seed (its seed, if it has none).")] = 0,
+    validation: Annotated[float, typer.Option(help="Share of the training data held out.")] = 0.0,
+    out: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .pdf or .svg.")] = None,
+    first: Annotated[int | None, typer.Option(min=1, help="Clients in the picture.")] = None,
+    as_json: AsJson = False,
+    data_dir: Data = None,
+) -> None:
+    """Show how a data set is divided over clients: the very split that a run would train on.
+
+    Skew compares label distributions: total variation (TV, 0 to 1) of a client to all data and to
+    another client, on average, and the Jensen–Shannon divergence of all clients. A client has 2^H
+    effective classes, where H is the entropy of its labels in bits.
+    """
+    with _sentences():
+        from fedbench.preview import previews
+        from fedbench.settings import parse
+        from fedbench.spec import RunSpec
+        from fedbench.yamlfile import read_value
+
+        base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}
+        chosen = [read_value(rule) for rule in rules]
+        found = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
+        if out:
+            from fedbench.report.bubbles import Panel, bubbles
+            from fedbench.report.look import write
+
+            panels = [Panel(each.title, each.counts) for each in found]
+            write(lambda: bubbles(panels, found[0].heading, first), out)
+    if as_json:
+        print(json.dumps([each.facts() for each in found], ensure_ascii=False))
+        return
+    words = {each.title: each.words() for each in found}
+    _show([{"": k} | {title: each[k] for title, each in words.items()} for k in found[0].words()])
 
 
 @app.command()

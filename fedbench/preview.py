@@ -1,0 +1,130 @@
+"""What a run's partition amounts to, without training."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench import registry
+from fedbench.build import load_data
+from fedbench.data import skew
+from fedbench.data.dataset import Dataset
+from fedbench.errors import FedbenchError
+from fedbench.shares import check_partition, draw_partition, hold_out
+from fedbench.spec import RunSpec
+
+_SYMBOLS = {"alpha": "α", "delta": "δ"}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The split that a run of `spec` trains on."""
+
+    spec: RunSpec
+    counts: NDArray[np.int64]  # samples of each class on each client (clients, classes)
+    samples: int  # for training, held-out ones included
+    held_out: int  # for validation
+
+    @property
+    def title(self) -> str:
+        """The rule with its first number and with whatever else is not as usual: 'DL(α=0.1)'."""
+        entry = registry.find("partition", self.spec.partition.name)
+        values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
+        inner = [
+            f"{_SYMBOLS.get(k, k)}={f'{v:g}' if isinstance(v, float) else v}"
+            for place, (k, v) in enumerate(values.items())
+            if v != entry.fields[k] or (place == 0 and type(v) in (int, float))
+        ]
+        return entry.attribute + (f"({', '.join(inner)})" if inner else "")
+
+    @property
+    def heading(self) -> str:
+        """What it shares with other partitions of the same data."""
+        spec = self.spec
+        parts = [str(spec.dataset), f"{spec.clients} clients", f"seed {spec.partition_seed}"]
+        return ", ".join(parts + [f"{spec.validation:.0%} held out"] * bool(self.held_out))
+
+    @property
+    def unused(self) -> int:
+        """Samples neither held out nor given to a client."""
+        return self.samples - self.held_out - int(self.counts.sum())
+
+    def facts(self) -> dict[str, Any]:
+        """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
+        kept = self.spec.model_dump(include={"dataset", "partition", "clients", "validation"})
+        return {
+            **kept,
+            "seed": self.spec.partition_seed,
+            "samples": self.samples,
+            "held_out": self.held_out,
+            "unused": self.unused,
+            **self._measures(),
+            "counts": self.counts.tolist(),
+        }
+
+    def _measures(self) -> dict[str, dict[str, float]]:
+        sizes, classes = (f(self.counts) for f in (skew.client_sizes, skew.classes_held))
+        effective = float(skew.effective_classes(self.counts).mean())
+        return {
+            "sizes": _range(sizes) | {"spread": skew.size_spread(self.counts)},
+            "classes": _range(classes) | {"effective": effective},
+            "skew": {
+                "to_all": skew.label_skew(self.counts),
+                "pairwise": skew.pairwise_skew(self.counts),
+                "jensen_shannon_bits": skew.label_divergence(self.counts),
+            },
+        }
+
+    def words(self) -> dict[str, str]:
+        """The same as a table's column."""
+        sizes, classes, found = self._measures().values()
+        divided = self.samples - self.held_out
+        return {
+            "training samples": f"{self.samples:,}",
+            "held out": f"{self.held_out:,} ({self.held_out / self.samples:.1%})",
+            "unused": f"{self.unused:,} ({self.unused / divided:.1%})",
+            "samples per client": _spelled(sizes),
+            "their spread, std / mean": f"{sizes['spread']:.2f}",
+            "classes per client": _spelled(classes),
+            "effective classes": f"{classes['effective']:.2f}",
+            "skew: TV to all labels": f"{found['to_all']:.3f}",
+            "skew: TV of two clients": f"{found['pairwise']:.3f}",
+            "skew: Jensen–Shannon": f"{found['jensen_shannon_bits']:.3f} bits",
+        }
+
+
+def previews(
+    spec: RunSpec, rules: Iterable[Any], params: dict[str, Any], folder: Path | None
+) -> list[Preview]:
+    """The partitions that `rules` name, in YAML's short forms; `params` are added to each."""
+    named = [spec.changed(partition=rule) for rule in rules]
+    chosen = [
+        each.changed(partition={each.partition.name: each.partition.params | params})
+        for each in named
+    ]
+    data = load_data(spec, folder)
+    return [preview(data, each) for each in chosen]
+
+
+def preview(data: Dataset, spec: RunSpec) -> Preview:
+    """Divide the data as a run of `spec` would; raises `FedbenchError` where that would."""
+    if not data.classes:
+        raise FedbenchError(f"{data.name}: its labels are no classes, so there is no skew to show")
+    train, held_out = hold_out(data, spec)
+    rows = draw_partition(data, train, spec)
+    check_partition(rows, len(data.y_train), spec.clients, held_out)
+    counts = skew.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
+    return Preview(spec, counts, len(data.y_train), len(held_out))
+
+
+def _range(values: NDArray[np.int64]) -> dict[str, float]:
+    found = {"min": values.min(), "median": np.median(values), "max": values.max()}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _spelled(found: dict[str, float]) -> str:
+    low, middle, high = (f"{found[name]:,.6g}" for name in ("min", "median", "max"))
+    return low if low == high else f"{low}–{high}, median {middle}"

@@ -14,6 +14,8 @@ class Cifar10(Source):
     """Small photographs, 32×32 colour, 10 classes (Krizhevsky, 2009)."""
 
     SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples
+    SHAPE: ClassVar[tuple[int, int, int]] = (3, 32, 32)  # channels, height, width
+    CLASSES: ClassVar[int] = 10
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/cifar10.npz`, or download it."""

@@ -36,6 +36,7 @@ class Grades(Source):
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
+    CLASSES: ClassVar[int] = 5
 
     length: Length = 20  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer: all there are

@@ -14,6 +14,8 @@ class Mnist(Source):
     """Handwritten digits, 28×28 grey, 10 classes (LeCun et al., Proc. IEEE 1998)."""
 
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 10_000)  # training and test samples
+    SHAPE: ClassVar[tuple[int, int, int]] = (1, 28, 28)  # channels, height, width
+    CLASSES: ClassVar[int] = 10
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/mnist.npz`, or download it."""

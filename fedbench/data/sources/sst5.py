@@ -31,6 +31,7 @@ class SST5(Source):
     """Sentences by sentiment, 5 grades (Socher et al., EMNLP 2013); the grade of the whole tree."""
 
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
+    CLASSES: ClassVar[int] = 5
 
     length: Length = 128  # tokens
     vocabulary: Count = 20_000  # words of the substitute tokenizer

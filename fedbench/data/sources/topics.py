@@ -49,6 +49,7 @@ class Topics(Source):
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
+    CLASSES: ClassVar[int] = 4
 
     length: Length = 16  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer: all there are

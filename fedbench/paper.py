@@ -122,11 +122,13 @@ class Paper(Strict):
     `levels` says which settings a level of an axis stands for: `{label: settings}`, or
     `{each: settings}` where '$' is the level itself. A level of the axis `method` that is not among
     them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
+    `always` are parts that stand before those of every method.
     """
 
     title: str
     authors: str
     settings: Settings = Field(default_factory=dict)
+    always: tuple[Choice, ...] = ()
     levels: dict[str, dict[Level, Settings]] = Field(default_factory=dict)
     grids: dict[str, Grid]
     tables: dict[str, Table] = Field(default_factory=dict)

@@ -166,7 +166,7 @@ def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
     for case in grid.cases:
         if matches(coords, case.where):
             settings = _with_case(settings, case.settings)
-    return settings
+    return settings | {"parts": [*paper.always, *settings.get("parts", ())]}
 
 
 def _with_case(settings: Settings, changes: Settings) -> Settings:

@@ -16,13 +16,15 @@ Replacements = dict[str, Choice]
 class Cut(Strict):
     """Changes to a paper's runs.
 
-    seeds: at most so many of each grid; tune: false drops the searches; limit: upper bounds of
-    numeric settings; settings: values that replace the paper's; substitutes: by kind ('dataset',
-    'model'), what stands in for what (same name: only the parameters given are replaced).
+    seeds: at most so many of each grid; tune: false drops the searches; factors: what numeric
+    settings are multiplied by (a share stays ≤ 1, a count ≥ 1); limit: upper bounds of them;
+    settings: values that replace the paper's; substitutes: by kind ('dataset', 'model', 'parts',
+    'watch'), what stands in for what (same name: only the parameters given are replaced).
     """
 
     seeds: Annotated[int, Field(ge=1)] | None = None
     tune: bool | None = None
+    factors: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     limit: dict[str, float] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
@@ -40,6 +42,7 @@ class Scale(Cut):
         return Cut(
             seeds=own.seeds or self.seeds,
             tune=self.tune if own.tune is None else own.tune,
+            factors=self.factors | own.factors,
             limit=self.limit | own.limit,
             settings=self.settings | own.settings,
             substitutes={
@@ -53,13 +56,24 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     """A run's settings after the cut."""
     small = dict(settings)
     for kind, replacements in by.substitutes.items():
-        small[kind] = _substitute(Choice.model_validate(small[kind]), replacements)
+        found = small.get(kind, [])
+        if isinstance(found, list | tuple):
+            small[kind] = [_substitute(Choice.model_validate(c), replacements) for c in found]
+        else:
+            small[kind] = _substitute(Choice.model_validate(found), replacements)
+    for field, factor in by.factors.items():
+        if isinstance(small.get(field), int | float):
+            small[field] = _times(small[field], factor)
     for field, most in by.limit.items():
         if isinstance(small.get(field), int | float):
             small[field] = min(small[field], type(small[field])(most))
     if by.tune is False:
         small.pop("tune", None)
     return small | by.settings
+
+
+def _times(value: float, factor: float) -> float:
+    return max(1, round(value * factor)) if isinstance(value, int) else min(1.0, value * factor)
 
 
 def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:

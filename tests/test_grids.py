@@ -1,0 +1,94 @@
+"""Grids with gaps, cases and common parts, and what a scale makes of them."""
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.paper import Case, Grid, Paper
+from fedbench.plan import points, resolve
+from fedbench.scale import Cut, cut
+from fedbench.spec import RunSpec
+
+AXES = {"dataset": ("digits",), "method": ("FedAvg", "FedProx", "FedAvg+ASD"), "batch": (5, 10)}
+
+
+def paper(**grid):
+    return Paper(title="t", authors="a", grids={"g": {"axes": AXES, "seeds": [0], **grid}})
+
+
+def spec(grid, **coords):
+    found = paper(**grid)
+    point = {"dataset": "digits", "method": "FedAvg", "batch": 5} | coords
+    return RunSpec(**resolve(found, found.grids["g"], point))
+
+
+def test_points_can_be_left_out():
+    without = [{"method": ["FedProx", "FedAvg+ASD"], "batch": 5}, {"batch": 10, "method": "FedAvg"}]
+    left = points(paper(without=without).grids["g"])
+    assert [(p["method"], p["batch"]) for p in left] == [
+        ("FedAvg", 5), ("FedProx", 10), ("FedAvg+ASD", 10),
+    ]  # fmt: skip
+
+
+def test_a_level_of_method_is_a_named_method_unless_the_paper_says_otherwise():
+    named = spec({}, method="FedAvg+ASD")
+    assert [str(part) for part in named.parts] == ["asd"]
+    own = Paper(
+        title="t", authors="a", grids={"g": {"axes": AXES, "seeds": [0]}},
+        levels={"method": {"FedProx": {"parts": [{"fedprox": {"mu": 7}}]}}},
+    )  # fmt: skip
+    point = {"dataset": "digits", "method": "FedProx", "batch": 5}
+    assert str(RunSpec(**resolve(own, own.grids["g"], point)).parts[0]) == "fedprox(mu=7)"
+
+
+def test_cases_change_settings_and_parameters_where_they_match():
+    cases = [
+        {"where": {"method": "FedAvg+ASD"}, "settings": {"asd.lam": 20, "rounds": 3}},
+        {"where": {"method": "FedAvg+ASD", "batch": 10}, "settings": {"asd.lam": 10}},
+    ]
+    small, large = (spec({"cases": cases}, method="FedAvg+ASD", batch=b) for b in (5, 10))
+    assert (str(small.parts[0]), small.rounds) == ("asd(lam=20)", 3)
+    assert (str(large.parts[0]), large.rounds) == ("asd(lam=10)", 3)
+    assert spec({"cases": cases}).rounds == 10  # FedAvg: untouched
+
+
+@pytest.mark.parametrize("field", ["without", "cases"])
+def test_an_axis_that_is_not_there_is_refused(field):
+    entry = {"where": {"methd": "x"}, "settings": {}} if field == "cases" else {"methd": "x"}
+    with pytest.raises(FedbenchError, match=r"grids.g: no axis 'methd'; did you mean 'method'"):
+        paper(**{field: [entry]})
+
+
+def test_a_case_must_name_a_part_of_the_run():
+    case = {"where": {"method": "FedAvg"}, "settings": {"asd.lam": 1}}
+    with pytest.raises(FedbenchError, match=r"'asd.lam' names no part of this run"):
+        spec({"cases": [case]})
+
+
+def test_common_parts_stand_before_the_methods():
+    found = paper().model_copy(update={"always": ("meanofall",)})
+    point = {"dataset": "digits", "method": "FedAvg+ASD", "batch": 5}
+    parts = RunSpec(**resolve(found, found.grids["g"], point)).parts
+    assert [part.name for part in parts] == ["meanofall", "asd"]
+
+
+def test_factors_scale_counts_and_shares_before_the_limits():
+    by = Cut(factors={"clients": 0.2, "participation": 4, "rounds": 0.01}, limit={"clients": 50})
+    small = cut({"clients": 500, "participation": 0.3, "rounds": 10}, by)
+    # 500 · 0.2 = 100, at most 50; 0.3 · 4 is more than everyone; 0.1 rounds are one
+    assert small == {"clients": 50, "participation": 1.0, "rounds": 1}
+    assert cut({"clients": 12}, Cut(factors={"clients": 0.2})) == {"clients": 2}
+
+
+def test_parts_and_probes_are_substituted_by_name():
+    by = Cut(substitutes={"parts": {"asd": {"asd": {"lam": 1}}}, "watch": {"a": "b"}})
+    small = cut({"parts": ["fedprox", {"asd": {"tau": 3}}]}, by)
+    assert [(p["name"], p["params"]) for p in small["parts"]] == [
+        ("fedprox", {}), ("asd", {"tau": 3, "lam": 1}),
+    ]  # fmt: skip
+
+
+def test_a_grid_without_gaps_or_cases_is_what_it_was():
+    grid = Grid(axes=AXES, seeds=(0,))
+    assert len(points(grid)) == 6
+    assert grid.cases == ()
+    assert Case(where={}, settings={}).where == {}

@@ -110,6 +110,13 @@ def test_dl_worked_example_a_class_each():
     assert sorted(counts.tolist()) == [[0, 6], [6, 0]]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_dl_worked_example_a_sample_each(seed):
+    # half of one sample is none, yet the second class cannot go to the client that is full
+    _, counts = split(DL(1e-6), np.array([0, 1]), 2, seed)
+    assert sorted(counts.tolist()) == [[0, 1], [1, 0]]
+
+
 def test_dl_groups_of_one_are_a_shuffled_deck():
     _, counts = split(DL(1e-6, group=1), balanced(10, 500), 20)
     # 250 cards of 5,000, 25 of each suit on average: hypergeometric with variance 21.4

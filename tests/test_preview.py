@@ -114,6 +114,15 @@ def test_out_draws_a_picture(cli, tmp_path, ending):
     assert file.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
 
 
+def test_the_picture_says_what_it_shows(cli, tmp_path):
+    where = ["--clients", 20, "--seed", 3, "--validation", 0.1, "--out", tmp_path / "dl.svg"]
+    assert cli("partition", "dl", "dp", *where, "--first", 5).exit_code == 0
+    text = (tmp_path / "dl.svg").read_text()
+    for words in ("digits, 20 clients, seed 3, 10% held out", "DL(α=0.5)", "DP(δ=0.3)"):
+        assert words in text
+    assert text.count("client (first 5 of 20)") >= 2
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -1,25 +1,35 @@
-"""What a plan costs, before launching it: runs, sample passes, hours and disk."""
+"""What a plan costs, before launching it: runs, sample passes, hours and disk.
+
+Times rest on the throughput of finished runs where there are any, else on each model's reference
+figure for one core; a GPU that no run was measured on is taken for so many cores.
+"""
 
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fedbench import registry
+from fedbench.errors import FedbenchError
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
 
+GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only
 
 
 @dataclass(frozen=True)
 class Budget:
-    """runs; sample_passes: through one forward and backward pass; hours of one core; disk in MB."""
+    """sample_passes: through one forward and backward pass; hours of one core, or one GPU instead.
+
+    disk: what the run folders take, in MB.
+    """
 
     runs: int
     sample_passes: float
     core_hours: float
+    gpu_hours: float
     disk_mb: float
 
     def words(self) -> dict[str, str]:
@@ -28,26 +38,54 @@ class Budget:
         return {
             "runs": str(self.runs),
             "sample passes": f"{self.sample_passes:.2e}",
-            "hours here": f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}",
+            "hours here": _hours(hours),
+            "GPU hours": _hours(self.gpu_hours),
             "disk": f"{self.disk_mb:.0f} MB",
         }
 
 
-def budget(runs: Iterable[RunSpec], measured: dict[str, float]) -> Budget:
-    """Cost of some runs; `measured` holds samples per second and core by model."""
-    found = list(runs)
-    work = [passes(run) for run in found]
-    hours = sum(
-        (trained + _EVALUATION * scored) / speed(run, measured) / 3600
-        for run, (trained, scored) in zip(found, work, strict=True)
+@dataclass(frozen=True)
+class Speeds:
+    """Samples a second that finished runs reached, by model: on one core, and on one GPU."""
+
+    core: dict[str, float] = field(default_factory=dict)
+    gpu: dict[str, float] = field(default_factory=dict)
+
+    def on_core(self, run: RunSpec) -> float:
+        """Measured for this very model, else its reference figure."""
+        reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
+        return self.core.get(str(run.model), float(reference))
+
+    def on_gpu(self, run: RunSpec) -> float:
+        """Measured for this very model, else that of so many cores."""
+        return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
+
+
+def budget(runs: Iterable[RunSpec], speeds: Speeds) -> Budget:
+    """Cost of some runs."""
+    found = [(run, *passes(run)) for run in runs]
+    work = [(run, trained + _EVALUATION * scored) for run, trained, scored in found]
+    rows = sum(run.rounds / run.eval_every for run, *_ in found)
+    return Budget(
+        len(found),
+        sum(trained for _, trained, _ in found),
+        sum(samples / speeds.on_core(run) for run, samples in work) / 3600,
+        sum(samples / speeds.on_gpu(run) for run, samples in work) / 3600,
+        0.02 * len(found) + rows * 1e-4,
     )
-    rows = sum(run.rounds / run.eval_every for run in found)
-    return Budget(len(found), sum(w[0] for w in work), hours, (0.02 * len(found)) + rows * 1e-4)
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"
 
 
 def passes(run: RunSpec) -> tuple[float, float]:
     """(samples trained on, samples scored); partitions are taken to use all the data."""
     source = registry.find("dataset", run.dataset.name).constants
+    if "SAMPLES" not in source:
+        raise FedbenchError(
+            f"dataset '{run.dataset.name}': its size is not known before it is read"
+        )
     train, test = float(source["SAMPLES"][0]), float(source["SAMPLES"][1])
     cohort = max(1, round(run.clients * run.participation))
     share = train * (1 - run.validation) / run.clients
@@ -58,30 +96,26 @@ def passes(run: RunSpec) -> tuple[float, float]:
     return run.rounds * cohort * work, scored
 
 
-def speed(run: RunSpec, measured: dict[str, float]) -> float:
-    """Samples per second and core: measured for this very model, else its reference figure."""
-    reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
-    return measured.get(str(run.model), float(reference))
-
-
-def measured_speeds(results: Path) -> dict[str, float]:
-    """Samples per second that finished runs in `results` reached on a CPU, by model."""
-    total: dict[str, tuple[float, float]] = {}
+def measured_speeds(results: Path) -> Speeds:
+    """What the finished runs in `results` reached."""
+    total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in (results / "runs").glob("*/run.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
-        if record["device"] != "cpu" or not record["seconds"]["train"]:
+        if not record["seconds"]["train"]:
             continue
-        model = str(RunSpec(model=record["resolved"]["model"]).model)
-        done, seconds = total.get(model, (0.0, 0.0))
-        total[model] = (done + record["sample_passes"], seconds + record["seconds"]["train"])
-    return {model: done / seconds for model, (done, seconds) in total.items()}
+        at = (record["device"] == "cpu", str(RunSpec(model=record["resolved"]["model"]).model))
+        done, seconds = total.get(at, (0.0, 0.0))
+        total[at] = (done + record["sample_passes"], seconds + record["seconds"]["train"])
+    reached = {at: done / seconds for at, (done, seconds) in total.items()}
+    core, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
+    return Speeds(core, gpu)
 
 
-def by_table(plan: Plan, measured: dict[str, float]) -> dict[str, Budget]:
+def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:
     """Cost of each table and figure on its own, searches included; shared runs count in each."""
     found = {}
     for name, paper in plan.papers.items():
         for key, item in paper.items():
             cells = plan.select(name, item.grid, item.where)
-            found[f"{name}/{key}"] = budget(plan.with_trials(cells), measured)
+            found[f"{name}/{key}"] = budget(plan.with_trials(cells), speeds)
     return found

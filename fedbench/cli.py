@@ -135,7 +135,7 @@ def plan(
 ) -> None:
     """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
     with _sentences():
-        from fedbench.budget import budget, by_table, measured_speeds
+        from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
         from fedbench.plan import make_plan
         from fedbench.schedule import schedule, to_json
 
@@ -152,6 +152,11 @@ def plan(
             "all, shared runs once": budget(found.runs.values(), speeds)
         }
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
+    console.print(
+        f"Hours rest on the speed of finished runs of a model in {results}, else on its reference "
+        f"figure for one core; a GPU without such runs is taken for {GPU_CORES} cores.",
+        soft_wrap=True,
+    )
 
 
 @app.command()

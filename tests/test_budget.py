@@ -1,8 +1,10 @@
 """What a plan costs."""
 
+import json
+
 import pytest
 
-from fedbench.budget import budget, passes
+from fedbench.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
 from fedbench.spec import RunSpec
 
 
@@ -25,7 +27,25 @@ def test_fixed_steps_and_held_out_data():
 def test_measured_speed_replaces_the_reference():
     run = RunSpec(clients=10, rounds=10, eval_every=10)
     # 10 rounds × 1,442 samples trained + 355 / 3 scored, at 100 samples a second
-    found = budget([run], {"mlp": 100.0})
+    found = budget([run], Speeds({"mlp": 100.0}, {"mlp": 5000.0}))
     assert found.sample_passes == pytest.approx(14_420)
     assert found.core_hours == pytest.approx((14_420 + 355 / 3) / 100 / 3600)
-    assert budget([run, run], {"mlp": 100.0}).core_hours == pytest.approx(2 * found.core_hours)
+    assert found.gpu_hours == pytest.approx(found.core_hours / 50)
+    twice = budget([run, run], Speeds({"mlp": 100.0}))
+    assert twice.core_hours == pytest.approx(2 * found.core_hours)
+    assert twice.gpu_hours == pytest.approx(twice.core_hours / GPU_CORES)  # assumed, not measured
+
+
+def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):
+    for name, device, passes_, seconds in (
+        ("a", "cpu", 300, 2),
+        ("b", "cpu", 100, 2),
+        ("c", "H", 9, 3),
+    ):
+        record = {
+            "device": device, "sample_passes": passes_, "seconds": {"train": seconds},
+            "resolved": {"model": "mlp"},
+        }  # fmt: skip
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text(json.dumps(record))
+    assert measured_speeds(tmp_path) == Speeds({"mlp": 100.0}, {"mlp": 3.0})

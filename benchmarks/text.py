@@ -38,9 +38,9 @@ SETS = {
 }
 
 
-def trials(name: str, alpha: float) -> list[RunSpec]:
+def trials(name: str, alpha: float, seed: int) -> list[RunSpec]:
     """A data set's runs, one a learning rate."""
-    chosen = {"dataset": {name: TEXTS}, "partition": {"dl": {"alpha": alpha}}}
+    chosen = {"dataset": {name: TEXTS}, "partition": {"dl": {"alpha": alpha}}, "seed": seed}
     return [RunSpec(**SETTING | SETS[name] | chosen | {"lr": rate}) for rate in RATES]
 
 
@@ -80,14 +80,17 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--sets", default="", help="names separated by commas; all by default")
     parser.add_argument("--alpha", type=float, default=1.0, help="concentration of the partition")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/text"))
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
-    plan = {name: trials(name, args.alpha) for name in split(args.sets) or tuple(SETS)}
+    plan = {name: trials(name, args.alpha, args.seed) for name in split(args.sets) or tuple(SETS)}
     with ProcessPoolExecutor(args.processes, max_tasks_per_child=1) as pool:
         job = partial(train_one, out=args.out, data_dir=args.data_dir)
         list(pool.map(job, (spec for specs in plan.values() for spec in specs)))
-    print("| data | lr | largest class, % | last, % | best, % | held-out by lr, % |")
+    print(
+        "| data | lr | largest class, % | last round, % | best round by test, % | held-out by lr, % |"
+    )
     print("|---|---|---|---|---|---|")
     for name, specs in plan.items():
         print(row(name, specs, args.out, args.data_dir))

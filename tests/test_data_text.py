@@ -145,7 +145,7 @@ def test_a_deep_tree_is_read():
 BAD_NEWS = [
     ("", "the file is empty; it needs at least one labelled text"),
     (" \n\n", "the file is empty"),
-    (b'"1","caf\xe9"\n', "the file is not readable UTF-8 text (UnicodeDecodeError: 'utf-8'"),
+    (b'"1","na\xefve"\n', "the file is not readable UTF-8 text (UnicodeDecodeError: 'utf-8'"),
     ('"5","title","text"\n', "line 1 has class '5'; it must be 1, 2, 3 or 4"),
     ('"0","title"\n', "line 1 has class '0'"),
     ('"Class Index","Title"\n', "line 1 has class 'Class Index'"),

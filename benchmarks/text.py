@@ -88,9 +88,7 @@ def main() -> None:
     with ProcessPoolExecutor(args.processes, max_tasks_per_child=1) as pool:
         job = partial(train_one, out=args.out, data_dir=args.data_dir)
         list(pool.map(job, (spec for specs in plan.values() for spec in specs)))
-    print(
-        "| data | lr | largest class, % | last round, % | best round by test, % | held-out by lr, % |"
-    )
+    print("| data | lr | largest class, % | last round, % | best by test, % | held-out by lr, % |")
     print("|---|---|---|---|---|---|")
     for name, specs in plan.items():
         print(row(name, specs, args.out, args.data_dir))

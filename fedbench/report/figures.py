@@ -1,21 +1,26 @@
 """Drawing a figure, and its SVG for a page that may be dark."""
 
 import re
+import textwrap
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from fedbench.report.curves import Drawing, Line
+from fedbench.report.drawing import Drawing
+from fedbench.report.grid import Grid, fill
+from fedbench.report.legend import explain
 from fedbench.report.look import INK, PAPER, write
 from fedbench.report.numbers import UNTESTED
+
+_LETTER = 0.078  # inches that a letter of a title takes
 
 
 def save(drawing: Drawing, folder: Path) -> list[Path]:
     """Write `<key>.svg` and `<key>.png`; the same drawing gives the same bytes."""
     files = (folder / f"{drawing.key}.{ending}" for ending in ("svg", "png"))
-    return write(lambda: _draw(drawing), *files)
+    return write(lambda: draw(drawing), *files)
 
 
 def inline(svg: str, key: str) -> str:
@@ -29,35 +34,35 @@ def inline(svg: str, key: str) -> str:
     return body.replace(INK, "currentColor").replace(PAPER, "none")
 
 
-def _draw(drawing: Drawing) -> Figure:
-    figure = Figure(figsize=(4.2, 2.9), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for line in drawing.lines:
-        _draw_line(axes, line)
-    axes.set_xlabel("Communication round")
-    axes.set_ylabel(drawing.unit)
-    axes.margins(x=0.015)
-    title = ", ".join(filter(None, [drawing.title, drawing.subtitle]))
-    axes.set_title(title, fontsize=9.5, loc="left", weight="bold")
+def draw(drawing: Drawing) -> Figure:
+    """The whole figure: title, panels, legend, and what was not tested."""
+    full = [panel for panel in drawing.panels if drawing.kind.has(panel)]
+    figure = drawing.kind.whole(full, drawing.title) if full else None
+    figure = figure or _framed(drawing)
     if drawing.substituted:
-        axes.set_title(UNTESTED, fontsize=7.5, loc="right", style="italic", alpha=0.75)
-    if any(line.found for line in drawing.lines):
-        axes.legend(handlelength=3.2, loc="best")
-    else:
-        axes.text(0.5, 0.5, "no run yet", transform=axes.transAxes, ha="center", alpha=0.6)
-        axes.set(xticks=[], yticks=[])
+        width, height = figure.get_size_inches()
+        place = {"x": 1 - 0.06 / width, "y": 1 - 0.04 / height, "ha": "right", "va": "top"}
+        figure.text(s=UNTESTED, fontsize=7.5, style="italic", alpha=0.75, **place)
     return figure
 
 
-def _draw_line(axes: Axes, line: Line) -> None:
-    if not line.found:
-        axes.plot([], [], color=line.style.colour, label=line.legend)
-        return
-    rounds, every = line.mean.index.to_numpy(), max(1, len(line.mean) // 8)
-    low, high = line.mean - line.std, line.mean + line.std
-    axes.fill_between(rounds, low, high, color=line.style.colour, alpha=0.16, linewidth=0)
-    axes.plot(
-        rounds, line.mean, color=line.style.colour, linestyle=line.style.line, linewidth=1.6,
-        marker=line.style.marker, markersize=4, markevery=every, label=line.legend,
-    )  # fmt: skip
+def _framed(drawing: Drawing) -> Figure:
+    """A grid of axes under a title and above a legend."""
+    grid = Grid.of(drawing)
+    title = textwrap.wrap(drawing.title, int((grid.width - _room(drawing)) / _LETTER))
+    below = explain(drawing, grid.width)
+    above = 0.08 + 0.17 * len(title)
+    height = grid.height + above + below.height
+    layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - above / height))
+    figure = Figure(figsize=(grid.width, height), layout=layout)
+    FigureCanvasAgg(figure)
+    fill(drawing, figure.subplots(grid.rows, grid.columns, squeeze=False), grid)
+    below.place(figure)
+    place = {"x": 0.06 / grid.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
+    figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
+    return figure
+
+
+def _room(drawing: Drawing) -> float:
+    """Inches beside the title."""
+    return 1.5 if drawing.substituted else 0.1

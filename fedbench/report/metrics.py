@@ -8,7 +8,14 @@ _LABELS = {
     "accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate",
     "best_round": "Round of the best", "round_seconds": "Seconds a round",
     "hessian_top": "Top eigenvalue", "hessian_trace": "Trace",
-    "step_norm": "Norm of the global step",
+    "step_norm": "Norm of the global step", "personal_global": "Global model",
+    "personal_none": "Last layer retrained", "personal_prox": "Retrained, proximal term",
+    "personal_distil": "Retrained, self-distillation", "train_loss": "Training loss",
+    "angle_mean": "Angle to the last global step (°)", "s_mean": "Scaling s, mean",
+    "angle_share_obtuse": "Share of angles above 90°", "update_cosine": "Cosine of global steps",
+    "residual_variance": "Variance of the residuals", "scaled_variance": "Variance, scaled",
+    "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
+    "local_accuracy": "Accuracy of a client's model", "silhouette": "Silhouette score",
 }  # fmt: skip
 _LOSSES = ("loss", "seconds", "floats", "best_round", "hessian")
 _FRACTIONS = ("personal_", "local_accuracy")

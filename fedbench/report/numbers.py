@@ -6,7 +6,16 @@ from fedbench.paper import Level
 from fedbench.report.metrics import Metric
 
 UNTESTED = "not tested at this scale"
-_SYMBOLS = {"alpha": "α", "beta": "β", "delta": "δ", "gamma": "γ", "lam": "λ", "mu": "μ"}
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SYMBOLS = {
+    "alpha": "α",
+    "beta": "β",
+    "delta": "δ",
+    "gamma": "γ",
+    "lam": "λ",
+    "mu": "μ",
+    "tau": "τ",
+}
 
 
 def fixed(value: float | None, digits: int) -> str:
@@ -22,6 +31,11 @@ def signed(value: float, digits: int) -> str:
     if not math.isfinite(value) or float(text) == 0:
         return text
     return ("+" if value > 0 else "−") + text
+
+
+def power(value: float) -> str:
+    """A power of ten as such: 0.001 is 10⁻³."""
+    return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 
 def axis_name(axis: str) -> str:

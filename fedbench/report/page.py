@@ -1,5 +1,6 @@
 """The pages: what the templates are given, and how they are filled."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -10,7 +11,7 @@ import jinja2
 from fedbench.paper import Paper, Table
 from fedbench.plan import Plan
 from fedbench.report import numbers
-from fedbench.report.curves import Drawing
+from fedbench.report.drawing import Drawing
 from fedbench.report.entry import Entry
 from fedbench.report.layout import Layout
 from fedbench.report.metrics import Metric
@@ -48,6 +49,12 @@ class FigureView:
     def substituted(self) -> str:
         """How its runs differ from the paper's."""
         return self.drawing.substituted
+
+    @property
+    def inches(self) -> float:
+        """The SVG's own width; those of more than five have a line of their own."""
+        found = re.search(r'viewBox="0 0 ([\d.]+)', self.svg)
+        return float(found[1]) / 72 if found else 0.0
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import pandas as pd
 from fedbench.files import write_text
 from fedbench.plan import Plan
 from fedbench.report import figures, frames, page
-from fedbench.report.curves import drawing
+from fedbench.report.drawing import drawing
 from fedbench.report.latex import to_latex
 from fedbench.report.layout import arrange
 from fedbench.report.page import FigureView, PaperView, RunCount, TableView
+from fedbench.report.panel import Results
 from fedbench.report.printed import Printed, read_printed
 from fedbench.report.tables import entries, tidy
 
@@ -45,12 +46,13 @@ class _Writer:
     def paper(self, key: str, printed: Printed) -> PaperView:
         """A paper's tables, figures and page."""
         frame = frames.read(self.results / self.plan.scale / f"{key}.parquet")
+        found = Results(frame, self.results / "runs")
         paper = self.plan.papers[key]
         view = PaperView(
             key,
             paper,
             tuple(self._table((key, name), frame, printed) for name in paper.tables),
-            tuple(self._figure((key, name), frame) for name in paper.figures),
+            tuple(self._figure((key, name), found) for name in paper.figures),
             _count(self.plan, key, frame),
             Path(os.path.relpath(self.results / "runs", self.folder)).as_posix(),
         )
@@ -68,8 +70,8 @@ class _Writer:
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         return TableView(at[1], table, layout, caption)
 
-    def _figure(self, at: tuple[str, str], frame: pd.DataFrame) -> FigureView:
-        drawn = drawing(self.plan, at, frame)
+    def _figure(self, at: tuple[str, str], found: Results) -> FigureView:
+        drawn = drawing(self.plan, at, found)
         written = figures.save(drawn, self.folder / "figures" / at[0])
         self.files += written
         return FigureView(drawn, figures.inline(written[0].read_text(encoding="utf-8"), at[1]))

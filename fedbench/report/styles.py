@@ -1,28 +1,97 @@
 """One look per method in all figures: colour, and line and marker for those who print in grey."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-# Okabe and Ito's palette, without black (the axes' colour) and with its yellow last and darker.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B3A200")
-_LINES = ("-", "--", "-.", ":", (0, (7, 2)))
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from fedbench.paper import Level
+
+Dashes = str | tuple[int, tuple[int, ...]]
+
+# Okabe and Ito's palette; their black is a grey that can be read on a dark page, and their yellow
+# is last and darker.
+_BLUE, _RED, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+_SKY, _ORANGE, _OLIVE, _GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
+_COLOURS = (_BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
+_LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", (0, (7, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-# Known methods keep their place, and so their look, from paper to paper.
-_ORDER = (
-    "MFL", "RMFL", "FedAvg", "FedProx", "FedDyn", "FedADC", "FedADC+", "FedNTD", "FedGKD",
-    "MOON", "FedRS", "SlowMo", "FedDPC", "FedExP", "FedVARP", "FedGA", "FedCM", "FedDisco",
-    "FedSAM", "FedSpeed", "FedGKD+", "FedGKD-VOTE", "FedDistill+", "FedGen",
-)  # fmt: skip
+_HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx"}
+# Lines of a method's variants, in the order in which they are met.
+_VARIANTS: tuple[Dashes, ...] = (
+    *(":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (9, 2, 1, 2))),
+)
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a line is drawn."""
+    """How a line is drawn; a variant of a method has its markers hollow."""
 
     colour: str
-    line: str | tuple[int, tuple[int, ...]]
+    line: Dashes
     marker: str
+    hollow: bool = False
+
+    @property
+    def face(self) -> str:
+        """The marker's filling."""
+        return "none" if self.hollow else self.colour
+
+    @property
+    def hatch(self) -> str:
+        """The pattern of a bar or box."""
+        return _HATCHES.get(self.line, "\\\\")
+
+
+# In each paper all colours differ, but for methods of one family; so do lines or markers in grey.
+_METHODS = {
+    "FedAvg": Style(_GREY, "-", "o"),
+    "FedProx": Style(_ORANGE, "-", "s"),
+    "FedDyn": Style(_GREEN, "-", "^"),
+    "FedNTD": Style(_PURPLE, "-", "D"),
+    "MOON": Style(_SKY, "-", "X"),
+    "FedADC": Style(_RED, "-", "*"),
+    "FedRS": Style(_OLIVE, "-", "v"),
+    "SlowMo": Style(_GREEN, "-", "<"),
+    "FedGKD": Style(_BLUE, "-", "P"),
+    "FedDistill+": Style(_GREEN, "-", "^"),
+    "FedGen": Style(_PURPLE, "-", "D"),
+    "FedDF": Style(_OLIVE, "-", "v"),
+    "FedExP": Style(_SKY, "-", "X"),
+    "FedGA": Style(_PURPLE, "-", "D"),
+    "FedCM": Style(_GREEN, "-", "^"),
+    "FedVARP": Style(_OLIVE, "-", "v"),
+    "FedDPC": Style(_BLUE, "-", "P"),
+    "FedSpeed": Style(_RED, "-", "v"),
+    "FedDisco": Style(_SKY, "-", "X"),
+    "FedSAM": Style(_OLIVE, "-", "P"),
+    "MFL": Style(_BLUE, "-", "o"),
+    "RMFL": Style(_RED, "--", "s"),
+    "SCAFFOLD": Style(_BLUE, "--", "v"),
+    "MimeLite": Style(_SKY, "--", "D"),
+    "FedNova": Style(_ORANGE, "--", "^"),
+    "FedACG": Style(_PURPLE, "--", "s"),
+    "FedAdagrad": Style(_OLIVE, "--", "o"),
+    "FedAdam": Style(_RED, "--", "X"),
+    "FedYogi": Style(_GREEN, "--", "P"),
+}
+# Variants that have a line of their own, whichever others are met.
+_NAMED = {
+    "FedADC blue": replace(_METHODS["FedADC"], colour=_BLUE, line="-.", hollow=True),
+    "FedADC double": replace(_METHODS["FedADC"], colour=_OLIVE, line=":", hollow=True),
+    "FedADC+": replace(_METHODS["FedADC"], line="--", hollow=True),
+    "FedGKD+": replace(_METHODS["FedGKD"], line="--", hollow=True),
+    "FedGKD-Vote": replace(_METHODS["FedGKD"], line="-.", marker="*", hollow=True),
+    "FedLS-NTD": _METHODS["FedNTD"],
+    "Two-sided FedAvg": replace(_METHODS["FedAvg"], line="--", hollow=True),
+    **{
+        f"{name}+ASD": replace(look, line="--", hollow=True)
+        for name, look in _METHODS.items()
+        if look.line == "-"
+    },
+}
+_KNOWN = _METHODS | _NAMED
 
 
 def style(place: int) -> Style:
@@ -34,12 +103,39 @@ def style(place: int) -> Style:
     )
 
 
-def styles(names: Iterable[str]) -> dict[str, Style]:
-    """A look for each name: known methods have theirs, others the next after them, in order."""
-    unique = list(dict.fromkeys(names))
-    known = {name: _ORDER.index(name) for name in unique if name in _ORDER}
-    others = [name for name in unique if name not in known]
-    free = [i for i in range(len(_ORDER) + len(unique)) if i not in known.values()]
-    return {name: style(place) for name, place in known.items()} | {
-        name: style(place) for name, place in zip(others, free, strict=False)
-    }
+def styles(levels: Iterable[Level]) -> dict[Level, Style]:
+    """A look for each level of a hue.
+
+    Known methods have theirs; 'X, …', 'X (…)' and 'X+…' are X's with another line; other words take
+    the next look that is free; numbers go from dark to light in their own order.
+    """
+    unique = list(dict.fromkeys(levels))
+    if unique and not any(isinstance(level, str) for level in unique):
+        return _ordered(sorted(unique, key=float))
+    return _worded(unique)
+
+
+def _ordered(numbers: list[Level]) -> dict[Level, Style]:
+    """From dark to light, which grey keeps."""
+    shade, last = colormaps["viridis"], max(1, len(numbers) - 1)
+    colours = [to_hex(shade(0.08 + 0.74 * i / last)) for i in range(len(numbers))]
+    return {number: replace(style(i), colour=colours[i]) for i, number in enumerate(numbers)}
+
+
+def _worded(levels: list[Level]) -> dict[Level, Style]:
+    found: dict[Level, Style] = {}
+    free = (look for look in map(style, range(280)) if look not in _KNOWN.values())
+    for level in levels:
+        variant = _variant(str(level), set(found.values()))
+        found[level] = _KNOWN.get(str(level)) or variant or next(free)
+    return found
+
+
+def _variant(name: str, taken: set[Style]) -> Style | None:
+    """The look of the longest known method that the name begins with, in a line not yet taken."""
+    bases = [known for known in _KNOWN if name.startswith((f"{known},", f"{known} ", f"{known}+"))]
+    if not bases:
+        return None
+    look = replace(_KNOWN[max(bases, key=len)], hollow=True)
+    lines = [line for line in _VARIANTS if replace(look, line=line) not in taken]
+    return replace(look, line=lines[0] if lines else look.line)

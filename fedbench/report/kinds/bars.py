@@ -1,15 +1,90 @@
 """One bar for each hue."""
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from fedbench.checked import Checked
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from fedbench.paper import Level
+from fedbench.report.kind import Kind, metric_label
+from fedbench.report.look import INK
+from fedbench.report.numbers import fixed, point_name
+from fedbench.report.panel import Hue, Panel
+
+_NARROW = 0.2  # of a group: a number does not fit above such a bar
 
 
 @dataclass(frozen=True)
-class Bars(Checked):
+class Bars(Kind):
     """A metric as bars with the spread over the seeds; `axis` sets groups of bars side by side.
 
-    With `hue: metric` each of several metrics has a bar (FedADC paper, Fig. 7).
+    With `hue: metric` each of several metrics has a bar (FedADC paper, Fig. 7). The thin line is
+    one sample standard deviation on either side, the number the mean.
     """
 
+    alone: ClassVar[tuple[float, float]] = (4.2, 2.7)
+
     axis: str = ""
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Groups of bars from zero."""
+        groups = self._groups(panel)
+        width = 0.82 / len(panel.hues)
+        for i, hue in enumerate(panel.hues):
+            shift = (i - (len(panel.hues) - 1) / 2) * width
+            for j, group in enumerate(groups):
+                self._bar(axes, hue, self._values(hue, group), (j + shift, width))
+        if self.axis:
+            axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
+        else:
+            axes.set_xticks([])
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.18)
+        axes.set_ylabel(_label(panel))
+
+    def handle(self, hue: Hue) -> Artist:
+        """A patch."""
+        return Patch(**_look(hue))
+
+    def _groups(self, panel: Panel) -> list[Level]:
+        if not self.axis:
+            return [""]
+        return list(dict.fromkeys(c.coords[self.axis] for hue in panel.hues for c in hue.cells))
+
+    def _values(self, hue: Hue, group: Level) -> "pd.Series[Any]":
+        rows = hue.readings
+        kept = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
+        return kept["value"]
+
+    def _bar(
+        self, axes: Axes, hue: Hue, values: "pd.Series[Any]", place: tuple[float, float]
+    ) -> None:
+        at, width = place
+        if values.empty:
+            return
+        mean, std = float(values.mean()), float(values.std(ddof=1))
+        axes.bar(at, mean, width * 0.92, **_look(hue))
+        if np.isfinite(std):
+            axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)
+        top = mean + (std if np.isfinite(std) else 0)
+        text = fixed(mean, 1 if abs(mean) >= 10 else 2)
+        turned: Any = {"rotation": 90 if width < _NARROW else 0, "fontsize": 7.5}
+        axes.annotate(text, (at, top), (0, 3), textcoords="offset points", ha="center", **turned)
+
+
+def _label(panel: Panel) -> str:
+    """The metrics' common name and unit; the legend tells them apart."""
+    labels = dict.fromkeys(metric_label(hue.metric) for hue in panel.hues)
+    if len(labels) == 1:
+        return next(iter(labels))
+    return "Test accuracy (%)" if all(text.endswith("(%)") for text in labels) else "Value"
+
+
+def _look(hue: Hue) -> dict[str, Any]:
+    look = hue.style
+    fill = (look.colour, 0.35) if look.hollow else look.colour
+    return {"facecolor": fill, "edgecolor": look.colour, "hatch": look.hatch, "linewidth": 0.8}

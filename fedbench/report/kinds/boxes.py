@@ -1,21 +1,110 @@
 """Box plots of a column of a run folder's table."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-from fedbench.checked import Checked, Natural
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from fedbench.checked import Natural
+from fedbench.errors import FedbenchError
+from fedbench.report.kind import Kind
+from fedbench.report.panel import Hue, Panel
+from fedbench.report.styles import Style
+
+_LABELS = {
+    "cosine": "Cosine to the mean gradient", "projection": "Length along the mean gradient",
+    "momentum_cosine": "Cosine to the mean momentum",
+    "momentum_projection": "Length along the mean momentum",
+    "step": "Local step", "round": "Communication round",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Boxes(Checked):
+class Boxes(Kind):
     """The spread of `column` of the table `table` at each value of `by` (RMFL paper, Figs. 4, 5).
 
     A box holds a value for every client and round, or with `per` 'round' the mean of each round's
-    clients. `most` is the largest number of boxes, neighbours sharing one (0: no limit).
+    clients: quartiles, whiskers to 1.5 times their distance, a dot for the mean. `most` is the
+    largest number of boxes, neighbours sharing one (0: no limit).
     """
+
+    alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
 
     table: str = "steps"
     column: str = "cosine"
     by: str = "step"
     per: Literal["client", "round"] = "client"
     most: Natural = 0
+
+    @property
+    def reads(self) -> str:  # type: ignore[override]  # chosen by an option
+        """The table that the option names."""
+        return self.table
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Boxes of the hues side by side."""
+        tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
+        full = {hue: values for hue, values in tables.items() if len(values)}
+        width = self._gap(pd.concat(full.values())) * 0.8 / max(1, len(full))
+        for i, (hue, values) in enumerate(full.items()):
+            self._boxes(axes, hue.style, values, (i - (len(full) - 1) / 2) * width, width)
+        axes.set_xlabel(_LABELS.get(self.by, self.by.replace("_", " ").capitalize()))
+        axes.set_ylabel(_LABELS.get(self.column, self.column.replace("_", " ").capitalize()))
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+
+    def handle(self, hue: Hue) -> Artist:
+        """A patch."""
+        return Patch(**_filling(hue.style))
+
+    def _values(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Columns `at` and `value`; rows of a whole round (step −1) have no local step."""
+        if table.empty:
+            return table
+        for name in (self.column, self.by):
+            if name not in table:
+                raise FedbenchError(
+                    f"figure kind boxes: table '{self.table}' has no column '{name}'; "
+                    f"it has {', '.join(table.columns)}"
+                )
+        kept = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
+        if self.per == "round":
+            keys = list(dict.fromkeys(["seed", "round", self.by]))
+            kept = kept.groupby(keys)[self.column].mean().reset_index()
+        return pd.DataFrame({"at": self._joined(kept[self.by]), "value": kept[self.column]})
+
+    def _joined(self, at: "pd.Series[Any]") -> "pd.Series[Any]":
+        """Values of `by`, where there are too many the middle of a group of neighbours."""
+        distinct = np.sort(at.unique())
+        if not self.most or len(distinct) <= self.most:
+            return at
+        groups = np.array_split(distinct, self.most)
+        middle = {value: group.mean() for group in groups for value in group}
+        return at.map(middle)
+
+    def _gap(self, values: pd.DataFrame) -> float:
+        distances = np.diff(np.sort(values["at"].unique()))
+        return float(distances.min()) if len(distances) else 1.0
+
+    def _boxes(
+        self, axes: Axes, style: Style, values: pd.DataFrame, shift: float, width: float
+    ) -> None:
+        groups = {at: own["value"].to_numpy() for at, own in values.groupby("at")}
+        places = np.array(list(groups), dtype=float) + shift
+        thin: dict[str, Any] = {"color": style.colour, "linewidth": 0.9}
+        axes.boxplot(
+            list(groups.values()), positions=places, widths=width * 0.85, manage_ticks=False,
+            showfliers=False, patch_artist=True, showmeans=True, boxprops=_filling(style),
+            whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
+            meanprops={"marker": style.marker, "markersize": 2.6, "markeredgecolor": style.colour,
+                       "markerfacecolor": style.face},
+        )  # fmt: skip
+
+
+def _filling(style: Style) -> dict[str, Any]:
+    """A pale box with a line in full colour."""
+    return {"facecolor": (style.colour, 0.25), "edgecolor": style.colour, "hatch": style.hatch}

@@ -1,12 +1,39 @@
 """Which client holds how much of which class."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from fedbench.checked import Checked, Natural
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fedbench.checked import Natural
+from fedbench.report import bubbles
+from fedbench.report.kind import Kind
+from fedbench.report.panel import Panel
 
 
 @dataclass(frozen=True)
-class Bubbles(Checked):
-    """A bubble a class and client, of one run a panel; `first` shows so many clients (0: all)."""
+class Bubbles(Kind):
+    """A bubble a class and client, of one run a panel; `first` shows so many clients (0: all).
+
+    RMFL paper, Fig. 6, and FedGKD paper, Fig. 3.
+    """
+
+    reads: ClassVar[str] = "clients"
+    apart: ClassVar[bool] = True
 
     first: Natural = 30
+
+    def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
+        """The panels side by side, all bubbles at one scale."""
+        drawn = [bubbles.Panel(panel.title, self._counts(panel)) for panel in panels]
+        return bubbles.bubbles(drawn, title, self.first or None)
+
+    def _counts(self, panel: Panel) -> NDArray[np.int64]:
+        """Samples (clients, classes) of the first run."""
+        table = panel.hues[0].first(self.reads)
+        counts = np.zeros((table["client"].max() + 1, table["label"].max() + 1), dtype=np.int64)
+        counts[table["client"], table["label"]] = table["count"]
+        return counts

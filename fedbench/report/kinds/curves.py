@@ -1,22 +1,77 @@
 """Lines over the rounds."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from fedbench.checked import Checked, Count, Natural
+import pandas as pd
+from matplotlib.axes import Axes
+
+from fedbench.checked import Count, Natural
+from fedbench.report.kind import Kind, metric_label, stroke
+from fedbench.report.look import INK
+from fedbench.report.numbers import signed
+from fedbench.report.panel import Hue, Panel
+from fedbench.report.units import units_a_round
+
+_ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
+_LABELS = {"round": "Communication round", "units": "Computation units (forward passes)"}
 
 
 @dataclass(frozen=True)
-class Curves(Checked):
+class Curves(Kind):
     """A metric at every evaluated round: mean and spread over the seeds.
 
     `smooth` averages each value with the `smooth` − 1 evaluations before it. `x` 'units' is
     computation: forward passes over the local data, E a round for FedAvg and E + 1 for ASD (ASD
     paper, Fig. 11). `mark` is a round at which the lead of the best of `ours` over the best other
-    is written (FedADC paper, Figs. 3 and 4); 0 marks none.
+    is written (FedADC paper, Figs. 3 and 4), or the last round where there are fewer; 0 marks none.
     """
 
     smooth: Count = 1
     x: Literal["round", "units"] = "round"
     mark: Natural = 0
     ours: tuple[str, ...] = ()
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One line a hue, with a band of one sample standard deviation on either side."""
+        for hue in panel.hues:
+            if hue.found and len(hue.curves.columns):
+                self._line(axes, hue)
+        axes.set_xlabel(_LABELS[self.x])
+        names = dict.fromkeys(hue.metric for hue in panel.hues)
+        axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
+        axes.margins(x=0.015)
+        if self.mark:
+            self._mark(axes, panel)
+
+    def _line(self, axes: Axes, hue: Hue) -> None:
+        runs = self._smoothed(hue)
+        mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
+        x = mean.index.to_numpy() * self._scale(hue)
+        band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
+        axes.fill_between(x, mean - std, mean + std, **band)
+        axes.plot(x, mean, linewidth=1.6, markevery=max(1, len(mean) // 8), **stroke(hue))
+
+    def _smoothed(self, hue: Hue) -> pd.DataFrame:
+        return hue.curves.rolling(self.smooth, min_periods=1).mean()
+
+    def _scale(self, hue: Hue) -> float:
+        return units_a_round(hue.cells[0].run) if self.x == "units" else 1.0
+
+    def _mark(self, axes: Axes, panel: Panel) -> None:
+        """The lead in points as an arrow from the best other to the best of ours."""
+        means = {h.label: self._smoothed(h).mean(axis=1).loc[: self.mark] for h in panel.hues}
+        last = {label: mean.iloc[-1] for label, mean in means.items() if len(mean.dropna())}
+        ours = [last[label] for label in self.ours if label in last]
+        others = [value for label, value in last.items() if label not in self.ours]
+        if not ours or not others:
+            return
+        at = max(mean.index[-1] for mean in means.values() if len(mean))
+        lead, top = max(ours) - max(others), max(*ours, *others)
+        ends: dict[str, Any] = {"xy": (at, max(ours)), "xytext": (at, max(others))}
+        axes.axvline(at, linewidth=0.8, linestyle=":", color="#7A8290")
+        axes.annotate("", **ends, arrowprops=_ARROW)
+        text = f"{signed(lead, 1)} at round {at}"
+        side = "right" if at > axes.get_xlim()[1] * 0.6 else "left"
+        move = (-5, 5) if side == "right" else (5, 5)
+        axes.annotate(text, (at, top), move, textcoords="offset points", ha=side, fontsize=7.5)

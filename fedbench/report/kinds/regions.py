@@ -1,13 +1,63 @@
 """Decision regions in the plane."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from fedbench.checked import Checked
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+
+from fedbench.report import classes
+from fedbench.report.kind import Kind
+from fedbench.report.look import INK
+from fedbench.report.panel import Panel
+from fedbench.report.styles import style
 
 
 @dataclass(frozen=True)
-class Regions(Checked):
+class Regions(Kind):
     """The probe `regions`: what each model predicts over the plane, and each user's points.
 
-    One run a panel, a panel a model (FedGKD paper, Fig. 5).
+    One run a panel; the global model is drawn with all users' points (FedGKD paper, Fig. 5).
     """
+
+    reads: ClassVar[str] = "regions"
+    apart: ClassVar[bool] = True
+    size: ClassVar[tuple[float, float]] = (2.0, 2.1)
+
+    def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
+        """The models, users first."""
+        found = [m for p in panels if self.has(p) for m in p.table(self.reads)["model"].unique()]
+        names = sorted(dict.fromkeys(found), key=lambda name: (name == "global", name))
+        return tuple(name.capitalize() for name in names) or ("",)
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Predicted classes as areas, true classes of the points as marks."""
+        table = panel.hues[0].first(self.reads)
+        model = panel.part.lower()
+        own = table if model == "global" else table[table["model"] == model]
+        _areas(axes, table[(table["model"] == model) & (table["kind"] == "grid")])
+        points = own[own["kind"] == "point"]
+        classes.scatter(axes, points, ("x1", "x2"), s=13, edgecolors=INK, linewidths=0.3)
+        axes.set(xlabel="x₁", ylabel="x₂", aspect="equal")
+        axes.locator_params(nbins=4)
+        axes.grid(visible=False)
+
+    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+        """The classes."""
+        tables = [panel.table(self.reads) for panel in panels if self.has(panel)]
+        points = [table[table["kind"] == "point"] for table in tables]
+        return classes.legend(points, markersize=5, markeredgecolor=INK, markeredgewidth=0.4)
+
+
+def _areas(axes: Axes, grid: pd.DataFrame) -> None:
+    plane = grid.pivot_table(index="x2", columns="x1", values="predicted").sort_index()
+    count = int(grid["predicted"].max()) + 1
+    colours = ListedColormap([style(label).colour for label in range(count)])
+    axes.pcolormesh(
+        plane.columns.to_numpy(), plane.index.to_numpy(), plane.to_numpy(), alpha=0.38,
+        cmap=colours, norm=BoundaryNorm([i - 0.5 for i in range(count + 1)], count),
+        shading="nearest", rasterized=True, linewidth=0,
+    )  # fmt: skip

@@ -1,15 +1,87 @@
 """How much each local gradient counts in the momentum, and how biased it is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from fedbench.checked import Checked, Decay
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from fedbench.checked import Decay
+from fedbench.report.kind import Kind, stroke
+from fedbench.report.panel import Hue, Panel
+from fedbench.report.styles import Style, styles
 
 
 @dataclass(frozen=True)
-class Weights(Checked):
+class Weights(Kind):
     """Momentum weights over the local steps, and the probe `steps`' bias 1 − cosine.
 
-    (1−β) β^(H−1−k) for step k of H in MFL, turned around in RMFL; `beta` is β (RMFL paper, Fig. 3).
+    β^(H−1−k) for the gradient of step k of H in MFL's momentum, and in RMFL's (1−β) β^(k+1), at
+    last β^H, each divided by its sum; `beta` is β (RMFL paper, Fig. 3 and equations 1 and 3). The
+    bias is the mean over clients and rounds.
     """
 
+    reads: ClassVar[str] = "steps"
+    alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
+
     beta: Decay = 0.9
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Weights as bars on the left scale, the bias as lines on the right one."""
+        biases = {hue: _bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
+        steps, looks = max(len(bias) for bias in biases.values()), styles(["MFL", "RMFL"])
+        for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
+            axes.bar(np.arange(steps) + shift, weights, 0.4, **_look(looks[name]))
+        right = axes.twinx()
+        right.spines["right"].set_visible(True)
+        right.grid(visible=False)
+        for hue, bias in biases.items():
+            right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(panel.hues)))
+        right.set_ylim(bottom=0)
+        right.set_ylabel("Bias, 1 − cosine")
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.set_xlabel("Local step")
+        axes.set_ylabel("Share of the gradient")
+
+    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+        """The two weightings, then the lines."""
+        entries: list[tuple[Artist, str]] = [
+            (Patch(**_look(look)), f"share in {name}'s momentum")
+            for name, look in styles(["MFL", "RMFL"]).items()
+        ]
+        hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.found}
+        return entries + [
+            (Line2D([], [], **_line(hue, len(hues))), f"bias of the gradients, {label}")
+            for label, hue in hues.items()
+        ]
+
+    def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
+        k, beta = np.arange(steps), self.beta
+        usual = beta ** (steps - 1.0 - k)
+        turned = (1 - beta) * beta ** (k + 1.0)
+        turned[-1] = beta**steps
+        return {"MFL": usual / usual.sum(), "RMFL": turned / turned.sum()}
+
+
+def _bias(hue: Hue) -> "pd.Series[Any]":
+    table = hue.table("steps").query("step >= 0")
+    return 1 - table.groupby("step")["cosine"].mean()
+
+
+def _look(style: Style) -> dict[str, Any]:
+    face = (style.colour, 0.55)
+    return {"facecolor": face, "edgecolor": style.colour, "hatch": style.hatch, "linewidth": 0.5}
+
+
+def _line(hue: Hue, hues: int) -> dict[str, Any]:
+    """One line is drawn in a colour that neither weighting has."""
+    look = stroke(hue)
+    own = {"color": "#009E73", "markerfacecolor": "#009E73", "linestyle": "-", "marker": "D"}
+    return look | own if hues == 1 else look

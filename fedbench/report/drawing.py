@@ -1,0 +1,147 @@
+"""A paper's figure as panels: which cells stand in which axes, under which title and look."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from fedbench import registry
+from fedbench.errors import FedbenchError
+from fedbench.paper import Figure, Level, Paper, Where
+from fedbench.plan import Cell, Plan, matches
+from fedbench.report.kind import Kind
+from fedbench.report.numbers import level_name, point_name
+from fedbench.report.panel import Hue, Panel, Results
+from fedbench.report.styles import styles
+from fedbench.report.tables import require_points
+
+_FREE = ("clients", "rounds")  # tables that every run folder has
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """All that a figure shows; `across` is how many panels stand side by side (0: as they fit)."""
+
+    key: str
+    title: str
+    caption: str
+    kind: Kind
+    panels: tuple[Panel, ...]
+    across: int
+    substituted: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What each panel is divided into."""
+        return self.kind.parts(self.panels)
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """What the panels of one figure are made from."""
+
+    place: str
+    paper: Paper
+    figure: Figure
+    kind: Kind
+    cells: list[Cell]
+    results: Results
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes whose points are panels."""
+        own = self.figure.panels
+        return (*own, self.figure.hue) if self.kind.apart and self.figure.hue not in own else own
+
+    def levels(self, axis: str) -> list[Level]:
+        """The levels drawn of an axis, in the grid's order."""
+        if axis == "metric":
+            return list(self.figure.metrics)
+        found = {cell.coords[axis] for cell in self.cells}
+        return [x for x in self.paper.grids[self.figure.grid].axes[axis] if x in found]
+
+
+def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
+    """The figure `at` (paper, figure)."""
+    paper = plan.papers[at[0]]
+    figure = paper.figures[at[1]]
+    kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
+    cells = plan.select(at[0], figure.grid, figure.where)
+    draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, results)
+    _check(draft)
+    panels = tuple(_panels(draft))
+    title = ", ".join([figure.title, *_fixed(draft)])
+    notes = " / ".join(dict.fromkeys(cell.substituted for cell in cells if cell.substituted))
+    caption = figure.caption
+    return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
+
+
+def _check(draft: _Draft) -> None:
+    """Refuse a figure that mixes levels, names no axis of the grid, or reads what no run wrote."""
+    figure, kind = draft.figure, draft.kind
+    grid = draft.paper.grids[figure.grid]
+    along: str = getattr(kind, "axis", "")
+    if along and along not in grid.axes:
+        raise FedbenchError(
+            f"{draft.place}: axis '{along}' is none of the grid's: {', '.join(grid.axes)}"
+        )
+    require_points(
+        draft.place, draft.paper, figure.grid, figure.where, (*draft.axes, figure.hue, along)
+    )
+    for cell in draft.cells if kind.reads and kind.reads not in _FREE else ():
+        if kind.reads not in (probe.name for probe in cell.run.watch):
+            raise FedbenchError(
+                f"{draft.place}: kind {figure.kind.name} reads the table of the probe "
+                f"'{kind.reads}', which run {cell.run.id} does not name in its `watch`"
+            )
+
+
+def _panels(draft: _Draft) -> Iterator[Panel]:
+    for point in product(*(draft.levels(axis) for axis in draft.axes)):
+        coords = dict(zip(draft.axes, point, strict=True))
+        real: Where = {axis: level for axis, level in coords.items() if axis != "metric"}
+        cells = [cell for cell in draft.cells if matches(cell.coords, real)]
+        hues = tuple(_hues(draft, coords, cells))
+        own = [_title(x, at) for x, at in coords.items() if len(draft.levels(x)) > 1]
+        metric = str(coords.get("metric", draft.figure.metrics[0]))
+        if hues:
+            yield Panel(coords, ", ".join(own), metric, hues)
+
+
+def _title(axis: str, level: Level) -> str:
+    return level_name(axis, level) if axis in ("method", "metric") else point_name(axis, level)
+
+
+def _hues(draft: _Draft, coords: dict[str, Level], cells: list[Cell]) -> Iterator[Hue]:
+    axis = draft.figure.hue
+    looks = styles(_all_levels(draft))
+    for level in draft.levels(axis):
+        own = [cell for cell in cells if axis == "metric" or cell.coords[axis] == level]
+        if own and coords.get(axis, level) == level:
+            metric = str(
+                level if axis == "metric" else coords.get("metric", draft.figure.metrics[0])
+            )
+            yield Hue(_title(axis, level), looks[level], metric, tuple(own), draft.results)
+
+
+def _all_levels(draft: _Draft) -> list[Level]:
+    """All levels that the paper has for the hue, so that a look does not depend on the figure."""
+    hue, paper = draft.figure.hue, draft.paper
+    if hue == "metric":
+        return list(draft.figure.metrics)
+    own = [level for level in paper.levels.get(hue, {}) if level != "each"]
+    return own + [level for grid in paper.grids.values() for level in grid.axes.get(hue, ())]
+
+
+def _fixed(draft: _Draft) -> list[str]:
+    """Levels that `where` sets for the whole figure, in words."""
+    axes = [axis for axis in draft.figure.where if len(draft.levels(axis)) == 1]
+    return [_title(axis, draft.levels(axis)[0]) for axis in axes]
+
+
+def _across(draft: _Draft, panels: int) -> int:
+    """One column a level of the last axis where the panels are a full grid."""
+    if len(draft.axes) < 2:
+        return 0
+    columns = len(draft.levels(draft.axes[-1]))
+    full = panels == columns * len(draft.levels(draft.axes[-2])) and len(draft.axes) == 2
+    return columns if full and 1 < columns <= 4 else 0

@@ -1,0 +1,91 @@
+"""Where the axes of a figure stand, and what each of them shows."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from fedbench.report.drawing import Drawing
+from fedbench.report.panel import Panel
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows × columns of axes, each `size` inches wide and high."""
+
+    rows: int
+    columns: int
+    size: tuple[float, float]
+    parts: int  # of each panel
+
+    @property
+    def width(self) -> float:
+        """Inches."""
+        return self.columns * self.size[0]
+
+    @property
+    def height(self) -> float:
+        """Inches, without title and legend."""
+        return self.rows * self.size[1]
+
+    @classmethod
+    def of(cls, drawing: Drawing) -> "Grid":
+        """Wider than high: the longer of panels and parts lies across."""
+        panels, parts = len(drawing.panels), len(drawing.parts)
+        size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
+        if parts > 1:
+            rows, columns = sorted((panels, parts))
+            return cls(rows, columns, size, parts)
+        columns = drawing.across or _columns(panels)
+        return cls(-(-panels // columns), columns, size, parts)
+
+    def place(self, panel: int, part: int) -> tuple[int, int]:
+        """Row and column of a panel's part."""
+        if self.parts == 1:
+            return divmod(panel, self.columns)
+        return (panel, part) if self.parts == self.columns else (part, panel)
+
+
+def fill(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
+    """Draw every panel's every part; unused places stay empty."""
+    drawn = set()
+    for i, panel in enumerate(drawing.panels):
+        for j, part in enumerate(drawing.parts):
+            where = grid.place(i, j)
+            drawn.add(where)
+            _fill_one(drawing, axes[where], replace(panel, part=part))
+    for where, one in ((w, axes[w]) for w in _places(grid)):
+        if where not in drawn:
+            one.axis("off")
+        elif (where[0] + 1, where[1]) in drawn and _same_below(axes, where):
+            one.set_xlabel("")
+        if where[1] and one.get_ylabel() == axes[where[0], 0].get_ylabel():
+            one.set_ylabel("")
+
+
+def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
+    if drawing.kind.has(panel):
+        drawing.kind.draw(axes, panel)
+    else:
+        axes.text(0.5, 0.5, "no run yet", transform=axes.transAxes, ha="center", alpha=0.6)
+        axes.set(xticks=[], yticks=[])
+    title = ": ".join(filter(None, [panel.title, panel.part]))
+    if title:
+        axes.set_title(title, fontsize=8.5, loc="left")
+
+
+def _columns(panels: int) -> int:
+    """Up to three side by side, four as a square, more than nine by fours."""
+    if panels == 4:
+        return 2
+    return min(panels, 4 if panels > 9 else 3)
+
+
+def _places(grid: Grid) -> list[tuple[int, int]]:
+    return [(row, column) for row in range(grid.rows) for column in range(grid.columns)]
+
+
+def _same_below(axes: NDArray[Any], where: tuple[int, int]) -> bool:
+    below = axes[where[0] + 1, where[1]]
+    return bool(axes[where].get_xlabel() == below.get_xlabel())

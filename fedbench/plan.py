@@ -10,8 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedbench.errors import FedbenchError
-from fedbench.paper import Grid, Level, Paper, Settings, Where, known_levels, load_papers
+from fedbench.errors import FedbenchError, unknown
+from fedbench.paper import (
+    Facts,
+    Figure,
+    Grid,
+    Level,
+    Paper,
+    Settings,
+    Table,
+    Where,
+    known_levels,
+    load_papers,
+)
 from fedbench.scale import Cut, Scale, cut, load_scale
 from fedbench.spec import Choice, RunSpec, assign, digest
 
@@ -36,6 +47,19 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What a scale omits of a paper: titles of tables and figures, and levels by axis."""
+
+    items: tuple[str, ...]
+    levels: dict[str, tuple[Level, ...]]
+
+    def words(self) -> str:
+        """In a line; empty if nothing is left out."""
+        levels = [f"{axis} {level}" for axis, found in self.levels.items() for level in found]
+        return "; ".join([*self.items, *levels])
+
+
+@dataclass(frozen=True)
 class Plan:
     """The papers at one scale, all their cells, and the runs to train by id."""
 
@@ -45,6 +69,7 @@ class Plan:
     cells: list[Cell]
     runs: dict[str, RunSpec]
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
+    left_out: dict[str, LeftOut]  # by paper, what the scale omits
 
     def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
         """The distinct runs behind some cells, and those of their searches."""
@@ -73,12 +98,13 @@ def make_plan(
 
     Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
     """
-    chosen = {
-        name: only(name, paper, tables) for name, paper in load_papers(workflow, papers).items()
-    }
-    _check_tables(chosen, tables)
+    everything = load_papers(workflow, papers)
     cuts = load_scale(workflow, scale)
-    _check_scale(workflow, scale, cuts)
+    _check_scale(workflow, scale, cuts, everything)
+    asked = {name: only(name, paper, tables or None) for name, paper in everything.items()}
+    _check_tables(asked, tables)
+    left_out = {name: _left_out(paper, cuts.of(name)) for name, paper in asked.items()}
+    chosen = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
     cells = [
         cell
         for name, paper in chosen.items()
@@ -90,41 +116,66 @@ def make_plan(
     for found in trials.values():
         runs |= {trial.id: trial for trial in found}
     names = {search: [trial.id for trial in found] for search, found in trials.items()}
-    return Plan(chosen, scale, cuts.about, cells, runs, names)
+    return Plan(chosen, scale, cuts.about, cells, runs, names, left_out)
 
 
-def only(name: str, paper: Paper, tables: tuple[str, ...]) -> Paper:
+def _left_out(paper: Paper, by: Cut) -> LeftOut:
+    kept = by.keep
+    titles = [
+        item.title for key, item in _everything(paper) if kept is not None and key not in kept
+    ]
+    axes: dict[str, list[Level]] = {}
+    for grid in paper.grids.values():
+        for axis, levels in grid.axes.items():
+            gone = [x for x in levels if axis in by.levels and x not in by.levels[axis]]
+            axes.setdefault(axis, []).extend(gone)
+    return LeftOut(tuple(titles), {k: tuple(dict.fromkeys(v)) for k, v in axes.items() if v})
+
+
+def _everything(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
+    return [*paper.items(), *paper.facts.items()]
+
+
+def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     """The paper with nothing but the tables and figures named ('table1' or 'rmfl/table1')."""
-    if not tables:
+    if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
     kept = {k: v for k, v in paper.tables.items() if k in wanted}
     drawn = {k: v for k, v in paper.figures.items() if k in wanted}
+    facts = {k: v for k, v in paper.facts.items() if k in wanted}
     grids = {item.grid for item in kept.values()} | {item.grid for item in drawn.values()}
     needed = {k: v for k, v in paper.grids.items() if k in grids}
-    return paper.model_copy(update={"tables": kept, "figures": drawn, "grids": needed})
+    found = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed}
+    return paper.model_copy(update=found)
 
 
 def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
-    found = {key for name, paper in papers.items() for key in (*paper.tables, *paper.figures)}
-    found |= {
-        f"{name}/{key}" for name, paper in papers.items() for key in (*paper.tables, *paper.figures)
-    }
+    pairs = [(name, key) for name, paper in papers.items() for key, _ in _everything(paper)]
+    found = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
     for table in tables:
         if table not in found:
             raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
 
 
-def _check_scale(workflow: Path, name: str, scale: Scale) -> None:
+def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
     known = {file.stem for file in (workflow / "papers").glob("*.yaml")}
-    for paper in scale.papers:
+    for paper, own in scale.papers.items():
+        place = f"{workflow}/scales/{name}.yaml: papers.{paper}"
         if paper not in known:
-            raise FedbenchError(f"{workflow}/scales/{name}.yaml: papers.{paper}: no such paper")
+            raise FedbenchError(f"{place}: no such paper")
+        if own.keep and paper in papers:
+            keys = [key for key, _ in _everything(papers[paper])]
+            for key in own.keep:
+                if key not in keys:
+                    raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
 
 
 def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
     for key, grid in paper.grids.items():
         for coords in points(grid):
+            if not matches(coords, {k: v for k, v in by.levels.items() if k in coords}):
+                continue
             place = f"{workflow}/papers/{name}.yaml: grids.{key} at {coords}"
             yield from _seeded(place, (name, key), paper, coords, by)
 

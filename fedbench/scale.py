@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from fedbench.errors import unknown
+from fedbench.paper import Level
 from fedbench.spec import Choice
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
@@ -19,7 +20,9 @@ class Cut(Strict):
     seeds: at most so many of each grid; tune: false drops the searches; factors: what numeric
     settings are multiplied by (a share stays ≤ 1, a count ≥ 1); limit: upper bounds of them;
     settings: values that replace the paper's; substitutes: by kind ('dataset', 'model', 'parts',
-    'watch'), what stands in for what (same name: only the parameters given are replaced).
+    'watch'), what stands in for what (same name: only the parameters given are replaced). keep: the
+    tables and figures that are made, all by default; levels: the levels of an axis that are run.
+    What is left out is listed in the report.
     """
 
     seeds: Annotated[int, Field(ge=1)] | None = None
@@ -28,6 +31,8 @@ class Cut(Strict):
     limit: dict[str, float] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
+    keep: tuple[str, ...] | None = None
+    levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
 
 
 class Scale(Cut):
@@ -49,6 +54,8 @@ class Scale(Cut):
                 kind: self.substitutes.get(kind, {}) | own.substitutes.get(kind, {})
                 for kind in {*self.substitutes, *own.substitutes}
             },
+            keep=self.keep if own.keep is None else own.keep,
+            levels=self.levels | own.levels,
         )
 
 

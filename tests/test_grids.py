@@ -4,9 +4,10 @@ import pytest
 
 from fedbench.errors import FedbenchError
 from fedbench.paper import Case, Grid, Paper
-from fedbench.plan import points, resolve
+from fedbench.plan import make_plan, points, resolve
 from fedbench.scale import Cut, cut
 from fedbench.spec import RunSpec
+from tests.project import make_project
 
 AXES = {"dataset": ("digits",), "method": ("FedAvg", "FedProx", "FedAvg+ASD"), "batch": (5, 10)}
 
@@ -92,3 +93,22 @@ def test_a_grid_without_gaps_or_cases_is_what_it_was():
     assert len(points(grid)) == 6
     assert grid.cases == ()
     assert Case(where={}, settings={}).where == {}
+
+
+def test_a_scale_keeps_some_tables_and_levels_and_says_what_it_leaves_out(tmp_path):
+    workflow = make_project(tmp_path) / "workflow"
+    (workflow / "scales/small.yaml").write_text(
+        "about: small\npapers: {tiny: {keep: [table1], levels: {method: [FedAvg]}}}\n"
+    )
+    plan = make_plan(workflow, "small")
+    assert list(plan.papers["tiny"].tables) == ["table1"]
+    assert {cell.coords["method"] for cell in plan.cells} == {"FedAvg"}
+    assert plan.left_out["tiny"].words() == "Table II; Fig. 1; method FedProx"
+    assert make_plan(workflow, "paper").left_out["tiny"].words() == ""
+
+
+def test_a_scale_cannot_keep_what_is_not_there(tmp_path):
+    workflow = make_project(tmp_path) / "workflow"
+    (workflow / "scales/small.yaml").write_text("about: x\npapers: {tiny: {keep: [table9]}}\n")
+    with pytest.raises(FedbenchError, match=r"papers.tiny.keep: no table or figure 'table9'"):
+        make_plan(workflow, "small")

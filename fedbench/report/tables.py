@@ -44,7 +44,8 @@ def entries(plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Print
     shown = sum(axes(table), ())
     require_points(f"{at[0]}: tables.{at[1]}", paper, table.grid, table.where, shown)
     found = list(_entries(plan, at, frame, printed))
-    printed.refuse_strangers(at[1], (entry.place for entry in found))
+    if not plan.left_out[at[0]].levels:
+        printed.refuse_strangers(at[1], (entry.place for entry in found))
     return _mark_best(found, table)
 
 

@@ -89,7 +89,8 @@ class Layout:
 
     def tables(self) -> list[str]:
         """Every table as CSV and LaTeX."""
-        keys = [(name, key) for name, paper in self.plan_.papers.items() for key in paper.tables]
+        papers = self.plan_.papers.items()
+        keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
         return [f"{self._shown}/tables/{n}/{k}.{end}" for n, k in keys for end in ("csv", "tex")]
 
     def figures(self) -> list[str]:

@@ -11,7 +11,8 @@ _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$",
     ">": r"$>$", "|": r"$|$", "−": r"$-$", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\ge$",
-    "≤": r"$\le$", "′": r"$'$", "–": "--", "…": r"\dots{}", "α": r"$\alpha$", "β": r"$\beta$",
+    "≤": r"$\le$", "′": r"$'$", "–": "--", "·": r"$\cdot$", "✓": r"$\checkmark$", "✗": r"$\times$",
+    "…": r"\dots{}", "α": r"$\alpha$", "β": r"$\beta$",
     "γ": r"$\gamma$", "δ": r"$\delta$", "ε": r"$\varepsilon$", "η": r"$\eta$", "λ": r"$\lambda$",
     "μ": r"$\mu$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", "φ": r"$\varphi$",
 }  # fmt: skip

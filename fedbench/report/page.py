@@ -8,13 +8,14 @@ from pathlib import Path
 
 import jinja2
 
-from fedbench.paper import Paper, Table
+from fedbench.paper import Facts, Paper, Table
 from fedbench.plan import Plan
 from fedbench.report import numbers
 from fedbench.report.drawing import Drawing
 from fedbench.report.entry import Entry
 from fedbench.report.layout import Layout
 from fedbench.report.metrics import Metric
+from fedbench.report.sheet import Sheet, shown
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,15 @@ class TableView:
         """Whether no cell is the paper's own experiment."""
         entries = [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
         return all(entry.substituted for entry in entries)
+
+
+@dataclass(frozen=True)
+class FactView:
+    """A table that no run is needed for."""
+
+    key: str
+    table: Facts
+    sheet: Sheet
 
 
 @dataclass(frozen=True)
@@ -73,15 +83,31 @@ class PaperView:
     key: str
     paper: Paper
     tables: tuple[TableView, ...]
+    facts: tuple[FactView, ...]
     figures: tuple[FigureView, ...]
     count: RunCount
     runs: str
+
+    @property
+    def items(self) -> list[TableView | FactView]:
+        """Tables in the file's order, each fact before the first table of a higher number."""
+        found: list[TableView | FactView] = list(self.tables)
+        for fact in self.facts:
+            later = [i for i, x in enumerate(found) if _number(x.table) > _number(fact.table)]
+            found.insert(later[0] if later else len(found), fact)
+        return found
 
     @property
     def figure_groups(self) -> list[tuple[str, list[FigureView]]]:
         """Neighbouring figures with the same substitution."""
         pairs = groupby(self.figures, key=lambda view: view.substituted)
         return [(text, list(views)) for text, views in pairs]
+
+
+def _number(table: Table | Facts) -> int:
+    """The number in a title: 5 of 'Table 5'; 0 without one."""
+    found = re.search(r"\d+", table.title)
+    return int(found[0]) if found else 0
 
 
 def paper_page(plan: Plan, view: PaperView) -> str:
@@ -121,6 +147,6 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    found.filters |= {"fixed": numbers.fixed}
+    found.filters |= {"fixed": numbers.fixed, "shown": shown}
     found.globals |= {"change": change, "untested": numbers.UNTESTED}
     return found

@@ -9,9 +9,10 @@ from fedbench.files import write_text
 from fedbench.plan import Plan
 from fedbench.report import figures, frames, page
 from fedbench.report.drawing import drawing
+from fedbench.report.fact import sheet_of
 from fedbench.report.latex import to_latex
 from fedbench.report.layout import arrange
-from fedbench.report.page import FigureView, PaperView, RunCount, TableView
+from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
 from fedbench.report.panel import Results
 from fedbench.report.printed import Printed, read_printed
 from fedbench.report.tables import entries, tidy
@@ -52,6 +53,7 @@ class _Writer:
             key,
             paper,
             tuple(self._table((key, name), frame, printed) for name in paper.tables),
+            tuple(self._fact((key, name), printed) for name in paper.facts),
             tuple(self._figure((key, name), found) for name in paper.figures),
             _count(self.plan, key, frame),
             Path(os.path.relpath(self.results / "runs", self.folder)).as_posix(),
@@ -69,6 +71,15 @@ class _Writer:
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         return TableView(at[1], table, layout, caption)
+
+    def _fact(self, at: tuple[str, str], printed: Printed) -> FactView:
+        paper = self.plan.papers[at[0]]
+        facts, sheet = paper.facts[at[1]], sheet_of(at[1], paper, printed)
+        stem = f"tables/{at[0]}/{at[1]}"
+        self.text(f"{stem}.csv", sheet.to_csv())
+        caption = " ".join(filter(None, [f"{facts.title} ({at[0]}).", facts.caption]))
+        self.text(f"{stem}.tex", sheet.to_latex("-".join(at), caption))
+        return FactView(at[1], facts, sheet)
 
     def _figure(self, at: tuple[str, str], found: Results) -> FigureView:
         drawn = drawing(self.plan, at, found)

@@ -1,0 +1,77 @@
+"""Base of the facts: tables of declared costs, traits and sizes, which need no run."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedbench import registry
+from fedbench.checked import Checked
+from fedbench.errors import FedbenchError, unknown
+from fedbench.paper import Level, Paper, Settings, known_levels
+from fedbench.plan import level_settings
+from fedbench.report.printed import Place, Printed
+from fedbench.report.sheet import Sheet
+from fedbench.spec import Choice, RunSpec
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a fact is made from: the paper as its file says it, and its printed numbers."""
+
+    key: str
+    paper: Paper
+    printed: Printed
+    asked: list[Place] = field(default_factory=list)  # the places looked up so far
+
+    def number(self, dataset: str, metric: str) -> float | None:
+        """A printed number of this table; None if the paper prints none."""
+        place = Place(self.key, dataset, "", "", metric)
+        self.asked.append(place)
+        found = self.printed.numbers.get(place)
+        return found.mean if found else None
+
+    def run(self, point: dict[str, Level]) -> RunSpec:
+        """The run that the paper's settings and these levels amount to."""
+        settings = dict(self.paper.settings)
+        for axis, level in point.items():
+            self._check(axis, level)
+            settings |= level_settings(self.paper, axis, level)
+        return RunSpec(**settings)
+
+    def method(self, name: str) -> tuple[Settings, list[Any]]:
+        """A method's settings and its parts, built; imports torch."""
+        self._check("method", name)
+        settings = level_settings(self.paper, "method", name)
+        choices = [Choice.model_validate(part) for part in settings.get("parts", ())]
+        return settings, [registry.build("method", part.name, part.params) for part in choices]
+
+    def _check(self, axis: str, level: Level) -> None:
+        known = known_levels(axis, self.paper.levels) or {}
+        if level not in known and "each" not in known:
+            raise FedbenchError(f"facts.{self.key}: {unknown(axis, level, map(str, known))}")
+
+
+class Fact(Checked, ABC):
+    """A table without runs; one file in `fedbench/report/facts`, whose fields are its options."""
+
+    @abstractmethod
+    def sheet(self, source: Source) -> Sheet:
+        """The table, of the paper's own experiments whatever the scale."""
+
+
+def sheet_of(key: str, paper: Paper, printed: Printed) -> Sheet:
+    """The table `key` of a paper; raises on a printed number that it has no place for."""
+    choice = paper.facts[key].kind
+    fact: Fact = registry.build("facts", choice.name, choice.params)
+    source = Source(key, paper, printed)
+    found = fact.sheet(source)
+    printed.refuse_strangers(key, source.asked)
+    return found
+
+
+def constant(run: RunSpec, name: str) -> Any:
+    """What the run's data source declares; raises `FedbenchError` if it does not."""
+    found = registry.find("dataset", run.dataset.name)
+    if name not in found.constants:
+        raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
+    return found.constants[name]

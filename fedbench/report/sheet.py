@@ -1,0 +1,108 @@
+"""A table that no run is needed for, as rows and columns of plain values."""
+
+import csv
+import io
+from dataclasses import dataclass
+from itertools import groupby
+
+from fedbench.report.latex import escape
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; neighbours of the same `group` stand under its name."""
+
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row; neighbours of the same `group` stand under its name."""
+
+    name: str
+    values: tuple[Value, ...]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The whole table; `head` is what the row names are, `note` explains its symbols."""
+
+    head: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+    @property
+    def blocks(self) -> list[tuple[str, int]]:
+        """Groups of columns with their widths; none where there is no name."""
+        found = [(name, len(list(own))) for name, own in groupby(c.group for c in self.columns)]
+        return found if any(name for name, _ in found) else []
+
+    @property
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        """Rows under their groups' names."""
+        return [(name, list(own)) for name, own in groupby(self.rows, key=lambda row: row.group)]
+
+    def to_csv(self) -> str:
+        """One line a row; a group's name stands in front of its columns' and rows' names."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow([self.head, *(_joined(c.group, c.title) for c in self.columns)])
+        for row in self.rows:
+            lines.writerow(
+                [_joined(row.group, row.name), *("" if v is None else v for v in row.values)]
+            )
+        return text.getvalue()
+
+    def to_latex(self, label: str, caption: str) -> str:
+        """The table as a float for a document that uses booktabs and amssymb."""
+        width = 1 + len(self.columns)
+        lines = [
+            r"% needs \usepackage{booktabs,amssymb}",
+            r"\begin{table}",
+            r"\centering\small",
+            rf"\caption{{{escape(' '.join(filter(None, [caption, self.note])))}}}",
+            rf"\label{{tab:{label}}}",
+            rf"\begin{{tabular}}{{l{'r' * len(self.columns)}}}",
+            r"\toprule",
+            *self._header(),
+            *(line for name, rows in self.groups for line in _lines(name, rows, width)),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _header(self) -> list[str]:
+        names = _line([self.head, *(column.title for column in self.columns)])
+        if not self.blocks:
+            return [names]
+        cells = [rf"\multicolumn{{{size}}}{{c}}{{{escape(name)}}}" for name, size in self.blocks]
+        return [" & ".join(["", *cells]) + r" \\", names]
+
+
+def shown(value: Value) -> str:
+    """A value as text: ticks and crosses, thousands apart, a dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "✓" if value else "✗"
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def _joined(group: str, name: str) -> str:
+    return ": ".join(filter(None, [group, name]))
+
+
+def _lines(name: str, rows: list[Row], width: int) -> list[str]:
+    title = rf"\multicolumn{{{width}}}{{l}}{{\textbf{{{escape(name)}}}}} \\"
+    start = [r"\midrule", title] if name else [r"\midrule"]
+    return start + [_line([row.name, *map(shown, row.values)]) for row in rows]
+
+
+def _line(cells: list[str]) -> str:
+    return " & ".join(escape(cell) for cell in cells) + r" \\"

@@ -47,13 +47,16 @@ class Table(Strict):
 
     rows and columns name axes of the grid, or 'metric'; `at` is 'final', 'best' or a round, unless
     a metric names its own ('accuracy@best').
-    `controls` are levels of the method axis that the paper does not print.
+    `controls` are levels of the method axis that the paper does not print. Axes in `over` count as
+    repeats, like seeds. `minus`: each number less that of the same seed at these levels, a gain.
     """
 
     title: str
     caption: str = ""
     grid: str
     where: Where = Field(default_factory=dict)
+    over: tuple[str, ...] = ()
+    minus: dict[str, Level] = Field(default_factory=dict)
     rows: tuple[str, ...]
     columns: tuple[str, ...] = ("method",)
     metrics: tuple[str, ...] = ("accuracy",)
@@ -187,11 +190,15 @@ def _check_item(place: str, item: Table | Figure, grids: dict[str, Grid]) -> Non
     if item.grid not in grids:
         raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, grids)}")
     axes = grids[item.grid].axes
-    shown = _drawn_axes(item) if isinstance(item, Figure) else item.rows + item.columns
-    used = [*item.where, *shown]
+    used = [*item.where, *(_drawn_axes(item) if isinstance(item, Figure) else _told_axes(item))]
     for axis in used:
         if axis not in axes and axis != "metric":
             raise FedbenchError(f"{place}: {unknown('axis', axis, [*axes, 'metric'])}")
+
+
+def _told_axes(table: Table) -> tuple[str, ...]:
+    """Axes that a table shows, takes for repeats, or subtracts along."""
+    return (*table.rows, *table.columns, *table.over, *table.minus)
 
 
 def _drawn_axes(figure: Figure) -> tuple[str, ...]:

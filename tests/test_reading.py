@@ -12,6 +12,7 @@ from fedbench.report.metrics import Metric
 @pytest.fixture
 def frame(tmp_path):
     rows = {"run_id": ["a"] * 4, "status": ["finished"] * 4, "round": [2, 4, 6, 8]}
+    rows |= {"train_seconds": [2.0, 8.0, 10.0, 16.0], "server_seconds": [0.0, 0.0, 2.0, 2.0]}
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
     return frames.read(tmp_path / "x.parquet")
@@ -29,6 +30,8 @@ def frame(tmp_path):
         ("loss@best", 1.0),
         ("best_round", 4),  # a tie keeps the first
         ("best_round@2", 2),
+        ("round_seconds@2", 1),  # two rounds in 2 s
+        ("round_seconds@median", 2.5),  # 1, 3, 2 and 3 s a round
     ],
 )
 def test_a_metric_is_read_at_its_moment(frame, text, value):

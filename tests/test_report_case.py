@@ -49,9 +49,11 @@ def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:
     return make_plan(folder / "workflow", scale, (), tables)
 
 
-def frame_of(plan: Plan, curves: dict[int, list[float]], method: str = "A") -> pd.DataFrame:
-    """MNIST, α = 1: accuracy by seed; a curve shorter than two rounds has diverged."""
-    where = {"dataset": "MNIST", "alpha": 1, "method": method}
+def frame_of(
+    plan: Plan, curves: dict[int, list[float]], method: str = "A", alpha: float = 1
+) -> pd.DataFrame:
+    """MNIST: accuracy by seed; a curve shorter than two rounds has diverged."""
+    where = {"dataset": "MNIST", "alpha": alpha, "method": method}
     ids = {cell.seed: cell.run.id for cell in plan.select("toy", "main", where)}
     rows = [
         (ids[seed], "finished" if len(values) == 2 else "diverged", t, value)

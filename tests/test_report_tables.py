@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedbench.errors import FedbenchError
-from fedbench.plan import Plan
+from fedbench.plan import Plan, make_plan
 from fedbench.report import frames
 from fedbench.report.entry import Entry
 from fedbench.report.layout import arrange
@@ -19,6 +19,16 @@ CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
 def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], Entry]:
     found = entries(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
     return {(e.place.dataset, e.place.method): e for e in found}
+
+
+def with_table(folder: Path, table: str) -> Plan:
+    """The toy paper with another table t."""
+    plan = case(folder, FULL)
+    file = folder / "workflow/papers/toy.yaml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    text = [f"  {table}" if line.startswith("  t:") else line for line in lines]
+    file.write_text("\n".join(text), encoding="utf-8")
+    return make_plan(folder / "workflow", plan.scale)
 
 
 @pytest.fixture
@@ -128,3 +138,52 @@ def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
 def test_what_a_search_chose_is_shown(plan: Plan) -> None:
     frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}')
     assert cells(plan, frame)["MNIST", "A"].found[0].tuned == "lr=0.03"
+
+
+def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
+    rest = "where: {dataset: MNIST}, over: [alpha], rows: [method], columns: []"
+    plan = with_table(tmp_path, f"t: {{title: Table 1, grid: main, {rest}}}")
+    frame = pd.concat(
+        [frame_of(plan, CURVES), frame_of(plan, {0: [0.1, 0.9], 1: [0.1, 0.9]}, alpha=0.1)]
+    )
+    cell = {e.place.method: e for e in entries(plan, ("toy", "t"), frame, printed_of())}["A"]
+    assert (cell.place.setting, cell.coords) == (
+        "",
+        {"dataset": "MNIST", "method": "A", "metric": "accuracy"},
+    )
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
+    assert len(cell.missing) == 1
+
+
+GAIN = (
+    "t: {title: Gain, grid: main, where: {dataset: MNIST, method: <b>}, "
+    "minus: {method: A}, rows: [alpha]}"
+)
+
+
+def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN)
+    ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.1, 0.9], 2: [0.1, 0.7]}, method="<b>")
+    found = entries(plan, ("toy", "t"), pd.concat([frame_of(plan, CURVES), ours]), printed_of())
+    cell = next(e for e in found if e.coords["alpha"] == 1)
+    assert [run.value for run in cell.runs] == [
+        pytest.approx(10),
+        pytest.approx(20),
+        pytest.approx(10),
+    ]
+    assert cell.measured is not None
+    assert cell.measured.std == pytest.approx((100 / 3) ** 0.5)
+
+
+def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN)
+    ours = frame_of(plan, {0: [0.1, 0.6]}, method="<b>")
+    found = entries(plan, ("toy", "t"), ours, printed_of())
+    assert all(entry.measured is None for entry in found)
+
+
+def test_a_gain_over_what_is_not_planned_is_refused(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
+    with pytest.raises(FedbenchError, match=r"toy: tables\.t\.minus: no run at .*'Z'"):
+        entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())

@@ -40,7 +40,7 @@ def read(path: Path) -> pd.DataFrame:
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    return _with_best_round(frame.sort_values("round", kind="stable"))
+    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
 
 
 def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
@@ -50,6 +50,19 @@ def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
     best = frame.groupby("run_id")["accuracy"].cummax()
     first = frame["round"].where(frame["accuracy"].eq(best) & ~_repeats(frame, best))
     return frame.assign(best_round=first.groupby(frame["run_id"]).ffill())
+
+
+def _with_round_seconds(frame: pd.DataFrame) -> pd.DataFrame:
+    """Adds `round_seconds`: local training and server, a mean over the rounds since the row before.
+
+    Evaluation and probes are left out; read it as 'round_seconds@median'.
+    """
+    if not {"train_seconds", "server_seconds"} <= set(frame):
+        return frame
+    spent = frame["train_seconds"] + frame["server_seconds"]
+    ids = frame["run_id"]
+    rounds = frame["round"] - frame["round"].groupby(ids).shift(fill_value=0)
+    return frame.assign(round_seconds=(spent - spent.groupby(ids).shift(fill_value=0)) / rounds)
 
 
 def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:

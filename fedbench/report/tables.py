@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from fedbench.errors import FedbenchError
-from fedbench.paper import Paper, Table, Where
+from fedbench.paper import Level, Paper, Table, Where
 from fedbench.plan import Cell, Plan
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
@@ -41,8 +41,8 @@ def entries(plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Print
     """All cells of the table `at` (paper, table), in the order of the grid, the best marked."""
     paper = plan.papers[at[0]]
     table = paper.tables[at[1]]
-    shown = sum(axes(table), ())
-    require_points(f"{at[0]}: tables.{at[1]}", paper, table.grid, table.where, shown)
+    used = sum(axes(table), table.over)
+    require_points(f"{at[0]}: tables.{at[1]}", paper, table.grid, table.where, used)
     found = list(_entries(plan, at, frame, printed))
     if not plan.left_out[at[0]].levels:
         printed.refuse_strangers(at[1], (entry.place for entry in found))
@@ -55,24 +55,59 @@ def _entries(
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
     groups: dict[str, list[Cell]] = {}
     for cell in plan.select(at[0], table.grid, table.where):
-        groups.setdefault(str(cell.coords), []).append(cell)
-    states, tuned = frames.states(frame), frames.tuned(frame)
+        groups.setdefault(str(_coords(cell, table)), []).append(cell)
+    states, tuned, bases = frames.states(frame), frames.tuned(frame), _bases(plan, at)
     for metric in table.metrics:
-        factor = Metric(metric).factor(table)
-        values = {k: v * factor for k, v in frames.values(frame, metric, table.at).items()}
+        values = _values(frame, table, metric)
         for cells in groups.values():
             place = _place(at[1], paper, cells[0], metric)
-            runs = tuple(_run(cell, values, states, tuned) for cell in cells)
-            coords = cells[0].coords | {"metric": metric}
+            pairs = [(cell, _value(values, cell, bases)) for cell in cells]
+            runs = tuple(_run(cell, value, states, tuned) for cell, value in pairs)
+            coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
             yield Entry(place, coords, control, number, runs, cells[0].substituted)
 
 
-def _run(
-    cell: Cell, values: dict[str, float], states: dict[str, str], tuned: dict[str, str]
-) -> Run:
-    name, value = cell.run.id, values.get(cell.run.id)
+def _coords(cell: Cell, table: Table) -> dict[str, Level]:
+    """Where a cell stands, without the axes that count as repeats."""
+    return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
+
+
+def _values(frame: pd.DataFrame, table: Table, metric: str) -> dict[str, float]:
+    """The metric of each run, in the table's unit."""
+    factor = Metric(metric).factor(table)
+    return {k: v * factor for k, v in frames.values(frame, metric, table.at).items()}
+
+
+def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
+    """The run that is subtracted, by a cell's coordinates and seed; empty if none is."""
+    table = plan.papers[at[0]].tables[at[1]]
+    if not table.minus:
+        return {}
+    known = {(str(c.coords), c.seed): c.run.id for c in plan.select(at[0], table.grid, {})}
+    found = {}
+    for cell in plan.select(at[0], table.grid, table.where):
+        base = known.get((str(cell.coords | table.minus), cell.seed))
+        if base is None:
+            raise FedbenchError(
+                f"{at[0]}: tables.{at[1]}.minus: no run at {cell.coords | table.minus}, "
+                f"seed {cell.seed}"
+            )
+        found[str(cell.coords), cell.seed] = base
+    return found
+
+
+def _value(values: dict[str, float], cell: Cell, bases: dict[tuple[str, int], str]) -> float | None:
+    """A cell's number, less that of its base where there is one; None if either is missing."""
+    value, base = values.get(cell.run.id), bases.get((str(cell.coords), cell.seed))
+    if base is None or value is None:
+        return value
+    return value - values[base] if base in values else None
+
+
+def _run(cell: Cell, value: float | None, states: dict[str, str], tuned: dict[str, str]) -> Run:
+    name = cell.run.id
     state = "missing" if value is None else states[name]
     return Run(name, cell.seed, state, value, tuned.get(name, ""))
 

@@ -8,6 +8,7 @@ from fedbench import registry
 from fedbench.errors import FedbenchError
 from fedbench.paper import Figure, Level, Paper, Where
 from fedbench.plan import Cell, Plan, matches
+from fedbench.reading import reading
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name
 from fedbench.report.panel import Hue, Panel, Results
@@ -87,11 +88,27 @@ def _check(draft: _Draft) -> None:
     require_points(
         draft.place, draft.paper, figure.grid, figure.where, (*draft.axes, figure.hue, along)
     )
-    for cell in draft.cells if kind.reads and kind.reads not in _FREE else ():
-        if kind.reads not in (probe.name for probe in cell.run.watch):
+    if kind.reads and kind.reads not in _FREE:
+        _check_watched(draft)
+    if not kind.reads:
+        _check_columns(draft)
+
+
+def _check_watched(draft: _Draft) -> None:
+    for cell in draft.cells:
+        if draft.kind.reads not in (probe.name for probe in cell.run.watch):
             raise FedbenchError(
-                f"{draft.place}: kind {figure.kind.name} reads the table of the probe "
-                f"'{kind.reads}', which run {cell.run.id} does not name in its `watch`"
+                f"{draft.place}: kind {draft.figure.kind.name} reads the table of the probe "
+                f"'{draft.kind.reads}', which run {cell.run.id} does not name in its `watch`"
+            )
+
+
+def _check_columns(draft: _Draft) -> None:
+    columns = draft.results.frame.columns
+    for metric in (reading(name).metric for name in draft.figure.metrics):
+        if metric not in columns and any(c.run.id in draft.results.states for c in draft.cells):
+            raise FedbenchError(
+                f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
             )
 
 

@@ -60,6 +60,8 @@ def _framed(drawing: Drawing) -> Figure:
     below.place(figure)
     place = {"x": 0.06 / grid.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
+    layout.execute(figure)
+    figure.set_layout_engine("none")  # once is enough for all files
     return figure
 
 

@@ -116,9 +116,9 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark to light, which grey keeps."""
+    """From dark to light, which grey keeps; both ends can be read on a white and a dark page."""
     shade, last = colormaps["viridis"], max(1, len(numbers) - 1)
-    colours = [to_hex(shade(0.08 + 0.74 * i / last)) for i in range(len(numbers))]
+    colours = [to_hex(shade(0.2 + 0.62 * i / last)) for i in range(len(numbers))]
     return {number: replace(style(i), colour=colours[i]) for i, number in enumerate(numbers)}
 
 

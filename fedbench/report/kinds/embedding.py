@@ -27,7 +27,7 @@ class Embedding(Kind):
     apart: ClassVar[bool] = True
     size: ClassVar[tuple[float, float]] = (2.4, 2.4)
 
-    points: Count = 2000
+    points: Count = 1000
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """The two models."""

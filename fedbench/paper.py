@@ -6,16 +6,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from fedbench import registry
+from fedbench.claim import Claim
+from fedbench.claim_names import check_claims
 from fedbench.compositions import compositions
 from fedbench.errors import FedbenchError, unknown
+from fedbench.level import Level as Level
+from fedbench.level import Where as Where
 from fedbench.reading import reading
 from fedbench.spec import Choice, RunSpec
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
 
-Level = str | int | float
 Settings = dict[str, Any]
-Where = dict[str, Level | tuple[Level, ...]]
 
 
 class Case(Strict):
@@ -137,6 +139,7 @@ class Paper(Strict):
     tables: dict[str, Table] = Field(default_factory=dict)
     figures: dict[str, Figure] = Field(default_factory=dict)
     facts: dict[str, Facts] = Field(default_factory=dict)
+    claims: dict[str, Claim] = Field(default_factory=dict)
     deviations: tuple[str, ...] = ()
 
     def items(self) -> list[tuple[str, Table | Figure]]:
@@ -151,6 +154,7 @@ class Paper(Strict):
             _check_places(name, grid)
         for name, item in self.items():
             _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
+        check_claims(self)
         return self
 
 

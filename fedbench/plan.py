@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbench.claim_names import kept_claims
 from fedbench.errors import FedbenchError, unknown
 from fedbench.paper import (
     Facts,
@@ -146,7 +147,8 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     facts = {k: v for k, v in paper.facts.items() if k in wanted}
     grids = {item.grid for item in kept.values()} | {item.grid for item in drawn.values()}
     needed = {k: v for k, v in paper.grids.items() if k in grids}
-    found = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed}
+    claims = kept_claims(paper.claims, {*kept}, {*needed})
+    found = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed, "claims": claims}
     return paper.model_copy(update=found)
 
 

@@ -27,13 +27,18 @@ _NAMES = {float: "a number", int: "a whole number", str: "a word", bool: "true o
 
 
 def allowed(hint: Any) -> str:
-    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'."""
+    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'.
+
+    Lists of any length are `tuple[…, ...]`.
+    """
     if get_origin(hint) is Annotated:
         base, *limits = get_args(hint)
         bounds = [f"{_SIGNS[type(x)][1]} {getattr(x, _SIGNS[type(x)][0])}" for x in limits]
         return f"{allowed(base)} {', '.join(bounds)}"
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(str(value) for value in get_args(hint))
+    if get_origin(hint) is tuple:
+        return f"a list, each {allowed(get_args(hint)[0])}"
     if type(None) in get_args(hint):
         return " or ".join([allowed(x) for x in get_args(hint) if x is not type(None)] + ["null"])
     return _NAMES.get(hint, str(hint))

@@ -48,6 +48,7 @@ class Kind(StrEnum):
     models = "models"
     partitions = "partitions"
     samplers = "samplers"
+    probes = "probes"
     papers = "papers"
 
 
@@ -92,7 +93,7 @@ def run(
 
 @app.command("list")
 def list_(kind: Kind, as_json: AsJson = False, workflow: Workflow = Path("workflow")) -> None:
-    """Show the methods, datasets, models, partitions, samplers or papers there are."""
+    """Show the methods, datasets, models, partitions, samplers, probes or papers there are."""
     with _sentences():
         from fedbench.listing import catalogue, papers
 

@@ -63,6 +63,7 @@ def test_bad_specs_end_in_one_sentence_and_exit_code_2(cli, tmp_path, text, word
         ("models", "lenet5"),
         ("partitions", "dy"),
         ("samplers", "bernoulli"),
+        ("probes", "spectrum"),
         ("papers", "rmfl"),
     ],
 )

@@ -33,10 +33,20 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
         )
     if first["type"] == "missing":
         return f"{place} is missing"
+    if first["type"].startswith("union_tag"):
+        return f"{place}: {_tag(first['ctx'])}"
     message = str(first["ctx"]["error"]) if first["type"] == "value_error" else _lower(first["msg"])
     if first["type"] == "value_error":
         return f"{place}: {message}" if place else message
     return f"{place} = {first['input']!r} is not allowed: {message}"
+
+
+def _tag(context: dict[str, Any]) -> str:
+    """What is wrong with the field that says which of several models is meant."""
+    field = context["discriminator"].strip("'")
+    if "tag" not in context:
+        return f"{field} is missing"
+    return str(unknown(field, context["tag"], context["expected_tags"].strip("'").split("', '")))
 
 
 def _lower(message: str) -> str:

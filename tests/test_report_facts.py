@@ -56,6 +56,7 @@ def test_costs_by_phase(paper):
     # x_t/η at a client; Δ·P, ‖Δ‖², ‖r‖² and r for each of m, P·P and the step; P is kept
     assert found["FedDPC"][3:] == ("2", "H·g + H + 3", "5m + 2", "1", "5m + 3")
     assert found["FedVARP"][6] == "m + 1"
+    assert found["FedSAM"][1] == "2H·g + 3H"
     assert found["FedAvg+ASD"][1] == "H·g + H·f"
 
 

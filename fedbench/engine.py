@@ -27,7 +27,7 @@ from fedbench.server import aggregate, open_round, views
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from fedbench.traffic import model_floats
-from fedbench.turns import Prepared, exchange, prepare, shapes
+from fedbench.turns import Prepared, exchange, prepare, shapes, twins
 
 Watch = Callable[[Row], None]
 
@@ -97,6 +97,8 @@ class _Engine:
         self.mode = "map" if machine.mode == "map" else "loop"
         if self.mode == "map":
             cohort.refuse_unmappable(problem.task, shapes(problem))
+        for probe in problem.probes:
+            probe.require(problem)
         self.progress = self._resumed() or self._fresh()
         self._saved = time.monotonic()
 
@@ -124,20 +126,24 @@ class _Engine:
         row = self._scores(r, models, loss) if due else {}
         scored = Model(next(iter(models.values())), progress.world.buffers)
         scene = Scene(self.problem, r, clients, replies, progress.world, scored, due, last)
-        row |= self._watch(scene)
+        row |= {} if progress.diverged else self._watch(scene)
         if due:
             progress.rows.append(row | self._clocks())
             self.watch(dict(row))
         progress.server = [view.mine for view in rounds]
 
     def _train(self, r: Round, rounds: Sequence[Round]) -> tuple[list[Prepared], list[Reply]]:
-        """Broadcast, extra exchange, local training; keeps client states and counts traffic."""
+        """Broadcast, extra exchange, local training; keeps client states and counts traffic.
+
+        Returns the clients as they were before training, and their replies.
+        """
         progress, size = self.progress, model_floats(self.fed.d, r.buffers)
         messages = [part.send(view) for part, view in zip(self.parts, rounds, strict=True)]
         clients = [prepare(self.problem, r, i, messages, self._kept(i)) for i in r.clients]
         progress.traffic.up += exchange(self.problem, rounds, clients)
         for view in rounds:
             view.steps = r.w.new_tensor([len(c.feed.rows) for c in clients])
+        before = twins(clients)
         start = Start(Model(r.w, r.buffers), r.lr)
         if self.mode == "map":
             replies = cohort.mapped(self.problem.task, start, clients, self.machine.chunk)
@@ -148,7 +154,7 @@ class _Engine:
             progress.passes += sum(len(rows) for rows in c.feed.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
             progress.traffic.collect(size, reply.up)
-        return clients, replies
+        return before, replies
 
     def _kept(self, client: int) -> list[State]:
         """What the client kept from its last turn, or its first state."""
@@ -194,8 +200,9 @@ class _Engine:
                 self.problem.probes, progress.memory, progress.tables, strict=True
             ):
                 own = replace(scene, mine=mine)
-                table += probe.table(own)
-                row |= probe.row(own) if scene.evaluated else {}
+                seen = probe.see(own)
+                table += seen.rows
+                row |= seen.columns if scene.evaluated else {}
         return row
 
     def _clocks(self) -> Row:

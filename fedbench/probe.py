@@ -3,7 +3,7 @@
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -24,11 +24,12 @@ Cells = dict[str, float | int | str]  # one row of a probe's table
 class Scene:
     """One round as a probe sees it, after aggregation.
 
-    r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients and
-    replies: who trained on what and what came back (reply.w is y_i); new: x_{t+1}; scored: the
-    model whose accuracy leads the history (new where the round is not evaluated); evaluated:
-    whether this round is a row of the history; last: whether it is the run's last. `mine` is what
-    the probe keeps between rounds: tensors, rebound and not changed in place.
+    r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: who
+    trained on what, as it was before local training (see `analysis.replay`); replies: what came
+    back (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy leads the history (new
+    where the round is not evaluated); evaluated: whether this round is a row of the history; last:
+    whether it is the run's last. `mine` is what the probe keeps between rounds: tensors, rebound
+    and not changed in place.
     """
 
     problem: "Problem"
@@ -48,11 +49,27 @@ class Scene:
         )
 
 
+class Sight(NamedTuple):
+    """What a probe saw in a round: columns of the history, rows of its own table."""
+
+    columns: dict[str, float]
+    rows: list[Cells]
+
+
 class Probe(Checked, ABC):
     """Something to watch; one file in `fedbench/probes`, named in a run's `watch`.
 
-    A probe may keep memory in `s.mine`, which survives a crash, and is given every round.
+    A probe may keep memory in `s.mine`, which survives a crash, and is given every round but that
+    of a divergence. It overrides `row` or `table`, or `see` where both come of one computation.
     """
+
+    def require(self, problem: "Problem") -> None:
+        """Raise `FedbenchError`, before any training, if such a run cannot be watched."""
+
+    def see(self, s: Scene) -> Sight:
+        """Columns and rows of a round; the columns count where the round is evaluated."""
+        rows = self.table(s)
+        return Sight(self.row(s) if s.evaluated else {}, rows)
 
     def row(self, s: Scene) -> dict[str, float]:
         """Columns that an evaluated round adds to the history."""

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -55,6 +55,20 @@ def prepare(
     seen = views(spec.augment, rows, spec.seed, r.t, client) if spec.augment else None
     feed = Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns], seen)
     return Prepared(client, turns, feed, seeds.number(spec.seed, r.t, client, "dropout"))
+
+
+def twins(clients: Sequence[Prepared]) -> list[Prepared]:
+    """The clients as they stand, which local training of the originals leaves alone.
+
+    A message that clients share is one message to their twins too.
+    """
+    shared: dict[int, State] = {}
+
+    def twin(t: Turn) -> Turn:
+        msg = shared.setdefault(id(t.msg), dict(t.msg))
+        return replace(t, msg=msg, mine=dict(t.mine), up=dict(t.up), run=dict(t.run))
+
+    return [replace(c, turns=[twin(t) for t in c.turns]) for c in clients]
 
 
 def shapes(problem: Problem) -> set[tuple[int, ...]]:

@@ -1,0 +1,62 @@
+"""Trains a round's clients once more, outside the run, to see what passed inside."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedbench.errors import FedbenchError
+from fedbench.flat import Model
+from fedbench.local import Differentiate, Outputs, Reply, Start, by_autograd, local_round
+from fedbench.part import Round
+from fedbench.problem import Problem
+from fedbench.turns import Prepared, dropout, twins
+
+
+class Replayed(NamedTuple):
+    """One client's local training again: its reply, and the loss's gradient at each step (H, d).
+
+    The mini-batch gradients hold the method's loss terms, but none of its gradient terms (FedProx's
+    pull, control variates), no clip, weight decay or momentum. A method that differentiates several
+    times a step (SAM) shows the first time, at y^k.
+    """
+
+    reply: Reply
+    gradients: Tensor
+
+
+def replay(problem: Problem, r: Round, clients: Sequence[Prepared]) -> Iterator[Replayed]:
+    """Each client's local training, looped; same batches, messages, states and random numbers.
+
+    `clients` stand as before their training and stay so. Costs a client's local work each.
+    """
+    start = Start(Model(r.w, r.buffers), r.lr)
+    for client in twins(clients):
+        found: list[Tensor] = []
+        with torch.no_grad(), dropout(problem.task, client):
+            reply = local_round(
+                problem.task, start, client.turns, client.feed, r.buffers, _recording(found)
+            )
+        yield Replayed(reply, torch.stack(_first(found, len(client.feed.rows))))
+
+
+def _recording(found: list[Tensor]) -> Differentiate:
+    def differentiate(
+        objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
+    ) -> tuple[Tensor, Outputs]:
+        gradient, outputs = by_autograd(objective, w)
+        found.append(gradient)
+        return gradient, outputs
+
+    return differentiate
+
+
+def _first(found: list[Tensor], steps: int) -> list[Tensor]:
+    """The first gradient of each step."""
+    if len(found) % steps:
+        raise FedbenchError(
+            f"replay: {len(found)} gradients in {steps} steps; a part of this method does not "
+            "differentiate the same number of times in each step"
+        )
+    return found[:: len(found) // steps]

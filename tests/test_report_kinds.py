@@ -318,6 +318,13 @@ def test_the_bias_is_one_minus_the_mean_cosine(made):
     assert len(left.patches) == 2 * 20
 
 
+def test_the_bias_may_be_another_column_as_it_is(made):
+    hue = panel_of(made, "weights").hues[0]
+    bias = registry.build("figure", "weights", {"column": "projection"})._bias(hue)
+    steps = hue.table("steps").query("step == 4")
+    assert bias[4] == pytest.approx(steps["projection"].mean())
+
+
 # Looks
 
 

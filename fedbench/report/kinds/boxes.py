@@ -12,16 +12,10 @@ from matplotlib.ticker import MaxNLocator
 
 from fedbench.checked import Natural
 from fedbench.errors import FedbenchError
+from fedbench.report.columns import column_label
 from fedbench.report.kind import Kind
 from fedbench.report.panel import Hue, Panel
 from fedbench.report.styles import Style
-
-_LABELS = {
-    "cosine": "Cosine to the mean gradient", "projection": "Length along the mean gradient",
-    "momentum_cosine": "Cosine to the mean momentum",
-    "momentum_projection": "Length along the mean momentum",
-    "step": "Local step", "round": "Communication round",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,8 +47,8 @@ class Boxes(Kind):
         width = self._gap(pd.concat(full.values())) * 0.8 / max(1, len(full))
         for i, (hue, values) in enumerate(full.items()):
             self._boxes(axes, hue.style, values, (i - (len(full) - 1) / 2) * width, width)
-        axes.set_xlabel(_LABELS.get(self.by, self.by.replace("_", " ").capitalize()))
-        axes.set_ylabel(_LABELS.get(self.column, self.column.replace("_", " ").capitalize()))
+        axes.set_xlabel(column_label(self.by))
+        axes.set_ylabel(column_label(self.column))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
     def handle(self, hue: Hue) -> Artist:

@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from fedbench.checked import Decay
+from fedbench.report.columns import column_label
 from fedbench.report.kind import Kind, stroke
 from fedbench.report.panel import Hue, Panel
 from fedbench.report.styles import Style, styles
@@ -21,21 +22,22 @@ from fedbench.report.styles import Style, styles
 
 @dataclass(frozen=True)
 class Weights(Kind):
-    """Momentum weights over the local steps, and the probe `steps`' bias 1 − cosine.
+    """Momentum weights over the local steps, and the bias that the probe `steps` measured.
 
     β^(H−1−k) for the gradient of step k of H in MFL's momentum, and in RMFL's (1−β) β^(k+1), at
     last β^H, each divided by its sum; `beta` is β (RMFL paper, Fig. 3 and equations 1 and 3). The
-    bias is the mean over clients and rounds.
+    bias is the mean of `column` over clients and rounds, or of 1 − cosine.
     """
 
     reads: ClassVar[str] = "steps"
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
 
     beta: Decay = 0.9
+    column: str = "cosine"
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Weights as bars on the left scale, the bias as lines on the right one."""
-        biases = {hue: _bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
+        biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
         steps, looks = max(len(bias) for bias in biases.values()), styles(["MFL", "RMFL"])
         for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
             axes.bar(np.arange(steps) + shift, weights, 0.4, **_look(looks[name]))
@@ -45,7 +47,8 @@ class Weights(Kind):
         for hue, bias in biases.items():
             right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(panel.hues)))
         right.set_ylim(bottom=0)
-        right.set_ylabel("Bias, 1 − cosine")
+        cosine = self.column == "cosine"
+        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.set_xlabel("Local step")
         axes.set_ylabel("Share of the gradient")
@@ -69,10 +72,10 @@ class Weights(Kind):
         turned[-1] = beta**steps
         return {"MFL": usual / usual.sum(), "RMFL": turned / turned.sum()}
 
-
-def _bias(hue: Hue) -> "pd.Series[Any]":
-    table = hue.table("steps").query("step >= 0")
-    return 1 - table.groupby("step")["cosine"].mean()
+    def _bias(self, hue: Hue) -> "pd.Series[Any]":
+        table = hue.table(self.reads).query("step >= 0")
+        mean: pd.Series[Any] = table.groupby("step")[self.column].mean()
+        return 1 - mean if self.column == "cosine" else mean
 
 
 def _look(style: Style) -> dict[str, Any]:

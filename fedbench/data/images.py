@@ -1,5 +1,6 @@
 """The public image sets: one npz file each, fetched once through torchvision if it is missing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from fedbench.errors import FedbenchError
 
 @dataclass(frozen=True)
 class ImageSet:
-    """What an image set must look like, and its class name in torchvision."""
+    """What an image set must look like, and its class name in torchvision, if it is there."""
 
     name: str
     torchvision: str
@@ -21,11 +22,13 @@ class ImageSet:
     normalisation: Normalisation
 
 
-def load_images(images: ImageSet, folder: Path) -> Dataset:
-    """Read `<folder>/<name>.npz`; without it, download through torchvision and write it first."""
+def load_images(
+    images: ImageSet, folder: Path, make: Callable[[], archive.Arrays] | None = None
+) -> Dataset:
+    """Read `<folder>/<name>.npz`; without it `make` its arrays, or download through torchvision."""
     file = folder / f"{images.name}.npz"
     if not file.exists():
-        archive.write(file, _fetch(images, file))
+        archive.write(file, make() if make else _fetch(images, file))
     arrays = archive.read(file, images.name)
     where = f"{images.name} ({file})"
     for field in ("x_train", "x_test"):

@@ -1,0 +1,128 @@
+"""Reads a comma-separated table of numbers with one column of labels."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.archive import short
+from fedbench.errors import FedbenchError
+
+_LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+Rows = list[tuple[int, list[str]]]  # line numbers and cells
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers (N, features) and labels (N,), which are int64 or words."""
+
+    x: NDArray[np.float32]
+    y: NDArray[Any]
+
+
+def read_table(file: Path, where: str, label: str) -> Table:
+    """The table, its labels taken from the column `label`, or from the last one if that is ''.
+
+    Raises `FedbenchError` naming line and column of a cell that is no finite number, of a missing
+    label, of a row with too few or too many cells, and on a file that is no such table.
+    """
+    columns, rows = _read(file, where)
+    _check_columns(where, columns, label)
+    at = columns.index(label) if label else len(columns) - 1
+    x = np.empty((len(rows), len(columns) - 1), dtype=np.float32)
+    words = []
+    for i, (line, cells) in enumerate(rows):
+        words.append(_label(cells.pop(at).strip(), f"{where}: line {line}", columns[at]))
+        x[i] = _numbers(cells, f"{where}: line {line}", columns[:at] + columns[at + 1 :])
+    return Table(x, _labels(words, f"{where}: column {columns[at]!r}"))
+
+
+def _read(file: Path, where: str) -> tuple[list[str], Rows]:
+    """The names of the columns, and the rows below them; empty lines are passed over."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            rows = list(_rows(csv.reader(stream, strict=True), where))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FedbenchError(
+            f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
+        ) from error
+    if len(rows) < 2:
+        found = "has no row below its first line" if rows else "is empty"
+        raise FedbenchError(f"{where}: the file {found}; it must be {_LAYOUT}")
+    return [cell.strip() for cell in rows[0][1]], rows[1:]
+
+
+def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
+    width = 0
+    for cells in reader:
+        width = width or len(cells)
+        if cells and len(cells) != width:
+            raise FedbenchError(
+                f"{where}: line {reader.line_num} has {len(cells)} cells; "
+                f"every line must have {width} as the first"
+            )
+        if cells:
+            yield reader.line_num, cells
+
+
+def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
+    if all(_is_number(name) for name in columns):
+        raise FedbenchError(f"{where}: line 1 has only numbers; it must name the columns")
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        raise FedbenchError(f"{where}: two columns are named {twice[0]!r}; each needs its own name")
+    if label and label not in columns:
+        raise FedbenchError(
+            f"{where}: no column {label!r} for the labels; there are "
+            f"{', '.join(map(repr, columns))}"
+        )
+    if len(columns) < 2:
+        raise FedbenchError(f"{where}: the file has one column; it needs labels and features")
+
+
+def _numbers(cells: Sequence[str], where: str, columns: Sequence[str]) -> NDArray[np.float32]:
+    try:
+        found = np.array(cells, dtype=np.float64)
+    except ValueError:
+        found = np.array([float(c) if _is_number(c) else np.nan for c in cells])
+    with np.errstate(over="ignore"):  # what overflows is not finite, and refused here
+        values = found.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise FedbenchError(
+            f"{where}, column {columns[bad[0]]!r} has {cells[bad[0]]!r}; "
+            "features must be finite numbers"
+        )
+    return values
+
+
+def _label(cell: str, where: str, column: str) -> str:
+    if not cell:
+        raise FedbenchError(f"{where} has no label in column {column!r}; every row needs one")
+    return cell
+
+
+def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
+    """Whole numbers if all are, else words."""
+    if all(_WHOLE.fullmatch(word) for word in words):
+        return np.array([int(word) for word in words], dtype=np.int64)
+    if all(_is_number(word) for word in words):
+        first = next(word for word in words if not _WHOLE.fullmatch(word))
+        raise FedbenchError(f"{where} has label {first!r}; labels must be whole numbers or words")
+    return np.array(words)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+

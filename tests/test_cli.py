@@ -86,9 +86,10 @@ def test_plan_prints_runs_passes_and_hours(cli):
     output = cli("plan", "--scale", "paper", "--papers", "rmfl").output
     assert "rmfl/table1" in output
     assert "sample passes" in output
-    plan = json.loads(cli("plan", "--scale", "paper", "--papers", "rmfl", "--json").output)
-    assert len(plan["papers"]["rmfl"]) == 9 * 5 * 10
-    assert len(plan["runs"]) == 9 * 5 * (10 + 6)
+    one = ("plan", "--scale", "paper", "--papers", "rmfl", "--tables", "table1", "--json")
+    plan = json.loads(cli(*one).output)
+    assert len(plan["papers"]["rmfl"]) == 9 * 7 * 10
+    assert len(plan["runs"]) == 9 * 7 * (10 + 6)
 
 
 def test_plan_imports_no_torch():

@@ -95,7 +95,7 @@ class Greater(Statement):
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Greater":
-        check_sides(self.winner, self.loser)
+        check_sides(self.winner, self.loser, self.relative)
         return self
 
 
@@ -122,7 +122,7 @@ class Equal(Statement):
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Equal":
-        check_sides(self.of, self.to)
+        check_sides(self.of, self.to, self.relative)
         return self
 
 
@@ -189,14 +189,16 @@ Comparison = Greater | Order | Equal | Trend | Spread | Earlier
 Claim = Annotated[Comparison | Together, Field(discriminator="kind")]
 
 
-def check_sides(first: Side, second: Side) -> None:
+def check_sides(first: Side, second: Side, relative: bool = False) -> None:
     """Refuse a claim whose sides do not name any level: two numbers, 'others' of a number."""
     if not where_of(first) and not where_of(second):
         raise ValueError(f"one of {first!r} and {second!r} must name levels")
+    if relative and isinstance(second, float):
+        raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
 
 
-def where_of(side: Side) -> Where:
-    """A side as a place: 'A' is {method: A}; a number and 'others' are none."""
-    if isinstance(side, float | int) or side == OTHERS:
+def where_of(side: Side | None) -> Where:
+    """A side as a place: 'A' is {method: A}; a number, 'others' and nothing are none."""
+    if side is None or isinstance(side, float) or side == OTHERS:
         return {}
     return side if isinstance(side, dict) else {"method": side}

@@ -9,7 +9,7 @@ def as_tuple(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
     return levels if isinstance(levels, tuple) else (levels,)
 
 
-def stems(pattern: Level, levels: tuple[Level, ...]) -> list[str]:
+def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list[str]:
     """What the star of a pattern stands for: FedAvg, for '*+ASD' among FedAvg and FedAvg+ASD."""
     if not has_star(pattern):
         return []
@@ -19,6 +19,6 @@ def stems(pattern: Level, levels: tuple[Level, ...]) -> list[str]:
     return [x[len(head) : len(x) - len(tail)] for x in fitting if len(x) > size]
 
 
-def has_star(level: Level) -> bool:
+def has_star(level: Level | tuple[Level, ...]) -> bool:
     """Whether it is a pattern."""
-    return str(level).count("*") == 1
+    return isinstance(level, str) and level.count("*") == 1

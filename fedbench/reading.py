@@ -4,12 +4,16 @@ from typing import Literal, NamedTuple
 
 from fedbench.errors import FedbenchError
 
-At = Literal["final", "best", "mean", "median"] | int
-_WORDS: tuple[Literal["final", "best", "mean", "median"], ...] = ("final", "best", "mean", "median")
+Word = Literal["final", "best", "mean", "median", "jumps"]
+At = Word | int
+_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "jumps")
 
 
 class Reading(NamedTuple):
-    """A column of the history and the moment: a round, or over all evaluated rounds."""
+    """A column of the history and the moment: a round, or over all evaluated rounds.
+
+    'jumps' is the mean size of the step from one evaluated round to the next: low where smooth.
+    """
 
     metric: str
     at: At

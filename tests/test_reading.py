@@ -28,6 +28,7 @@ def frame(tmp_path):
         ("accuracy@mean", 0.425),
         ("accuracy@median", 0.45),
         ("loss@best", 1.0),
+        ("accuracy@jumps", 0.1),  # 0.2, 0 and 0.1
         ("best_round", 4),  # a tie keeps the first
         ("best_round@2", 2),
         ("round_seconds@2", 1),  # two rounds in 2 s

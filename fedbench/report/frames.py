@@ -87,6 +87,8 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
         found = runs.min() if Metric(metric).lower_is_better else runs.max()
     elif at in ("mean", "median"):
         found = runs.mean() if at == "mean" else runs.median()
+    elif at == "jumps":
+        found = runs.diff().abs().groupby(rows["run_id"]).mean()
     else:
         found = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
     return {str(run): float(value) for run, value in found.items()}

@@ -20,6 +20,7 @@ _LABELS = {
 _LOSSES = ("loss", "seconds", "floats", "best_round", "hessian")
 _FRACTIONS = ("personal_", "local_accuracy")
 _MOMENTS = ("final", "best", "mean", "median")
+_JUMPS = "mean change between rounds"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Metric:
         text += f" [{name.partition('[')[2]}" if "[" in name else ""
         if not at:
             return text
+        if at == "jumps":
+            return f"{text}, {_JUMPS}"
         return f"{text}, {at}" if at in _MOMENTS else f"{text} at round {at}"
 
     def factor(self, table: Table) -> float:

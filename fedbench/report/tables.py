@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedbench.errors import FedbenchError
 from fedbench.paper import Level, Paper, Table, Where
-from fedbench.plan import Cell, Plan
+from fedbench.plan import Cell, Plan, printed_choices, resolve
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric
@@ -60,7 +60,7 @@ def _entries(
     for metric in table.metrics:
         values = _values(frame, table, metric)
         for cells in groups.values():
-            place = _place(at[1], paper, cells[0], metric)
+            place = place_of(at[1], paper, cells[0].coords, metric)
             pairs = [(cell, _value(values, cell, bases)) for cell in cells]
             runs = tuple(_run(cell, value, states, tuned) for cell, value in pairs)
             coords = _coords(cells[0], table) | {"metric": metric}
@@ -112,13 +112,14 @@ def _run(cell: Cell, value: float | None, states: dict[str, str], tuned: dict[st
     return Run(name, cell.seed, state, value, tuned.get(name, ""))
 
 
-def _place(key: str, paper: Paper, cell: Cell, metric: str) -> Place:
+def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
+    """Where the number of a point of its grid stands in a table of the paper."""
     table = paper.tables[key]
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
-    setting = ";".join(f"{axis}={level_text(cell.coords[axis])}" for axis in shown)
-    own = (paper.settings | paper.grids[table.grid].settings).get("dataset", cell.run.dataset)
-    dataset = cell.coords.get("dataset", Choice.model_validate(own).name)
-    return Place(key, str(dataset), setting, str(cell.coords.get("method", "")), metric)
+    setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
+    settings = printed_choices(resolve(paper, paper.grids[table.grid], point))
+    dataset = point.get("dataset", Choice.model_validate(settings["dataset"]).name)
+    return Place(key, str(dataset), setting, str(point.get("method", "")), metric)
 
 
 def _mark_best(found: list[Entry], table: Table) -> list[Entry]:

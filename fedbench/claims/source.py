@@ -1,0 +1,28 @@
+"""Where a comparison's numbers come from."""
+
+from abc import ABC, abstractmethod
+
+import pandas as pd
+
+from fedbench.level import Level
+
+Coords = dict[str, Level]  # a point of the grid, the metric among its axes
+
+
+class Source(ABC):
+    """Numbers at the points of a grid, scores in percent."""
+
+    @abstractmethod
+    def values(self, point: Coords) -> pd.Series:
+        """One value a repeat, by repeat; empty where there is none."""
+
+    def spread(self, point: Coords) -> float | None:
+        """A standard deviation that is known without its values."""
+        return None
+
+    def history(self, point: Coords) -> dict[str, pd.Series]:
+        """The metric by evaluated round, of each repeat."""
+        return {}
+
+
+NOTHING = pd.Series(dtype=float)

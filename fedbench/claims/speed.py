@@ -1,0 +1,41 @@
+"""Who needs fewer rounds to an accuracy."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fedbench.claims.contrast import Contrast
+from fedbench.claims.source import Coords, Source
+
+
+@dataclass(frozen=True, eq=False)
+class Speed(Contrast):
+    """By how many rounds the winner is earlier at `target` percent, or at the loser's best.
+
+    A run that never comes there counts as one round more than it has.
+    """
+
+    winner: Coords
+    loser: Coords
+    target: float | None
+
+    @property
+    def points(self) -> tuple[Coords, ...]:
+        """See the base class."""
+        return (self.winner, self.loser)
+
+    def effects(self, source: Source) -> pd.Series:
+        """See the base class."""
+        winners, losers = source.history(self.winner), source.history(self.loser)
+        pairs = {key: (winners[key], losers[key]) for key in winners if key in losers}
+        return pd.Series({key: self._lead(*pair) for key, pair in pairs.items()}, dtype=float)
+
+    def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
+        target = float(loser.max()) if self.target is None else self.target
+        return _rounds_to(target, loser) - _rounds_to(target, winner)
+
+
+def _rounds_to(target: float, curve: pd.Series) -> float:
+    """The first round at the target or above it; one more than the last if there is none."""
+    there = curve.index[curve >= target]
+    return float(there[0] if len(there) else curve.index[-1] + 1)

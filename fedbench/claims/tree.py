@@ -1,0 +1,54 @@
+"""A claim as comparisons in cells, and of how many each must hold."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from fedbench.claims.contrast import Averaged, Contrast
+from fedbench.claims.verdict import Verdict, at_least
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """At least `k` of the parts hold; `label` is what they share."""
+
+    k: int
+    parts: tuple[Union["Node", Contrast], ...]
+    label: str = ""
+
+    @property
+    def nodes(self) -> tuple["Node", ...]:
+        """The parts that are nodes: the cells of a whole claim."""
+        return tuple(part for part in self.parts if isinstance(part, Node))
+
+    def judge(self, of: Callable[[Contrast], Verdict]) -> Verdict:
+        """The verdict that follows from those of the comparisons."""
+        found = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
+        return at_least(self.k, found)
+
+    def contrasts(self) -> Iterator[Contrast]:
+        """All comparisons, in order."""
+        for part in self.parts:
+            yield from part.contrasts() if isinstance(part, Node) else (part,)
+
+
+def each(parts: Sequence[Node | Contrast], label: str = "") -> Node:
+    """All of the parts."""
+    return Node(len(parts), tuple(parts), label)
+
+
+def averaged(cells: list[Node]) -> Node:
+    """One cell with the mean of the others; they have the same shape."""
+    return Node(cells[0].k, _averaged([cell.parts for cell in cells]), f"mean of {len(cells)}")
+
+
+def _averaged(rows: list[tuple[Node | Contrast, ...]]) -> tuple[Node | Contrast, ...]:
+    return tuple(_average(list(same)) for same in zip(*rows, strict=True))
+
+
+def _average(same: list[Node | Contrast]) -> Node | Contrast:
+    first = same[0]
+    if isinstance(first, Node):
+        return Node(first.k, _averaged([node.parts for node in same if isinstance(node, Node)]))
+    own = tuple(x for x in same if isinstance(x, Contrast))
+    return Averaged(first.label, first.unit, first.limit, own)

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from fedbench.data.sources.digitpairs import DigitPairs
-from fedbench.data.sources.digits import Digits
 from fedbench.data.sources.imagenet100 import ImageNet100
 from fedbench.data.sources.tinyimagenet import TinyImageNet
-from fedbench.data.sources.toy import Toy
 from fedbench.errors import FedbenchError
 from tests.pictures import hundred, packed, tiny, unpacked
 
@@ -61,32 +58,6 @@ def test_a_killed_decoding_starts_again(tmp_path):
     (kept / "x_train.npy").unlink()
     np.save(kept / "x_train.npy", np.zeros(3))
     assert np.array_equal(ImageNet100(side=8).load(tmp_path).x_train, whole.x_train)
-
-
-def test_pairs_are_two_digits_of_the_right_half(tmp_path):
-    data, digits = DigitPairs().load(tmp_path), Digits().load(tmp_path)
-    assert data.shape == (1, 16, 16)
-    assert np.bincount(data.y_train).tolist() == [60] * 100
-    assert np.bincount(data.y_test).tolist() == [20] * 100
-    seven = data.x_train[data.y_train == 73][0]
-    assert not seven[:4].any()
-    assert not seven[12:].any()
-    known = {image.tobytes() for image in digits.x_train[digits.y_train == 7]}
-    assert seven[4:12, :8].tobytes() in known
-    tests = {image.tobytes() for image in digits.x_test}
-    halves = {half.tobytes() for x in data.x_test for half in (x[4:12, :8], x[4:12, 8:])}
-    assert halves <= tests  # no training digit is a test digit
-    assert "substitute" in data.origin["source"]
-    assert np.array_equal(DigitPairs().load(tmp_path).x_train, data.x_train)
-
-
-def test_the_toys_classes_are_quadrants(tmp_path):
-    data = Toy(train=200).load(tmp_path)
-    assert np.abs(data.x_train).max() < 4
-    corner = {0: (1, 1), 1: (-1, 1), 2: (-1, -1), 3: (1, -1)}
-    for point, label in zip(data.x_train, data.y_train, strict=True):
-        assert tuple(np.sign(point)) == corner[int(label)]
-    assert not np.array_equal(Toy(seed=1).load(tmp_path).x_test, Toy().load(tmp_path).x_test)
 
 
 def test_what_is_not_there_says_what_to_put_where(tmp_path, monkeypatch):

@@ -41,11 +41,18 @@ class Net:
             isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()
         )
         self.has_dropout = any(
-            isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in module.modules()
+            (isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0)
+            or getattr(m, "drop_prob", 0) > 0  # timm's DropPath
+            for m in module.modules()
         )
+        kept = module.state_dict().keys()  # without constants, such as positions
         self._start = Model(
             nn.utils.parameters_to_vector(trained.values()).detach().clone(),
-            {name: value.detach().clone() for name, value in module.named_buffers()},
+            {
+                name: value.detach().clone()
+                for name, value in module.named_buffers()
+                if name in kept
+            },
         )
         self._module = module
         self._student = _Outputs(copy.deepcopy(module)).train()

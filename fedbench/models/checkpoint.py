@@ -11,16 +11,20 @@ from fedbench.errors import FedbenchError
 
 
 def read_checkpoint(
-    file: Path, prefix: str, wanted: Mapping[str, tuple[int, ...]]
+    file: Path,
+    prefix: str,
+    wanted: Mapping[str, tuple[int, ...]],
+    besides: tuple[str, ...] = (),
 ) -> dict[str, Tensor]:
     """The tensors whose names begin with `prefix`, without it: those `wanted`, in these shapes.
 
+    Names that begin with one of `besides` are left out: a classifier for other classes.
     Raises `FedbenchError` if the file is missing or broken, or if a name or a shape differs.
     """
     found = {
         name.removeprefix(prefix): value
         for name, value in _open(file).items()
-        if name.startswith(prefix)
+        if name.startswith(prefix) and not name.startswith(besides)
     }
     _check_names(file, set(found), set(wanted))
     for name, shape in wanted.items():

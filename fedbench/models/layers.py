@@ -1,5 +1,8 @@
 """Layers that several models share."""
 
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -18,3 +21,22 @@ class MaxPool2(nn.MaxPool2d):
         x = x[..., : x.shape[-2] // 2 * 2, : x.shape[-1] // 2 * 2]
         rows = torch.maximum(x[..., ::2, :], x[..., 1::2, :])
         return torch.maximum(rows[..., ::2], rows[..., 1::2])
+
+
+class GlobalMean(nn.Module):
+    """The mean over all pixels: average pooling to 1×1, in a form that maps over clients."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) → (B, C)."""
+        return x.mean((-2, -1))
+
+
+def dense(widths: Sequence[int]) -> list[nn.Module]:
+    """Linear layers from each width to the next, each followed by a ReLU."""
+    pairs = [(nn.Linear(before, after), nn.ReLU()) for before, after in pairwise(widths)]
+    return [layer for pair in pairs for layer in pair]
+
+
+def scaled(numbers: Iterable[int], by: float) -> list[int]:
+    """The numbers of a paper's network times `by`, rounded, at least 1."""
+    return [max(1, round(n * by)) for n in numbers]

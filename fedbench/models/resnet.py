@@ -1,6 +1,5 @@
-"""Residual networks for small images."""
+"""The residual network of He et al. for small images, whose shortcuts have no parameters."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,8 +10,8 @@ from torch.nn import functional as F
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Count, Positive
 from fedbench.data.dataset import Inputs
-
-Norm = Callable[[int], nn.Module]
+from fedbench.models.layers import GlobalMean
+from fedbench.models.norms import Norm, by_groups
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class RN20(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage."""
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
-        norm: Norm = nn.BatchNorm2d if self.norm == "bn" else lambda n: nn.GroupNorm(self.groups, n)
+        norm = by_groups(self.norm, self.groups)
         layers: list[nn.Module] = [
             nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False),
             norm(c[0]),
@@ -44,7 +43,7 @@ class RN20(Architecture):
                 first = block == 0
                 stride = 2 if first and stage else 1
                 layers.append(_Block(before if first else after, after, stride, norm))
-        body = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        body = nn.Sequential(*layers, GlobalMean())
         return BodyHead(body, nn.Linear(c[-1], inputs.classes))
 
 

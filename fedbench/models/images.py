@@ -1,0 +1,28 @@
+"""What a model of images does first: look at their shape and enlarge them if it is told to."""
+
+from torch import nn
+
+from fedbench.data.dataset import Inputs
+from fedbench.errors import FedbenchError
+
+
+def at_side(
+    name: str, inputs: Inputs, side: int | None, least: int = 1
+) -> tuple[nn.Module, Inputs]:
+    """A layer that resizes images to `side` × `side` (None: as they are), and what comes out of it.
+
+    `least` is the smallest side of which the model's layers leave anything. Raises `FedbenchError`
+    if the samples are no images or would be smaller than that.
+    """
+    if len(inputs.shape) != 3:
+        raise FedbenchError(f"{name}: samples of shape {inputs.shape} are no images; use an 'mlp'")
+    channels, *sides = inputs.shape
+    shape = (channels, *([side, side] if side else sides))
+    if min(shape[1:]) < least:
+        raise FedbenchError(
+            f"{name}: images of side {min(shape[1:])} vanish; side = {side or 'null'} must be at "
+            f"least {least}"
+        )
+    if shape == inputs.shape:
+        return nn.Identity(), inputs
+    return nn.Upsample(shape[1:], mode="bilinear"), inputs._replace(shape=shape)

@@ -1,0 +1,37 @@
+"""Normalisation layers as functions of the number of channels."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from torch import nn
+
+from fedbench.errors import FedbenchError
+
+Norm = Callable[[int], nn.Module]
+Kind = Literal["gn", "bn"]
+
+
+def by_groups(kind: Kind, groups: int) -> Norm:
+    """Batch norm, or group norm with that many groups; `FedbenchError` where they do not fit."""
+
+    def layer(channels: int) -> nn.Module:
+        if channels % groups:
+            raise FedbenchError(
+                f"groups = {groups} cannot divide {channels} channels equally; choose a divisor"
+            )
+        return nn.GroupNorm(groups, channels)
+
+    return nn.BatchNorm2d if kind == "bn" else layer
+
+
+def by_size(kind: Kind, size: int) -> Norm:
+    """Batch norm, or group norm with `size` channels a group (all, of fewer)."""
+
+    def layer(channels: int) -> nn.Module:
+        if channels > size and channels % size:
+            raise FedbenchError(
+                f"per_group = {size} cannot divide {channels} channels equally; choose a divisor"
+            )
+        return nn.GroupNorm(max(1, channels // size), channels)
+
+    return nn.BatchNorm2d if kind == "bn" else layer

@@ -1,0 +1,74 @@
+"""Vision Transformer for images of any size, which it resizes."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from timm.models.vision_transformer import VisionTransformer
+from torch import nn
+
+from fedbench.architecture import Architecture, BodyHead
+from fedbench.checked import Count
+from fedbench.data.dataset import Inputs
+from fedbench.data.folder import data_folder
+from fedbench.errors import FedbenchError
+from fedbench.models.checkpoint import read_checkpoint
+from fedbench.models.images import at_side
+
+
+@dataclass(frozen=True)
+class ViTSmall(Architecture):
+    """timm's vit_small_patch16_224 (ASD): [CLS] → bottleneck → ReLU → classifier.
+
+    21,665,664 parameters of the backbone, 98,560 of the bottleneck, 257·C of the classifier. Images
+    are resized to `side` pixels. `weights` 'pretrained' reads the published ones from
+    `<data folder>/vit_small_patch16_224/model.safetensors`, the data folder being that of the
+    environment (FEDBENCH_DATA), for three channels; 'random' draws them, and then sizes may be
+    smaller.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 2.0  # trained on one core, as measured
+
+    weights: Literal["random", "pretrained"] = "pretrained"
+    side: Count = 224
+    patch: Count = 16
+    layers: Count = 12
+    heads: Count = 6
+    dim: Count = 384
+    bottleneck: Count = 256
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the `bottleneck` units after ReLU."""
+        self._check()
+        first, inputs = at_side("ViTSmall", inputs, self.side)
+        backbone = self._backbone(inputs)
+        if self.weights == "pretrained":
+            _load(backbone)
+        # Deviation: what stands between bottleneck and classifier is not known; it is a ReLU here.
+        body = nn.Sequential(first, backbone, nn.Linear(self.dim, self.bottleneck), nn.ReLU())
+        return BodyHead(body, nn.Linear(self.bottleneck, inputs.classes))
+
+    def _backbone(self, inputs: Inputs) -> Any:
+        return VisionTransformer(
+            img_size=self.side,
+            patch_size=self.patch,
+            in_chans=inputs.shape[0],
+            num_classes=0,
+            embed_dim=self.dim,
+            depth=self.layers,
+            num_heads=self.heads,
+        )
+
+    def _check(self) -> None:
+        for what, divisor in (("side", "patch"), ("dim", "heads")):
+            if getattr(self, what) % getattr(self, divisor):
+                raise FedbenchError(
+                    f"ViTSmall: {what} = {getattr(self, what)} must be a multiple of {divisor} = "
+                    f"{getattr(self, divisor)}"
+                )
+
+
+def _load(backbone: nn.Module) -> None:
+    """Put the published weights in place; those of its own classifier are left out."""
+    file = data_folder() / "vit_small_patch16_224" / "model.safetensors"
+    wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
+    backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))

@@ -1,0 +1,50 @@
+"""ViT-Small's published weights."""
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from fedbench.data.dataset import Inputs
+from fedbench.errors import FedbenchError
+from tests.networks import CIFAR100, DIGITS, images, on_paper, small
+
+COLOUR = Inputs((3, 8, 8), 5)
+
+
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    """A file like the published one, at a small size, in the data folder."""
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    backbone = small("vitsmall", COLOUR).body[1]
+    found = {name: value + 1 for name, value in backbone.state_dict().items()}
+    found |= {"head.weight": torch.zeros(1000, 32), "head.bias": torch.zeros(1000)}
+    file = tmp_path / "vit_small_patch16_224" / "model.safetensors"
+    file.parent.mkdir()
+    save_file(found, file)
+    return found
+
+
+def test_the_backbone_is_read_and_the_rest_is_drawn(published):
+    model = small("vitsmall", COLOUR, weights="pretrained")
+    for name, value in model.body[1].state_dict().items():
+        assert torch.equal(value, published[name])
+    fresh = small("vitsmall", COLOUR)
+    assert torch.equal(model.head.weight, fresh.head.weight)
+    assert model(images(COLOUR)).shape == (6, 5)
+
+
+def test_grey_images_and_other_sizes_are_refused(published):
+    with pytest.raises(FedbenchError, match=r"patch_embed.proj.weight has shape \(32, 3, 4, 4\)"):
+        small("vitsmall", DIGITS, weights="pretrained")
+    with pytest.raises(FedbenchError, match=r"pos_embed has shape \(1, 17, 32\)"):
+        small("vitsmall", COLOUR, weights="pretrained", side=8)
+    with pytest.raises(FedbenchError, match=r"lacks blocks.2"):
+        small("vitsmall", COLOUR, weights="pretrained", layers=3)
+
+
+def test_a_missing_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    file = tmp_path / "vit_small_patch16_224" / "model.safetensors"
+    with pytest.raises(FedbenchError) as caught:
+        on_paper("vitsmall", CIFAR100)
+    assert str(caught.value).startswith(f"{file} is not there; put the published weights there")

@@ -88,10 +88,12 @@ class Layout:
         return [f"{self._shown}/{name}.html" for name in ("index", *self.plan_.papers)]
 
     def tables(self) -> list[str]:
-        """Every table as CSV and LaTeX."""
+        """Every table as CSV and LaTeX, and the evidence for the claims."""
         papers = self.plan_.papers.items()
         keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
-        return [f"{self._shown}/tables/{n}/{k}.{end}" for n, k in keys for end in ("csv", "tex")]
+        claims = [f"{self._shown}/claims/{n}.csv" for n, paper in papers if paper.claims]
+        shown = [f"{self._shown}/tables/{n}/{k}.{end}" for n, k in keys for end in ("csv", "tex")]
+        return shown + claims
 
     def figures(self) -> list[str]:
         """Every figure as SVG and PNG."""

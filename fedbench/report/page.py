@@ -11,6 +11,7 @@ import jinja2
 from fedbench.paper import Facts, Paper, Table
 from fedbench.plan import Plan
 from fedbench.report import numbers
+from fedbench.report.claims_view import ClaimView, counts
 from fedbench.report.drawing import Drawing
 from fedbench.report.entry import Entry
 from fedbench.report.layout import Layout
@@ -85,6 +86,7 @@ class PaperView:
     tables: tuple[TableView, ...]
     facts: tuple[FactView, ...]
     figures: tuple[FigureView, ...]
+    claims: tuple[ClaimView, ...]
     count: RunCount
     runs: str
 
@@ -96,6 +98,11 @@ class PaperView:
             later = [i for i, x in enumerate(found) if _number(x.table) > _number(fact.table)]
             found.insert(later[0] if later else len(found), fact)
         return found
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many claims came to each verdict."""
+        return counts(self.claims)
 
     @property
     def figure_groups(self) -> list[tuple[str, list[FigureView]]]:

@@ -2,12 +2,16 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fedbench.files import write_text
 from fedbench.plan import Plan
 from fedbench.report import figures, frames, page
+from fedbench.report.claims import findings
+from fedbench.report.claims import tidy as tidy_claims
+from fedbench.report.claims_view import ClaimView
 from fedbench.report.drawing import drawing
 from fedbench.report.fact import sheet_of
 from fedbench.report.latex import to_latex
@@ -18,6 +22,7 @@ from fedbench.report.printed import Printed, read_printed
 from fedbench.report.tables import entries, tidy
 
 PAPERS = Path("workflow/papers")
+_CSV: Any = {"index": False, "float_format": "%.10g", "lineterminator": "\n"}
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[Path]:
@@ -55,6 +60,7 @@ class _Writer:
             tuple(self._table((key, name), frame, printed) for name in paper.tables),
             tuple(self._fact((key, name), printed) for name in paper.facts),
             tuple(self._figure((key, name), found) for name in paper.figures),
+            self._claims(key, found, printed),
             _count(self.plan, key, frame),
             Path(os.path.relpath(self.results / "runs", self.folder)).as_posix(),
         )
@@ -66,7 +72,7 @@ class _Writer:
         found = entries(self.plan, at, frame, printed)
         layout, caption = arrange(table, found), page.caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
-        rows = tidy(at[0], found).to_csv(index=False, float_format="%.10g", lineterminator="\n")
+        rows = tidy(at[0], found).to_csv(**_CSV)
         self.text(f"{stem}.csv", rows)
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
@@ -80,6 +86,13 @@ class _Writer:
         caption = " ".join(filter(None, [f"{facts.title} ({at[0]}).", facts.caption]))
         self.text(f"{stem}.tex", sheet.to_latex("-".join(at), caption))
         return FactView(at[1], facts, sheet)
+
+    def _claims(self, key: str, found: Results, printed: Printed) -> tuple[ClaimView, ...]:
+        judged = findings(self.plan, key, found, printed)
+        if judged:
+            rows = tidy_claims(key, judged)
+            self.text(f"claims/{key}.csv", rows.to_csv(**_CSV))
+        return tuple(ClaimView(finding) for finding in judged)
 
     def _figure(self, at: tuple[str, str], found: Results) -> FigureView:
         drawn = drawing(self.plan, at, found)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fedbench.claims import interval
-from fedbench.claims.interval import Interval
-from fedbench.claims.limit import Limit
-from fedbench.claims.source import Coords, Source
+from fedbench.report.claims import interval
+from fedbench.report.claims.interval import Interval
+from fedbench.report.claims.limit import Limit
+from fedbench.report.claims.source import Coords, Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedbench.claims.contrast import Contrast, side_by_side, without_noise
-from fedbench.claims.source import Coords, Source
+from fedbench.report.claims.contrast import Contrast, side_by_side, without_noise
+from fedbench.report.claims.source import Coords, Source
 from fedbench.report.metrics import Metric
 
 

@@ -1,14 +1,14 @@
 """The comparison that a claim makes of two members of its sides."""
 
 from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Spread
-from fedbench.claims.contests import Member
-from fedbench.claims.contrast import Contrast
-from fedbench.claims.difference import Difference, Term
-from fedbench.claims.limit import Beyond, Limit, Within
-from fedbench.claims.naming import member, unit_of
-from fedbench.claims.source import Coords
-from fedbench.claims.speed import Speed
-from fedbench.claims.steadiness import Steadiness
+from fedbench.report.claims.contests import Member
+from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.difference import Difference, Term
+from fedbench.report.claims.limit import Beyond, Limit, Within
+from fedbench.report.claims.naming import member, unit_of
+from fedbench.report.claims.source import Coords
+from fedbench.report.claims.speed import Speed
+from fedbench.report.claims.steadiness import Steadiness
 from fedbench.report.metrics import Metric
 
 

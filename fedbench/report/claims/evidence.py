@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbench.claims.contrast import Contrast
-from fedbench.claims.interval import FEWEST, Interval
-from fedbench.claims.measured import Measured
-from fedbench.claims.source import Source
-from fedbench.claims.verdict import Verdict
+from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.measured import Measured
+from fedbench.report.claims.source import Source
+from fedbench.report.claims.verdict import Verdict
 
 
 @dataclass(frozen=True)

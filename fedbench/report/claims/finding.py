@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fedbench.claim import Claim
-from fedbench.claims.evidence import Evidence
-from fedbench.claims.verdict import Verdict
+from fedbench.report.claims.evidence import Evidence
+from fedbench.report.claims.verdict import Verdict
 from fedbench.report.numbers import UNTESTED
 
 

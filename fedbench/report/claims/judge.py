@@ -1,16 +1,16 @@
 """A paper's claims, judged on its printed numbers and on what was measured."""
 
 from fedbench.claim import Comparison, Together
-from fedbench.claims.contrast import Contrast
-from fedbench.claims.evidence import Bench, Evidence
-from fedbench.claims.finding import Finding, Judgement
-from fedbench.claims.interval import FEWEST
-from fedbench.claims.measured import Measured
-from fedbench.claims.outline import outline
-from fedbench.claims.quoted import Quoted
-from fedbench.claims.tree import Node
-from fedbench.claims.verdict import Verdict, at_least
 from fedbench.plan import Plan
+from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.evidence import Bench, Evidence
+from fedbench.report.claims.finding import Finding, Judgement
+from fedbench.report.claims.interval import FEWEST
+from fedbench.report.claims.measured import Measured
+from fedbench.report.claims.outline import outline
+from fedbench.report.claims.quoted import Quoted
+from fedbench.report.claims.tree import Node
+from fedbench.report.claims.verdict import Verdict, at_least
 from fedbench.report.panel import Results
 from fedbench.report.printed import Printed
 

@@ -4,8 +4,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from fedbench.claims.interval import Interval
-from fedbench.claims.verdict import Verdict
+from fedbench.report.claims.interval import Interval
+from fedbench.report.claims.verdict import Verdict
 
 
 class Limit(ABC):

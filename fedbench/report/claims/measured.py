@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from fedbench.claims.source import NOTHING, Coords, Source
 from fedbench.plan import Cell, Plan
 from fedbench.reading import reading
 from fedbench.report import frames
+from fedbench.report.claims.source import NOTHING, Coords, Source
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Results
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Spread, Trend
-from fedbench.claims import slopes
-from fedbench.claims.contests import Contest, contests
-from fedbench.claims.duel import duel
-from fedbench.claims.naming import words
-from fedbench.claims.scope import Scope, scope_of
-from fedbench.claims.tree import Node, averaged, each
 from fedbench.errors import FedbenchError
 from fedbench.paper import Paper
+from fedbench.report.claims import slopes
+from fedbench.report.claims.contests import Contest, contests
+from fedbench.report.claims.duel import duel
+from fedbench.report.claims.naming import words
+from fedbench.report.claims.scope import Scope, scope_of
+from fedbench.report.claims.tree import Node, averaged, each
 
 
 def outline(place: str, claim: Comparison, paper: Paper) -> Node:

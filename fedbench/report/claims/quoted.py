@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fedbench.claims.scope import spelled
-from fedbench.claims.source import NOTHING, Coords, Source
 from fedbench.paper import Paper, Table
 from fedbench.plan import matches, points
+from fedbench.report.claims.scope import spelled
+from fedbench.report.claims.source import NOTHING, Coords, Source
 from fedbench.report.frames import Stat
 from fedbench.report.metrics import Metric
 from fedbench.report.printed import Printed

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.claim import Comparison, Trend, where_of
-from fedbench.claims.source import Coords
 from fedbench.level import Level, Where, as_tuple
 from fedbench.paper import Grid, Paper, Table
 from fedbench.plan import matches, points
 from fedbench.reading import At, reading
+from fedbench.report.claims.source import Coords
 
 
 @dataclass(frozen=True)

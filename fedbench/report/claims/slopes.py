@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from fedbench.claim import OTHERS, Side, Trend, where_of
-from fedbench.claims.difference import Difference, Term
-from fedbench.claims.limit import Beyond
-from fedbench.claims.naming import unit_of, words
-from fedbench.claims.scope import Scope
-from fedbench.claims.source import Coords
-from fedbench.claims.tree import Node, each
 from fedbench.level import Where
 from fedbench.plan import matches
+from fedbench.report.claims.difference import Difference, Term
+from fedbench.report.claims.limit import Beyond
+from fedbench.report.claims.naming import unit_of, words
+from fedbench.report.claims.scope import Scope
+from fedbench.report.claims.source import Coords
+from fedbench.report.claims.tree import Node, each
 
 Value = tuple[Term, ...]  # what is measured at one place
 

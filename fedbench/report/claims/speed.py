@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fedbench.claims.contrast import Contrast
-from fedbench.claims.source import Coords, Source
+from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.source import Coords, Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from fedbench.claims import interval
-from fedbench.claims.contrast import Contrast, side_by_side
-from fedbench.claims.interval import Interval, Values
-from fedbench.claims.source import Coords, Source
+from fedbench.report.claims import interval
+from fedbench.report.claims.contrast import Contrast, side_by_side
+from fedbench.report.claims.interval import Interval, Values
+from fedbench.report.claims.source import Coords, Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from fedbench.claims.contrast import Averaged, Contrast
-from fedbench.claims.verdict import Verdict, at_least
+from fedbench.report.claims.contrast import Averaged, Contrast
+from fedbench.report.claims.verdict import Verdict, at_least
 
 
 @dataclass(frozen=True, eq=False)

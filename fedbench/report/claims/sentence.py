@@ -1,0 +1,107 @@
+"""Findings in words."""
+
+import math
+from statistics import median
+
+from fedbench.claim import Together
+from fedbench.report.claims.evidence import Evidence
+from fedbench.report.claims.finding import Finding, Judgement
+from fedbench.report.claims.verdict import Verdict
+from fedbench.report.numbers import fixed, signed
+
+_DIGITS = {"points": 2, "%": 1, "rounds": 1}
+_NAMED = 3  # exceptions that are spelled out
+
+
+def amount(value: float, unit: str) -> str:
+    """An effect with its sign and unit: '+2.10 points'."""
+    if unit not in _DIGITS:
+        return f"{value:+.3g}".replace("-", "−")
+    return f"{signed(value, _DIGITS[unit])} {unit}"
+
+
+def interval(row: Evidence) -> str:
+    """'+2.10 points [+0.40, +3.80]'; without an interval the effect alone."""
+    if row.found is None or math.isnan(row.found.effect):
+        return "–"
+    effect = amount(row.found.effect, row.unit)
+    if not row.found.is_test:
+        return effect
+    ends = (
+        amount(x, row.unit).removesuffix(f" {row.unit}") for x in (row.found.low, row.found.high)
+    )
+    return f"{effect} [{', '.join(ends)}]"
+
+
+def printed(finding: Finding) -> str:
+    """The verdict on the printed numbers: 'holds in 17 of 18 printed cells; exception: …'."""
+    if finding.printed is None:
+        return "not printed"
+    judged, words = finding.printed, finding.printed.verdict.value
+    if isinstance(finding.claim, Together):
+        return f"{words}: {_members(judged)}"
+    if len(judged.parts) > 1:
+        holding = len(judged.having(Verdict.HOLDS))
+        words += f": in {holding} of {len(judged.parts)} printed cells"
+    effects = [row for row in finding.rows if row.printed is not None]
+    if len(effects) == 1:
+        words += f" ({_printed_effect(effects[0])})"
+        return words
+    return "; ".join([words, *_exceptions(finding, judged)])
+
+
+def _exceptions(finding: Finding, judged: Judgement) -> list[str]:
+    failing = judged.having(Verdict.FAILS)
+    if not failing:
+        return []
+    rows = [x for x in finding.rows if x.cell in failing and x.printed_verdict == Verdict.FAILS]
+    named = [f"{_where(row)} ({_printed_effect(row)})" for row in rows[:_NAMED]]
+    more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+    return [f"exception{'s' if len(rows) > 1 else ''}: {', '.join(named + more)}"]
+
+
+def _where(row: Evidence) -> str:
+    return f"{row.cell}: {row.label}" if row.cell else row.label
+
+
+def _printed_effect(row: Evidence) -> str:
+    return amount(row.printed or 0.0, row.unit) if row.printed else "a tie"
+
+
+def evidence(finding: Finding) -> str:
+    """What the measured verdict rests on: cells, effects, intervals."""
+    judged = finding.measured if finding.tested else finding.trend
+    if isinstance(finding.claim, Together):
+        return _members(judged)
+    rows = [row for row in finding.rows if row.found and not math.isnan(row.found.effect)]
+    if not rows:
+        return "no pair of runs"
+    cells = "" if len(judged.parts) == 1 else _counts(judged) + "; "
+    if len(rows) == 1 and rows[0].found:
+        return f"{cells}{interval(rows[0])}, {rows[0].found.pairs} of {rows[0].planned} pairs"
+    return f"{cells}{_range(rows)}{_coverage(finding, rows)}"
+
+
+def _range(rows: list[Evidence]) -> str:
+    effects = sorted(row.found.effect for row in rows if row.found)
+    low, middle, high = (
+        amount(x, rows[0].unit) for x in (effects[0], median(effects), effects[-1])
+    )
+    return f"effects from {low} to {high}, median {middle}"
+
+
+def _coverage(finding: Finding, rows: list[Evidence]) -> str:
+    tests = sum(row.found.is_test for row in rows if row.found)
+    return f"; each of {tests} intervals covers {fixed(100 * finding.level, 2)} %" if tests else ""
+
+
+def _counts(judged: Judgement) -> str:
+    """'holds in 3 of 9 cells, undecided in 6'."""
+    found = {verdict: len(judged.having(verdict)) for verdict in Verdict}
+    known = [(verdict, n) for verdict, n in found.items() if n]
+    first = f"{known[0][0].value} in {known[0][1]} of {len(judged.parts)} cells"
+    return ", ".join([first, *(f"{verdict.value} in {n}" for verdict, n in known[1:])])
+
+
+def _members(judged: Judgement) -> str:
+    return ", ".join(f"{name} {verdict.value}" for name, verdict in judged.parts)

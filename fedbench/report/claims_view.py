@@ -1,0 +1,53 @@
+"""What the pages show of a paper's claims."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from fedbench.report.claims import Finding, sentence
+from fedbench.report.claims.evidence import Evidence
+from fedbench.report.numbers import UNTESTED
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """A claim's row: the paper's words, the verdicts, what they rest on."""
+
+    finding: Finding
+
+    @property
+    def printed(self) -> str:
+        """The verdict on the printed numbers, in words."""
+        return sentence.printed(self.finding)
+
+    @property
+    def printed_mark(self) -> str:
+        """The printed verdict alone; empty where nothing is printed."""
+        return self.finding.printed.verdict.value if self.finding.printed else ""
+
+    @property
+    def mark(self) -> str:
+        """The measured verdict alone, 'untested' for a substitute's."""
+        return self.finding.measured.verdict.value if self.finding.tested else "untested"
+
+    @property
+    def evidence(self) -> str:
+        """What the measured verdict rests on."""
+        return sentence.evidence(self.finding)
+
+    @property
+    def rows(self) -> list[tuple[Evidence, str, str]]:
+        """Each comparison with its printed effect and its interval in words."""
+        return [
+            (
+                row,
+                "–" if row.printed is None else sentence.amount(row.printed, row.unit),
+                sentence.interval(row),
+            )
+            for row in self.finding.rows
+        ]
+
+
+def counts(found: tuple[ClaimView, ...]) -> dict[str, int]:
+    """How many claims came to each verdict; substitutes count as not tested."""
+    names = {"holds": 0, "fails": 0, "undecided": 0, UNTESTED: 0}
+    return names | Counter(UNTESTED if x.mark == "untested" else x.mark for x in found)

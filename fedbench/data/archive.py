@@ -1,7 +1,7 @@
 """Reads and writes the one file a data set is kept in: `<name>.npz` with four arrays."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,17 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 
-def read(file: Path, name: str) -> Arrays:
-    """Read the four arrays of an npz file; pickled objects are never loaded."""
+def read(file: Path, name: str, wanted: Sequence[str] = FIELDS) -> Arrays:
+    """Read the arrays of an npz file; pickled objects are never loaded."""
     where = f"{name} ({file})"
-    try:
-        archive = np.load(file, allow_pickle=False)
-    except Exception as error:  # zip, zlib, the npy header and the disk each raise their own kinds
-        raise FedbenchError(
-            f"{where}: the file is not a readable npz archive ({short(error)}); it must hold "
-            f"{', '.join(FIELDS)}; delete it or put a sound one in its place"
-        ) from error
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise FedbenchError(f"{where}: the file holds a single array; it must be an npz archive")
-    with archive:
-        return {field: _member(archive, field, where) for field in FIELDS}
+    with _opened(file, where) as archive:
+        return {field: _member(archive, field, where, wanted) for field in wanted}
+
+
+def fields(file: Path, name: str) -> Sequence[str]:
+    """The names of the arrays in an npz file."""
+    with _opened(file, f"{name} ({file})") as archive:
+        return list(archive.files)
 
 
 def write(file: Path, arrays: Arrays) -> None:
@@ -48,11 +45,24 @@ def checksum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _member(archive: Any, field: str, where: str) -> Array:
+def _opened(file: Path, where: str) -> Any:
+    try:
+        archive = np.load(file, allow_pickle=False)
+    except Exception as error:  # zip, zlib, the npy header and the disk each raise their own kinds
+        raise FedbenchError(
+            f"{where}: the file is not a readable npz archive ({short(error)}); it must hold "
+            f"{', '.join(FIELDS)}; delete it or put a sound one in its place"
+        ) from error
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise FedbenchError(f"{where}: the file holds a single array; it must be an npz archive")
+    return archive
+
+
+def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Array:
     if field not in archive.files:
         found = ", ".join(archive.files) or "nothing"
         raise FedbenchError(
-            f"{where}: {field} is missing; the file must hold {', '.join(FIELDS)}, it has {found}"
+            f"{where}: {field} is missing; the file must hold {', '.join(wanted)}, it has {found}"
         )
     try:
         value = archive[field]

@@ -1,6 +1,5 @@
 """Labels as a user's file has them, numbered from 0, and a share of every class set apart."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +7,11 @@ from numpy.typing import NDArray
 
 from fedbench.errors import FedbenchError
 
-Names = Sequence[str]  # of the classes; empty if the labels were numbers already
 
+def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
+    """The different labels, sorted; raises `FedbenchError` unless they are two or more classes.
 
-def class_names(where: str, y: NDArray[Any]) -> Names:
-    """The different words of `y`, sorted, or nothing if it has the numbers 0…C−1, each of them.
-
-    Raises `FedbenchError` on other labels and on a single class.
+    A class is a whole number ≥ 0 or a word.
     """
     if y.ndim != 1 or y.dtype.kind not in "iuU":
         raise FedbenchError(
@@ -24,30 +21,25 @@ def class_names(where: str, y: NDArray[Any]) -> Names:
     if len(found) < 2:
         seen = f"only the label {str(found[0])!r}" if len(found) else "no labels"
         raise FedbenchError(f"{where} has {seen}; it needs at least two classes")
-    if y.dtype.kind == "U":
-        return [str(word) for word in found]
-    missing = np.flatnonzero(found != np.arange(len(found)))
-    if len(missing):
+    if y.dtype.kind == "i" and found[0] < 0:
+        raise FedbenchError(f"{where} has label {found[0]}; whole numbers must be ≥ 0")
+    return found
+
+
+def numbered(where: str, y: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+    """Each label's place among the sorted `known`; raises `FedbenchError` on one not there."""
+    if y.ndim != 1 or y.dtype.kind not in ("U" if known.dtype.kind == "U" else "iu"):
         raise FedbenchError(
-            f"{where} has label {found[missing[0]]} but no {missing[0]}; "
-            "labels must be numbered from 0 without gaps, or be words"
+            f"{where} is {y.dtype} of shape {y.shape}; labels must be (N,) and {known.dtype} as "
+            "in the training data"
         )
-    return []
-
-
-def numbered(where: str, y: NDArray[Any], names: Names) -> NDArray[Any]:
-    """Words as their place among `names`; raises `FedbenchError` on a word that is not there."""
-    if not names:
-        return y
-    if y.dtype.kind != "U":
-        raise FedbenchError(f"{where} is {y.dtype}; its labels must be words like the others")
-    unknown = np.flatnonzero(~np.isin(y, names))
+    unknown = np.flatnonzero(~np.isin(y, known))
     if len(unknown):
         raise FedbenchError(
-            f"{where} has label {str(y[unknown[0]])!r} at position {unknown[0]}, which no training "
-            f"sample has; labels must be among {', '.join(map(repr, names))}"
+            f"{where} has label {str(y[unknown[0]])!r} at position {unknown[0]}; "
+            "no training sample has it"
         )
-    return np.searchsorted(names, y).astype(np.int64)
+    return np.searchsorted(known, y).astype(np.int64)
 
 
 def set_apart(y: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:

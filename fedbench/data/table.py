@@ -124,5 +124,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-

@@ -40,7 +40,7 @@ class DigitPairs(Source):
         x, y = _paired(digits.x_train, digits.y_train, self.train, rng)
         x_test, y_test = _paired(digits.x_test, digits.y_test, self.test, rng)
         origin = {
-            "source": f"pairs of {digits.origin['source']}",
+            "source": f"substitute: pairs of {digits.origin['source']}",
             "sha256": hashlib.sha256(x.tobytes() + x_test.tobytes()).hexdigest(),
         }
         return Dataset("digitpairs", x, y, x_test, y_test, classes=_CLASSES, origin=origin)

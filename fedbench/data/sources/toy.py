@@ -4,13 +4,12 @@ import hashlib
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
-from fedbench.checked import Count
+from fedbench.checked import Count, Natural
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 
@@ -22,10 +21,9 @@ class Toy(Source):
     """Points (x1, x2) spread evenly over (−4, 4)², 4 classes (FedGKD paper, Fig. 5).
 
     The paper says: a "4-class classification task", "2-dim data points … randomly generalized in
-    (-4,4)". Reconstructed: even spread, the quadrants as classes (0 where x1, x2 > 0, then counter-
-    clockwise), the numbers of points, and their `blur`: a point's class is the quadrant it falls
-    into when moved by up to `blur` along both axes, so that classes overlap near the axes and there
-    is something to overfit. The points are the same for every run, seed and library version.
+    (-4,4)". Reconstructed: the even spread, the quadrants as classes (0 where x1, x2 > 0, then
+    counter-clockwise) and the numbers of points. The points depend on `seed` alone, not on the
+    run's seed or a library's version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (300, 1_000)  # by default
@@ -34,21 +32,20 @@ class Toy(Source):
 
     train: Count = 300  # points
     test: Count = 1_000  # points
-    blur: Annotated[float, Ge(0), Lt(4)] = 0.5  # 0: sharp quadrants
+    seed: Natural = 0
 
     def load(self, folder: Path) -> Dataset:
         """Draw the points; `folder` is not used."""
-        rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        (x, y), (x_test, y_test) = (self._draw(n, rng) for n in (self.train, self.test))
+        rng = random.Random(self.seed)  # noqa: S311  # the same numbers in every version of Python
+        (x, y), (x_test, y_test) = (_draw(n, rng) for n in (self.train, self.test))
         sha = hashlib.sha256(b"".join(a.tobytes() for a in (x, y, x_test, y_test))).hexdigest()
         origin = {"source": "made of random points", "sha256": sha}
         return Dataset("toy", x, y, x_test, y_test, classes=4, origin=origin)
 
-    def _draw(
-        self, count: int, rng: random.Random
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Points (count, 2) and their quadrants."""
-        numbers = np.array([2 * rng.random() - 1 for _ in range(4 * count)]).reshape(count, 4)
-        points = (_SIDE * numbers[:, :2]).astype(np.float32)
-        right, upper = (points + self.blur * numbers[:, 2:] > 0).T
-        return points, np.where(upper, np.where(right, 0, 1), np.where(right, 3, 2))
+
+def _draw(count: int, rng: random.Random) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Points (count, 2) and their quadrants."""
+    numbers = [_SIDE * (2 * rng.random() - 1) for _ in range(2 * count)]
+    points = np.array(numbers, dtype=np.float32).reshape(count, 2)
+    right, upper = (points > 0).T
+    return points, np.where(upper, np.where(right, 0, 1), np.where(right, 3, 2))

@@ -1,0 +1,92 @@
+"""File: a data set of the user's own, as npz arrays or as a CSV table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Gt, Lt
+
+from fedbench.checked import Natural
+from fedbench.data import archive
+from fedbench.data.dataset import Dataset
+from fedbench.data.labels import different, numbered, set_apart
+from fedbench.data.source import Source
+from fedbench.data.table import read_table
+from fedbench.errors import FedbenchError
+
+_PAIR = ("x", "y")
+_ENDINGS = (".npz", ".csv")
+
+
+@dataclass(frozen=True)
+class File(Source):
+    """An npz file or a CSV table at `path`, relative to the data folder or absolute.
+
+    npz: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`; x are images or feature
+    vectors as in `Dataset`. CSV: the first line names the columns; labels stand in the column
+    `label` (the last one if it is not given), finite numbers in all others, kept as float32 as they
+    are. Labels are whole numbers ≥ 0 or words, numbered in sorted order. Where no test set is
+    given, the share `test` of every class is drawn for it by `seed`.
+    """
+
+    path: str = ""  # ends in .npz or .csv
+    label: str = ""  # a column of the CSV table
+    test: Annotated[float, Gt(0), Lt(1)] = 0.2
+    seed: Natural = 0
+
+    def load(self, folder: Path) -> Dataset:
+        """Read the file; raises `FedbenchError` on anything it cannot train on."""
+        file = self._file(folder)
+        where, origin = f"file ({file})", {"source": file.suffix.lower()[1:], "file": str(file)}
+        arrays = self._table(file, where) if origin["source"] == "csv" else self._arrays(file)
+        if "y" in arrays:
+            different(f"{where}: y", arrays["y"])
+            arrays = self._split(where, arrays["x"], arrays["y"])
+            origin["test set"] = f"{self.test:g} of every class, drawn by seed {self.seed}"
+        known = different(f"{where}: y_train", arrays["y_train"])
+        y_train, y_test = (
+            numbered(f"{where}: {name}", arrays[name], known) for name in ("y_train", "y_test")
+        )
+        origin |= {"labels": ", ".join(map(str, known)), "sha256": archive.checksum(file)}
+        return Dataset(
+            "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
+            classes=len(known), origin=origin,
+        )  # fmt: skip
+
+    def _file(self, folder: Path) -> Path:
+        file = folder / Path(self.path).expanduser()
+        if file.suffix.lower() not in _ENDINGS:
+            raise FedbenchError(
+                f"File: path = {self.path!r} is not allowed; it must name a file that ends in "
+                f"{' or '.join(_ENDINGS)}"
+            )
+        if not file.is_file():
+            raise FedbenchError(f"file ({file}): there is no such file; give its path")
+        return file
+
+    def _table(self, file: Path, where: str) -> archive.Arrays:
+        table = read_table(file, where, self.label)
+        return {"x": table.x, "y": table.y}
+
+    def _arrays(self, file: Path) -> archive.Arrays:
+        if self.label:
+            raise FedbenchError(
+                f"File: label = {self.label!r} is not allowed; {file} has no columns, its labels "
+                "are y_train and y_test, or y"
+            )
+        whole = archive.fields(file, "file")
+        pair = set(_PAIR) <= set(whole) and not set(archive.FIELDS) <= set(whole)
+        return archive.read(file, "file", _PAIR if pair else archive.FIELDS)
+
+    def _split(self, where: str, x: archive.Array, y: archive.Array) -> archive.Arrays:
+        if x.shape[:1] != y.shape:
+            raise FedbenchError(
+                f"{where}: x has shape {x.shape} and y {y.shape}; each sample needs one label"
+            )
+        test = set_apart(y, self.test, self.seed)
+        if not test.any():
+            raise FedbenchError(
+                f"{where}: test = {self.test} leaves no sample of {len(y)} for the test set; "
+                "raise it"
+            )
+        return {"x_train": x[~test], "y_train": y[~test], "x_test": x[test], "y_test": y[test]}

@@ -36,6 +36,7 @@ _RULES = (
     "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
 )
 _SET = "parameter=value, for every partition named; may be given several times."
+_PARAMETER = "parameter=value of the data set; may be given several times."
 _DATASET = "A name, or with parameters '{name: {parameter: value}}'."
 PlanFile = Annotated[Path, typer.Option(help="What `fedbench plan --json` wrote.")]
 
@@ -161,12 +162,17 @@ def plan(
 
 
 @app.command()
-def data(name: str, data_dir: Data = None) -> None:
+def data(
+    name: str,
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
+    data_dir: Data = None,
+) -> None:
     """Load a data set (downloading it where there is a network) and print its facts as JSON."""
     with _sentences():
         from fedbench.data.folder import data_folder
+        from fedbench.settings import parse
 
-        source = registry.build("dataset", name, {})
+        source = registry.build("dataset", name, parse(settings or []))
         found = source.load(data_folder(data_dir))
     facts = {"name": found.name, "train": len(found.y_train), "test": len(found.y_test)}
     print(json.dumps(facts | {"classes": found.classes, "origin": dict(found.origin)}, indent=2))
@@ -287,6 +293,26 @@ def report(
         written = build(make_plan(workflow, scale, split(papers), split(tables)), results, out)
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
+
+
+@app.command()
+def claims(
+    scale: Scale = "demo",
+    papers: Names = "",
+    as_json: AsJson = False,
+    workflow: Workflow = Path("workflow"),
+    results: Results = Path("results"),
+) -> None:
+    """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
+    with _sentences():
+        from fedbench.plan import make_plan
+        from fedbench.report.claims_view import verdicts
+
+        rows = verdicts(make_plan(workflow, scale, split(papers)), results, workflow / "papers")
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    _show(rows)
 
 
 @app.command()

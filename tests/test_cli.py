@@ -108,6 +108,17 @@ def test_data_prints_facts(cli):
     assert (facts["train"], facts["test"], facts["classes"]) == (1442, 355, 10)
 
 
+def test_data_takes_parameters(cli, tmp_path):
+    (tmp_path / "my.csv").write_text("a,kind\n" + "1,x\n2,y\n" * 5)
+    where = ("--set", "path=my.csv", "--data-dir", tmp_path)
+    facts = json.loads(cli("data", "file", *where, "--set", "test=0.4").output)
+    assert (facts["train"], facts["test"], facts["origin"]["labels"]) == (6, 4, "x, y")
+    for pair, words in (("tests=0.4", "did you mean 'test'?"), ("test", "is written key=value")):
+        done = cli("data", "file", *where, "--set", pair)
+        assert done.exit_code == 2
+        assert words in done.output.replace("\n", " ")
+
+
 def test_missing_data_names_the_file_and_how_to_get_it(cli, tmp_path, monkeypatch):
     import torchvision
 

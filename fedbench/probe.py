@@ -2,13 +2,13 @@
 
 from abc import ABC
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
-
 from fedbench import seeds
 from fedbench.checked import Checked
+from fedbench.errors import FedbenchError
 from fedbench.flat import Model
 from fedbench.local import Reply
 from fedbench.part import Round, State
@@ -42,10 +42,31 @@ class Scene:
     last: bool
     mine: State = field(default_factory=dict)
 
-    def rng(self, purpose: str) -> torch.Generator:
-        """The probe's own random numbers in this round."""
-        return seeds.torch_generator(
-            self.problem.spec.seed, self.r.t, seeds.EVERYONE, f"probe {purpose}"
+    @property
+    def world(self) -> Model:
+        """The global model x_t."""
+        return Model(self.r.w, self.r.buffers)
+
+    @property
+    def local(self) -> list[Model]:
+        """The cohort's models y_i, each with its own norm buffers."""
+        return [Model(reply.w, reply.buffers) for reply in self.replies]
+
+    def number(self, purpose: str) -> int:
+        """A seed of the probe's own in this round."""
+        return seeds.number(self.problem.spec.seed, self.r.t, seeds.EVERYONE, f"probe {purpose}")
+
+    def chance(self, purpose: str) -> AbstractContextManager[None]:
+        """Random numbers of the probe's own from torch's shared generators, for a while."""
+        return seeds.lent(self.number(purpose), self.problem.device)
+
+
+def require_classes(probe: "Probe", problem: "Problem") -> None:
+    """Raise `FedbenchError` if the data have no classes."""
+    if not problem.fed.classes:
+        raise FedbenchError(
+            f"watch: {type(probe).__name__.lower()} counts hits by class, but data set "
+            f"'{problem.data.name}' has no classes"
         )
 
 

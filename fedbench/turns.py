@@ -10,6 +10,7 @@ from torch import Tensor
 from fedbench import seeds
 from fedbench.augment import views
 from fedbench.batches import batches
+from fedbench.flat import Buffers
 from fedbench.local import Feed, Task
 from fedbench.part import Gradient, Round, State, Turn, overriding
 from fedbench.problem import Problem
@@ -89,7 +90,7 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
         asks = []
         for c in clients:
             turn = c.turns[i]
-            turn.full_gradient = full_gradient(problem.task, turn, problem.rows[c.client])
+            turn.full_gradient = full_gradient(problem.task, turn.buffers, problem.rows[c.client])
             with dropout(problem.task, c):
                 asks.append(parts[i].ask(turn.w, turn))
         answer = parts[i].answer(asks, rounds[i].p, rounds[i])
@@ -104,7 +105,7 @@ def dropout(task: Task, c: Prepared) -> contextlib.AbstractContextManager[None]:
     return seeds.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
 
 
-def full_gradient(task: Task, turn: Turn, rows: Tensor) -> Gradient:
+def full_gradient(task: Task, statistics: Buffers, rows: Tensor) -> Gradient:
     """The gradient of a client's whole loss F_i at any weights, base loss only."""
     rows = rows.to(task.x.device)
 
@@ -112,7 +113,7 @@ def full_gradient(task: Task, turn: Turn, rows: Tensor) -> Gradient:
         w = w.detach().requires_grad_()
         total = torch.zeros_like(w)
         for piece in torch.split(rows, _CHUNK):
-            buffers = {name: value.clone() for name, value in turn.buffers.items()}
+            buffers = {name: value.clone() for name, value in statistics.items()}
             with torch.enable_grad():
                 z, _ = task.net.train(w, buffers, task.prepare(task.x[piece]))
                 loss = task.loss(z, task.y[piece]).sum() / len(rows)

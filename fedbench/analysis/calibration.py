@@ -81,6 +81,15 @@ class Calibrated:
         }
 
 
+def require_classifier(problem: Problem) -> None:
+    """Raise `FedbenchError` if the model has no last layer to tune, or the data no classes."""
+    if not problem.task.net.has_head or not problem.fed.classes:
+        raise FedbenchError(
+            "calibration needs a classifier: data with classes and a module with children body "
+            "and head"
+        )
+
+
 def mode(name: str) -> tuple[Part, ...]:
     """The parts of one of Fig. 7's three modes."""
     return tuple(registry.build("method", part.name, part.params) for part in MODES[name])
@@ -93,8 +102,7 @@ def calibrate(
     how: Calibration = Calibration(),  # frozen
 ) -> Calibrated:
     """Tune every client's classifier from x_T = `world` with the local terms of `parts`."""
-    if not problem.task.net.has_head or not problem.fed.classes:
-        raise FedbenchError("calibration needs a classifier: a module with children body and head")
+    require_classifier(problem)
     small = _on_features(problem, world, parts, how)
     heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
     x = _features(problem, world, images(problem.data.x_test, problem.device))

@@ -41,17 +41,20 @@ class ASD(Part):
         apart = self._divergence(teacher / self.tau, student / self.tau, b.y)
         return value + self.lam * (self._alpha(teacher, b, t) * apart).sum()
 
+    def log_alpha(self, teacher: Tensor, p: Tensor) -> Tensor:
+        """Log α̂ (B,) of the teacher's logits and the labels' shares p: −H − log p (equation 10)."""
+        if self.weights == "uniform":
+            return torch.zeros_like(teacher[:, 0])
+        H = ops.entropy(teacher / (self.tau if self.entropy == "tempered" else 1))
+        return -self.entropy_power * H - self.share_power * p.log()
+
     def cost(self, size: Sizes) -> Cost:
         """The teacher's forward pass."""
         return Cost(forward=1, teachers=1)
 
     def _alpha(self, teacher: Tensor, b: Batch, t: Turn) -> Tensor:
-        """α (B,), equations 9 to 12: a softmax of −H − log p over the batch's real samples."""
-        scores = torch.zeros_like(teacher[:, 0])
-        if self.weights == "adaptive":
-            H = ops.entropy(teacher / (self.tau if self.entropy == "tempered" else 1))
-            p = t.labels[b.y] / t.n
-            scores = -self.entropy_power * H - self.share_power * p.log()
+        """α (B,), equations 9 to 12: a softmax of log α̂ over the batch's real samples."""
+        scores = self.log_alpha(teacher, t.labels[b.y] / t.n)
         if b.mask is not None:
             scores = scores.where(b.mask > 0, torch.finfo(scores.dtype).min)
         return scores.softmax(0)

@@ -1,10 +1,75 @@
 """How local updates lie to the previous global one."""
 
+import statistics
 from dataclasses import dataclass
 
-from fedbench.probe import Probe
+import torch
+from torch import Tensor
+
+from fedbench.analysis.updates import Geometry, geometry, residuals, rule, variance
+from fedbench.ops import dot
+from fedbench.probe import Cells, Probe, Scene, Sight
+
+_NOTHING = float("nan")
+_BEFORE = ("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance")
 
 
 @dataclass(frozen=True)
 class Angles(Probe):
-    """Angles of the updates to the previous global update, FedDPC's scales, and variances."""
+    """Angles of the updates to the previous global update, FedDPC's scales, and variances.
+
+    FedDPC paper, section 4 and Fig. 2. Δ_i is a client's upload in gradient units (D_i/η), Δ_t =
+    (x_t − x_{t+1})/η_t, r_i what is left of Δ_i without its part along Δ_{t−1}, s_i FedDPC's factor
+    (the run's own; where the run does not project, that of FedDPC's defaults). Columns: angle_mean
+    (degrees), angle_share_obtuse (of the cohort, above 90°), s_mean; residual_variance,
+    scaled_variance, delta_variance: Σ ‖v_i − v̄‖²/(m−1) of r_i, s_i r_i and Δ_i; update_cosine of
+    Δ_t and Δ_{t−1} (0 by construction under FedDPC); update_variance, the same sum for Δ_t over the
+    rounds so far. Table: round, client, angle, length ‖Δ_i‖, along (of Δ_i on Δ_{t−1}), residual
+    ‖r_i‖, scaled ‖s_i r_i‖, s. Round 1 has no Δ_{t−1}. Cost: some vector operations a client; it
+    keeps two vectors.
+    """
+
+    def see(self, s: Scene) -> Sight:
+        """Every round, since the next one needs it."""
+        deltas = torch.stack([reply.delta for reply in s.replies]) / s.r.lr
+        columns, rows = self._to_previous(s, deltas)
+        columns["delta_variance"] = variance(deltas)
+        return Sight(columns | _global(s), rows)
+
+    def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
+        if "update" not in s.mine:
+            return dict.fromkeys(_BEFORE, _NOTHING), []
+        P = s.mine["update"]
+        own = rule(s.problem.task.parts)
+        freed, scaled = (v / s.r.lr for v in residuals(own, deltas * s.r.lr, P, s.r))
+        found = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
+        values = (*_means(found), variance(freed), variance(scaled))
+        rows = [
+            {"round": s.r.t + 1, "client": int(i), **shape._asdict()}
+            for i, shape in zip(s.r.clients, found, strict=True)
+        ]
+        return dict(zip(_BEFORE, values, strict=True)), rows
+
+
+def _means(found: list[Geometry]) -> tuple[float, float, float]:
+    """Mean angle, share of obtuse ones, mean s."""
+    angles = [shape.angle for shape in found]
+    obtuse = statistics.mean(angle > 90 for angle in angles)
+    return statistics.mean(angles), float(obtuse), statistics.mean(shape.s for shape in found)
+
+
+def _global(s: Scene) -> dict[str, float]:
+    """Cosine to the update before and the variance so far; remembers this round's update."""
+    update = (s.r.w - s.new.w) / s.r.lr
+    before = s.mine.get("update")
+    cosine = _NOTHING if before is None else _cosine(update, before)
+    total = s.mine.get("total", 0) + update.double()
+    squares = s.mine.get("squares", 0) + dot(update, update)
+    s.mine.update(update=update, total=total, squares=torch.as_tensor(squares))
+    n = s.r.t + 1
+    spent = float(squares - dot(total, total) / n)
+    return {"update_cosine": cosine, "update_variance": spent / (n - 1) if n > 1 else _NOTHING}
+
+
+def _cosine(a: Tensor, b: Tensor) -> float:
+    return float(dot(a, b) / (dot(a, a) * dot(b, b)).sqrt())

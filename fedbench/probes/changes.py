@@ -2,13 +2,43 @@
 
 from dataclasses import dataclass
 
+from fedbench.analysis.scores import class_accuracy
 from fedbench.checked import Count
-from fedbench.probe import Probe
+from fedbench.errors import FedbenchError
+from fedbench.probe import Cells, Probe, Scene, require_classes
+from fedbench.problem import Problem
 
 
 @dataclass(frozen=True)
 class Changes(Probe):
-    """Test accuracy of each class before and after one local round."""
+    """Test accuracy of each class before and after one local round (ASD paper, Fig. 1).
+
+    Table: round, client, label, count (the client's training samples of the class), before (of
+    x_t), after (of y_i), fractions, not a number where the test set lacks the class. The global
+    model is the run's own: methods are compared after each has trained its own. Cost: a pass
+    through the test set for each of the clients, and one.
+    """
 
     at: Count | None = None  # the round; the last if null
     clients: Count = 2  # of the cohort, in ascending order
+
+    def require(self, problem: Problem) -> None:
+        """Classes, and a round that comes."""
+        require_classes(self, problem)
+        if self.at and self.at > problem.spec.rounds:
+            raise FedbenchError(
+                f"watch: changes at = {self.at}, but the run has {problem.spec.rounds} rounds"
+            )
+
+    def table(self, s: Scene) -> list[Cells]:
+        """A row a client and class."""
+        if not (s.r.t + 1 == self.at if self.at else s.last):
+            return []
+        before, counts = class_accuracy(s.problem, s.world), s.r.fed.labels
+        rows: list[Cells] = []
+        for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
+            measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
+            for label, (n, old, new) in enumerate(measured):
+                own = {"round": s.r.t + 1, "client": int(i), "label": label, "count": int(n)}
+                rows.append({**own, "before": float(old), "after": float(new)})
+        return rows

@@ -1,14 +1,66 @@
 """A plane map of test features."""
 
 from dataclasses import dataclass
+from itertools import chain
 
+import torch
+
+from fedbench import seeds
+from fedbench.analysis.embedding import Seen, plane, seen, silhouette
+from fedbench.analysis.scores import mean_accuracy
 from fedbench.checked import Count, Positive
-from fedbench.probe import Probe
+from fedbench.errors import FedbenchError
+from fedbench.probe import Cells, Probe, Scene, Sight, require_classes
+from fedbench.problem import Problem
 
 
 @dataclass(frozen=True)
 class Embedding(Probe):
-    """t-SNE of test features of the global model and of a client's, after the last round."""
+    """t-SNE of test features of the global model and of a client's, after the last round.
+
+    FedGKD paper, Fig. 2. Features are what the classifier sees, on a fixed subset of the test set;
+    each model has a map of its own. The local model is that of the cohort's first client. Table:
+    model ('global', 'local'), x, y, label, predicted. Columns: local_accuracy (mean over the
+    cohort's models, whole test set), silhouette and silhouette_local (of the features by label).
+    Cost: a pass through the test set for each client of the cohort, and two t-SNE.
+    """
 
     samples: Count = 1000  # test samples, at most
     perplexity: Positive = 30.0
+
+    def require(self, problem: Problem) -> None:
+        """Classes, a head, and a few test samples."""
+        require_classes(self, problem)
+        if not problem.task.net.has_head:
+            raise FedbenchError(
+                "watch: embedding shows what the classifier sees; it needs a module with children "
+                "body and head"
+            )
+
+    def see(self, s: Scene) -> Sight:
+        """Both maps, at the last round."""
+        if not s.last:
+            return Sight({}, [])
+        scorer, spec = s.problem.scorers[""], s.problem.spec
+        rng = seeds.torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
+        rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
+        labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
+        found = {
+            "global": seen(s.problem, s.scored, rows),
+            "local": seen(s.problem, s.local[0], rows),
+        }
+        columns = {
+            "local_accuracy": mean_accuracy(s.problem, s.local),
+            "silhouette": silhouette(found["global"].features, labels),
+            "silhouette_local": silhouette(found["local"].features, labels),
+        }
+        maps = (self._map(s, name, own, labels.tolist()) for name, own in found.items())
+        return Sight(columns, [*chain(*maps)])
+
+    def _map(self, s: Scene, name: str, own: Seen, labels: list[int]) -> list[Cells]:
+        points = plane(own.features, self.perplexity, s.number(name)).tolist()
+        rows = zip(points, labels, own.predicted.tolist(), strict=True)
+        return [
+            {"model": name, "x": x, "y": y, "label": label, "predicted": predicted}
+            for (x, y), label, predicted in rows
+        ]

@@ -2,9 +2,23 @@
 
 from dataclasses import dataclass
 
-from fedbench.probe import Probe
+from fedbench.analysis.scores import mean_accuracy
+from fedbench.probe import Probe, Scene, require_classes
+from fedbench.problem import Problem
 
 
 @dataclass(frozen=True)
 class Locals(Probe):
-    """Accuracy of the cohort's local models on the whole test set."""
+    """Accuracy of the cohort's local models on the whole test set.
+
+    FedGKD paper, Fig. 2. Column: local_accuracy, the mean over the cohort, at every evaluated
+    round. Cost: a pass through the test set for each client of the cohort.
+    """
+
+    def require(self, problem: Problem) -> None:
+        """Classes."""
+        require_classes(self, problem)
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """The mean over the cohort."""
+        return {"local_accuracy": mean_accuracy(s.problem, s.local)}

@@ -3,15 +3,52 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import torch
 from annotated_types import Ge
 
+from fedbench.analysis.plane import mesh, painted, predictions
 from fedbench.checked import Positive
-from fedbench.probe import Probe
+from fedbench.errors import FedbenchError
+from fedbench.flat import Model
+from fedbench.probe import Cells, Probe, Scene, require_classes
+from fedbench.problem import Problem
 
 
 @dataclass(frozen=True)
 class Regions(Probe):
-    """Predictions of the cohort's models and of the global one over a plane, at the last round."""
+    """Predictions of the cohort's models and of the global one over a plane, at the last round.
+
+    FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global'), kind
+    ('grid', or 'point' for a client's own training samples), x1, x2, predicted, label (−1 on the
+    grid). The global model is the one that is scored. Cost: grid² samples forward a model.
+    """
 
     grid: Annotated[int, Ge(2)] = 100  # points a side
     reach: Positive = 4.0  # the plane is (−reach, reach)²
+
+    def require(self, problem: Problem) -> None:
+        """Samples of two numbers, and classes."""
+        require_classes(self, problem)
+        if problem.data.shape != (2,) or problem.data.vocabulary:
+            raise FedbenchError(
+                "watch: regions draws a plane, but samples of data set "
+                f"'{problem.data.name}' have shape {problem.data.shape}, not (2,)"
+            )
+
+    def table(self, s: Scene) -> list[Cells]:
+        """Every model's grid, and every client's samples."""
+        if not s.last:
+            return []
+        rows: list[Cells] = []
+        for i, model in zip(s.r.clients, s.local, strict=True):
+            rows += self._plane(s, f"client {i}", model)
+            own = s.problem.rows[i].to(s.problem.device)
+            x, y = s.problem.task.x[own], s.problem.task.y[own]
+            found = predictions(s.problem, model, x)
+            rows += painted(f"client {i}", "point", x, (found, y))
+        return rows + self._plane(s, "global", s.scored)
+
+    def _plane(self, s: Scene, name: str, model: Model) -> list[Cells]:
+        points = mesh(self.grid, self.reach)
+        found = predictions(s.problem, model, points)
+        return painted(name, "grid", points, (found, torch.full_like(found, -1)))

@@ -1,15 +1,70 @@
 """How the clients' gradients drift apart over the local steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
+from torch import Tensor
+
+from fedbench.analysis.drift import aligned, drift, origin, trails, trends
 from fedbench.checked import Count
-from fedbench.probe import Probe
+from fedbench.probe import Cells, Probe, Scene, Sight
 
 
 @dataclass(frozen=True)
 class Steps(Probe):
-    """Cosine and projection of each client's gradient on the mean gradient, step by step."""
+    """Cosine and projection of each client's gradient on the mean gradient, step by step.
+
+    RMFL paper, Figs. 3 to 5 and equation 2. Table: round, client, step, and of the mini-batch
+    gradient g_i^k of the loss at y_i^k: `cosine` to and `projection` on the mean ḡ^k of the clients
+    that make step k, `spread` = max ‖g_i^k − g_j^k‖ (the same for all clients) and `bias` =
+    ‖g_i^k − ∇f(x_t)‖; at step −1 `momentum_cosine` and `momentum_projection` of the uploaded
+    momentum against its mean, where a method uploads one. Columns: the measures' means over clients
+    and steps, gradient_cosine and so on, and their slopes per step, gradient_cosine_slope and so
+    on; momentum_cosine, momentum_projection.
+
+    Cost of a watched round: its local training again, and a pass forward and backward through the
+    data of the clients that `reference` names. It keeps every gradient of the round (on disk beyond
+    4 GB).
+    """
 
     every: Count = 1  # watch rounds every, 2·every, …
-    reference: Literal["all", "cohort"] = "all"  # whose full gradient at x_t the bias is against
+    reference: Literal["all", "cohort"] = "all"  # whose full gradient is ∇f(x_t)
+
+    def see(self, s: Scene) -> Sight:
+        """Every step of a watched round."""
+        if (s.r.t + 1) % self.every:
+            return Sight({}, [])
+        clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
+        found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
+        columns, momenta = trends(found), _momentum(s)
+        for name in ("momentum_cosine", "momentum_projection"):
+            values = [float(row[name]) for row in momenta]
+            columns |= {name: sum(values) / len(values)} if values else {}
+        return Sight(columns, [{"round": s.r.t + 1, **row} for row in found + momenta])
+
+
+def _momentum(s: Scene) -> list[Cells]:
+    """Cosine and projection of the momentum that each client sent, at step −1."""
+    sent = _sent(s)
+    if not sent:
+        return []
+    measured = zip(s.r.clients, *aligned(torch.stack(list(sent))), strict=True)
+    return [
+        {
+            "client": int(i),
+            "step": -1,
+            "momentum_cosine": float(cosine),
+            "momentum_projection": float(projection),
+        }
+        for i, cosine, projection in measured
+    ]
+
+
+def _sent(s: Scene) -> Sequence[Tensor]:
+    """The momentum buffers that went to the server, if the method sends them."""
+    for place, part in enumerate(s.problem.task.parts):
+        if part.own_momentum and all("v" in reply.up[place] for reply in s.replies):
+            return [reply.up[place]["v"] for reply in s.replies]
+    return []

@@ -1,0 +1,127 @@
+"""Gradient dissimilarity of the clients' losses (ASD paper, section 3.3 and equation 13).
+
+G_d = (1/K Σ_k ‖∇f_k‖²) / ‖1/K Σ_k ∇f_k‖² ≥ 1 at given weights, f_k = L_k + λ R_k: L_k the client's
+mean base loss, R_k ASD's term over all of its data. A gradient is linear in λ, so two of them a
+client give G_d for every λ.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fedbench.flat import Model
+from fedbench.methods.asd import ASD
+from fedbench.ops import dot
+from fedbench.part import Batch, Turn
+from fedbench.problem import Problem
+
+_CHUNK = 500  # samples a pass
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """One client's gradients (d,), float64: of L_k, and of Σ_j α̂_j D_j over its n samples.
+
+    total is Σ_j α̂_j; without ASD the second gradient is 0.
+    """
+
+    loss: Tensor
+    term: Tensor
+    total: float
+    n: int
+
+    def regulariser(self, weights: str) -> Tensor:
+        """∇R_k: 'normalised' to Σ_j α_j = 1 over the client's data, else α̂_j/n as in the proof."""
+        return self.term / (self.total if weights == "normalised" else self.n)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """G_d's numerator and denominator as polynomials in λ, coefficients of λ⁰, λ¹ and λ² (3,)."""
+
+    mean_square: Tensor
+    square_mean: Tensor
+
+    def at(self, lam: float) -> float:
+        """G_d; not a number where the mean gradient is 0."""
+        powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
+        return float((powers @ self.mean_square) / (powers @ self.square_mean))
+
+
+class Clients:
+    """Gathers the clients' (∇L_k, ∇R_k) one by one; keeps two vectors."""
+
+    def __init__(self) -> None:
+        self.K = 0
+        self.squares: Tensor = torch.zeros(3, dtype=torch.float64)
+        self.loss: Tensor = torch.zeros(())
+        self.term: Tensor = torch.zeros(())
+
+    def add(self, loss: Tensor, term: Tensor) -> None:
+        """One client more."""
+        self.K += 1
+        self.squares = self.squares + _square(loss, term)
+        self.loss, self.term = self.loss + loss, self.term + term
+
+    def quadratic(self) -> Quadratic:
+        """G_d over the clients so far."""
+        return Quadratic(self.squares / self.K, _square(self.loss / self.K, self.term / self.K))
+
+
+def quadratics(problem: Problem, model: Model, world: Model) -> dict[str, Quadratic]:
+    """G_d over all clients and all of their data at `model`, world = x_t being ASD's teacher.
+
+    By how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
+    """
+    part = regulariser(problem)
+    sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
+    for client in range(problem.fed.K):
+        own = slopes(problem, client, model, world)
+        for name, clients in sums.items():
+            clients.add(own.loss, own.regulariser(name))
+    return {name: clients.quadratic() for name, clients in sums.items()}
+
+
+def regulariser(problem: Problem) -> ASD | None:
+    """The run's ASD, if it has any."""
+    return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
+
+
+def slopes(problem: Problem, client: int, model: Model, world: Model) -> Slopes:
+    """A client's gradients at `model`, in evaluation mode."""
+    task, part = problem.task, regulariser(problem)
+    rows = problem.rows[client].to(problem.device)
+    loss, term = torch.zeros_like(model.w).double(), torch.zeros_like(model.w).double()
+    total = 0.0
+    for piece in torch.split(rows, _CHUNK):
+        w = model.w.detach().requires_grad_()
+        with torch.enable_grad():
+            b = _batch(problem, piece, Model(w, model.buffers), world)
+            mean = task.loss(b.logits, b.y).sum() / len(rows)
+            loss += torch.autograd.grad(mean, w, retain_graph=part is not None)[0]
+            if part:
+                value, size = _term(problem, part, b, client)
+                term += torch.autograd.grad(value, w)[0]
+                total += size
+    return Slopes(loss, term, total, len(rows))
+
+
+def _batch(problem: Problem, rows: Tensor, model: Model, world: Model) -> Batch:
+    net, x, y = problem.task.net, problem.task.prepare(problem.task.x[rows]), problem.task.y[rows]
+    return Batch(x, y, *net.eval(model, x), model.w, net, world)
+
+
+def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
+    """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch; ASD itself gives Σ_j α_j D_j with Σ_j α_j = 1."""
+    fed = problem.fed
+    n, labels = fed.n[client], fed.labels[client]
+    turn = Turn(fed, b.world.w, b.world.buffers, fed.lr, 1, n, labels, 0.0, 0)
+    mean = replace(part, lam=1.0).loss(b.logits.new_zeros(()), b, turn)
+    size = part.log_alpha(b.ref[0], labels[b.y] / n).exp().sum()
+    return size * mean, float(size)
+
+
+def _square(a: Tensor, b: Tensor) -> Tensor:
+    """Coefficients of ‖a + λ b‖² in λ⁰, λ¹, λ² (3,)."""
+    return torch.stack([dot(a, a), 2 * dot(a, b), dot(b, b)]).cpu()

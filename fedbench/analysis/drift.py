@@ -1,0 +1,86 @@
+"""How clients' gradients drift apart over the local steps of a round (RMFL paper, Figs. 3 to 5)."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from fedbench import seeds
+from fedbench.analysis.replay import replay
+from fedbench.part import Round
+from fedbench.probe import Cells
+from fedbench.problem import Problem
+from fedbench.spill import Spill
+from fedbench.turns import Prepared, full_gradient
+
+MEASURES = ("cosine", "projection", "spread", "bias")
+_GB = 4.0  # of gradients in memory; more are mapped from disk
+
+
+def aligned(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """cos(v_i, v̄) and (v_i·v̄)/‖v̄‖ of vectors (n, d) against their mean v̄, each (n,), float64."""
+    v = vectors.double()
+    mean = v.mean(0)
+    along = v @ mean / mean.norm()
+    return along / v.norm(dim=1), along
+
+
+def spread(vectors: Tensor) -> float:
+    """The largest ‖v_i − v_j‖ of two vectors (n, d); 0 for a single one."""
+    return float(torch.pdist(vectors.double()).max()) if len(vectors) > 1 else 0.0
+
+
+def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
+    """One row a step and client that makes it: client, step, cosine, projection, spread, bias.
+
+    trails: each client's gradients (H_i, d), the k-th at its own y^k; origin: ∇f(x_t). Cosine and
+    projection are against the mean over the clients at that step, `spread` is the step's largest
+    distance of two of them, bias is ‖g − ∇f(x_t)‖.
+    """
+    rows: list[Cells] = []
+    for k in range(max(len(g) for g in trails.values())):
+        clients = [i for i, g in trails.items() if k < len(g)]
+        g = torch.stack([trails[i][k] for i in clients]).double()
+        cosine, projection = aligned(g)
+        bias, apart = (g - origin).norm(dim=1), spread(g)
+        for i, *values in zip(clients, cosine, projection, bias, strict=True):
+            c, p, b = (float(value) for value in values)
+            measured = {"cosine": c, "projection": p, "spread": apart, "bias": b}
+            rows.append({"client": i, "step": k, **measured})
+    return rows
+
+
+def trails(problem: Problem, r: Round, clients: Sequence[Prepared]) -> dict[int, Tensor]:
+    """Every client's gradients of the round (H_i, d), by client; on disk where they are many."""
+    spill, found = Spill(_GB), {}
+    for client, again in zip(clients, replay(problem, r, clients), strict=True):
+        g = again.gradients
+        found[client.client] = spill.table(len(g), g[0]).copy_(g)
+    return found
+
+
+def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
+    """∇f(x_t) over these clients' whole data (d,), float64, mixed with the run's base weights."""
+    sizes = problem.fed.n[list(clients)].double()
+    p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
+    noise = seeds.number(problem.spec.seed, r.t, seeds.EVERYONE, "dropout")
+    total = torch.zeros_like(r.w, dtype=torch.float64)
+    with seeds.lent(noise, problem.device):
+        for i, share in zip(clients, p / p.sum(), strict=True):
+            total += share * full_gradient(problem.task, r.buffers, problem.rows[i])(r.w)
+    return total
+
+
+def trends(rows: Sequence[Cells]) -> dict[str, float]:
+    """The mean of every measure over clients and steps, and its least-squares slope per step."""
+    frame = pd.DataFrame(rows)
+    k = frame["step"] - frame["step"].mean()
+    spent = float(np.square(k).sum())
+    found: dict[str, float] = {}
+    for name in MEASURES:
+        found[f"gradient_{name}"] = float(frame[name].mean())
+        slope = float((k * frame[name]).sum()) / spent if spent else float("nan")
+        found[f"gradient_{name}_slope"] = slope
+    return found

@@ -1,0 +1,110 @@
+"""Curvature of a loss at given weights: extreme eigenvalue, trace and spectral density.
+
+The Hessian is never formed; everything is made of its products with vectors. Yao et al.,
+"PyHessian", 2020, whose method the ASD paper follows (Tables 1 and 12, Fig. 3); Papyan, "Traces of
+class/cross-class structure pervade deep learning spectra", 2020, algorithm 2 for the density.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from curvlinops import HessianLinearOperator, hutchinson_trace
+from curvlinops.papyan2020traces.spectrum import (
+    fast_lanczos,
+    lanczos_approximate_spectrum_from_iter,
+)
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from fedbench.flat import Model
+from fedbench.local import Loss, Task
+
+_CHUNK = 500  # samples a pass
+_DENSE = 32  # weights up to which the matrix is formed
+
+
+class Density(NamedTuple):
+    """A spectral density p(λ) on a grid, both (points,), and ∫ |λ| p(λ) dλ."""
+
+    eigenvalue: Tensor
+    density: Tensor
+    mean_abs: float
+
+
+class _Mean(nn.Module):
+    """The mean of a loss that gives one value a sample."""
+
+    reduction = "mean"
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__()
+        self.each = loss
+
+    def forward(self, z: Tensor, y: Tensor) -> Tensor:
+        return self.each(z, y).mean()
+
+
+def hessian(task: Task, model: Model, rows: Tensor) -> Any:
+    """The Hessian (d, d) of the mean base loss over `rows`, at a model in evaluation mode.
+
+    An operator of curvlinops. No weight decay, no terms of a method, no augmentation or autocast.
+    """
+    module = task.net.module().eval()
+    params = [p for p in module.parameters() if p.requires_grad]
+    nn.utils.vector_to_parameters(model.w, params)
+    module.load_state_dict(model.buffers, strict=False)
+    pieces = torch.split(rows.to(task.x.device), _CHUNK)
+    data = [(task.prepare(task.x[piece]), task.y[piece]) for piece in pieces]
+    return HessianLinearOperator(module, _Mean(task.loss), params, data, check_deterministic=False)
+
+
+@contextmanager
+def twice_differentiable() -> Iterator[None]:
+    """Attention that has a second derivative; the fused kinds have none."""
+    with sdpa_kernel(SDPBackend.MATH):
+        yield
+
+
+def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:
+    """The eigenvalue of largest magnitude, which power iteration from `start` (d,) would find.
+
+    tol: relative accuracy; not a number where `iterations` restarts of Lanczos do not reach it.
+    """
+    if H.shape[0] <= _DENSE:
+        eigenvalues = torch.linalg.eigvalsh(_dense(H))
+        return float(eigenvalues[eigenvalues.abs().argmax()])
+    try:
+        found = eigsh(
+            H.to_scipy(), k=1, which="LM", tol=tol, maxiter=iterations,
+            v0=start.cpu().numpy().astype(np.float64), return_eigenvectors=False,
+        )  # fmt: skip
+    except ArpackNoConvergence:
+        return float("nan")
+    return float(found[0])
+
+
+def _dense(H: Any) -> Tensor:
+    found: Tensor = H @ torch.eye(H.shape[0], device=H.device, dtype=H.dtype)
+    return found
+
+
+def trace(H: Any, probes: int) -> float:
+    """Hutchinson's estimate from `probes` Rademacher vectors, of torch's shared generator."""
+    if H.shape[0] <= _DENSE:
+        return float(_dense(H).trace())
+    return sum(float(hutchinson_trace(H, 1)) for _ in range(probes)) / probes
+
+
+def density(H: Any, steps: int, points: int) -> Density:
+    """Stochastic Lanczos quadrature from one vector of torch's shared generator.
+
+    At most d steps; the grid spans the extreme Ritz values and a margin of 5 % of their distance.
+    """
+    nodes, vectors = fast_lanczos(H, min(steps, H.shape[0]))
+    ends = (float(nodes.min()), float(nodes.max()))
+    grid, values = lanczos_approximate_spectrum_from_iter((nodes, vectors), ends, points, 3.0, 0.05)
+    return Density(grid, values, float((vectors[0] ** 2 * nodes.abs()).sum()))

@@ -1,0 +1,34 @@
+"""What models predict over the plane (FedGKD paper, Fig. 5)."""
+
+import torch
+from torch import Tensor
+
+from fedbench.flat import Model
+from fedbench.probe import Cells
+from fedbench.problem import Problem
+
+_CHUNK = 10_000  # points a pass
+
+
+def mesh(grid: int, reach: float) -> Tensor:
+    """Points (grid², 2) over the square from −reach to reach, borders included, x1 slowest."""
+    axis = torch.linspace(-reach, reach, grid, dtype=torch.float64)
+    return torch.cartesian_prod(axis, axis)
+
+
+def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
+    """The class that a model gives to stored samples (N,)."""
+    task = problem.task
+    with torch.inference_mode():
+        pieces = torch.split(points.to(problem.device), _CHUNK)
+        found = [task.net.eval(model, task.prepare(piece))[0].argmax(1) for piece in pieces]
+    return torch.cat(found)
+
+
+def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
+    """A row a point: model, kind, x1, x2, predicted, label, from `classes` = (predicted, label)."""
+    columns = zip(points.tolist(), *(of.tolist() for of in classes), strict=True)
+    return [
+        {"model": name, "kind": kind, "x1": x1, "x2": x2, "predicted": guess, "label": label}
+        for (x1, x2), guess, label in columns
+    ]

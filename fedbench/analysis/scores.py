@@ -1,0 +1,23 @@
+"""Test accuracy of given models: of each class, and on average."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedbench.flat import Model
+from fedbench.problem import Problem
+
+
+def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:
+    """The models' mean accuracy on the test set, a fraction."""
+    scorer = problem.scorers[""]
+    return sum(scorer(model)["accuracy"] for model in models) / len(models)
+
+
+def class_accuracy(problem: Problem, model: Model) -> Tensor:
+    """A model's accuracy on each class of the test set (C,), float64; NaN for a class without."""
+    scorer = problem.scorers[""]
+    y, predicted = scorer.y, scorer.logits(model).argmax(1)
+    hits = torch.bincount(y[predicted == y], minlength=scorer.classes).double()
+    return hits / torch.bincount(y, minlength=scorer.classes)

@@ -1,0 +1,52 @@
+"""How local updates lie to the previous global one (FedDPC paper, section 4 and Fig. 2)."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedbench.methods.feddpc import FedDPC
+from fedbench.ops import dot
+from fedbench.part import Part, Round
+
+
+class Geometry(NamedTuple):
+    """One update Δ against the previous global update P: r = Δ − (Δ·P/P·P) P, and s from FedDPC.
+
+    angle: degrees between Δ and P; length ‖Δ‖; along: Δ·P/‖P‖; residual ‖r‖; scaled ‖s r‖; s.
+    """
+
+    angle: float
+    length: float
+    along: float
+    residual: float
+    scaled: float
+    s: float
+
+
+def rule(parts: tuple[Part, ...]) -> FedDPC:
+    """The run's own FedDPC, or that with its defaults where the run does not project."""
+    return next((p for p in parts if isinstance(p, FedDPC) and p.projection), FedDPC())
+
+
+def residuals(own: FedDPC, deltas: Tensor, P: Tensor, r: Round) -> tuple[Tensor, Tensor]:
+    """(r_i, s_i r_i), both (m, d), of updates (m, d) in model units."""
+    view = replace(r, mine={"P": P})
+    plain = replace(own, scaling="none")
+    freed = torch.stack([plain.receive(delta, view) for delta in deltas])
+    return freed, torch.stack([own.receive(delta, view) for delta in deltas])
+
+
+def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometry:
+    """What the triangle of Δ, P and r is made of, in the unit of Δ."""
+    length, rest, stretched = (float(dot(v, v).sqrt()) for v in (delta, freed, scaled))
+    along = float(dot(delta, P) / dot(P, P).sqrt())
+    angle = math.degrees(math.atan2(rest, along))
+    return Geometry(angle, length, along, rest, stretched, stretched / rest if rest else 0.0)
+
+
+def variance(vectors: Tensor) -> float:
+    """Σ_i ‖v_i − v̄‖²/(n−1) of vectors (n, d); not a number for a single one."""
+    return float(vectors.double().var(0).sum())

@@ -1,0 +1,192 @@
+"""What holds for every probe that is registered; a new file in probes/ is covered as it lands."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from fedbench import Dataset, FedbenchError, Machine, RunSpec, registry, run
+from fedbench.architecture import BodyHead
+from fedbench.engine import _Engine
+from fedbench.problem import assemble
+
+PROBES = sorted(registry.entries("probe"))
+
+# Options that make a probe quick, and those it needs to see something here
+FEW = {
+    "spectrum": {"samples": 40, "probes": 3, "steps": 5, "points": 8},
+    "embedding": {"samples": 30, "perplexity": 5.0},
+    "regions": {"grid": 5},
+    "dissimilarity": {"lams": [0.0, 3.0], "clients": 1},
+}
+
+# What each promises: columns of the history, columns of its table, rounds that have rows
+COLUMNS = {
+    "angles": (
+        "angle_mean angle_share_obtuse s_mean residual_variance scaled_variance delta_variance "
+        "update_cosine update_variance"
+    ),
+    "calibration": ("personal_global personal_none personal_prox personal_distil personal_clients"),
+    "changes": "",
+    "dissimilarity": "dissimilarity dissimilarity_local",
+    "embedding": "local_accuracy silhouette silhouette_local",
+    "locals": "local_accuracy",
+    "regions": "",
+    "spectrum": "hessian_top hessian_trace hessian_mean_abs",
+    "steps": " ".join(
+        f"gradient_{name} gradient_{name}_slope"
+        for name in ("cosine", "projection", "spread", "bias")
+    ),
+}
+TABLES = {
+    "angles": "round client angle length along residual scaled s",
+    "calibration": "client kind accuracy",
+    "changes": "round client label count before after",
+    "dissimilarity": "lam weights model dissimilarity",
+    "embedding": "model x y label predicted",
+    "locals": "",
+    "regions": "model kind x1 x2 predicted label",
+    "spectrum": "eigenvalue density",
+    "steps": "round client step cosine projection spread bias",
+}
+
+SETTINGS = {
+    **{"clients": 4, "participation": 0.5, "rounds": 3, "batch": 16, "steps": 2, "lr": 0.05},
+    "eval_every": 2,
+}
+
+
+def net(normed):
+    torch.manual_seed(0)
+    body = [nn.Linear(2, 6), *([nn.BatchNorm1d(6)] if normed else []), nn.Tanh()]
+    return BodyHead(nn.Sequential(*body), nn.Linear(6, 3))
+
+
+def points(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-4, 4, (n, 2)).astype(np.float32)
+    return x, (x[:, 0] > 0).astype(np.int64) + (x[:, 1] > 1)
+
+
+def objects(normed=False):
+    """A plane of three classes: a problem that every probe can look at."""
+    data = Dataset("plane", *points(160, 0), *points(60, 1), classes=3)
+    return {"data": data, "model": net(normed)}
+
+
+def spec_of(probe, **settings):
+    watch = [{probe: FEW[probe]} if probe in FEW else probe] if probe else []
+    return RunSpec(**{**SETTINGS, "partition": {"dy": {"alpha": 1.0}}, "watch": watch, **settings})
+
+
+def seen(probe, mode="loop", normed=False, **settings):
+    spec = spec_of(probe, **settings)
+    return run(spec, machine=Machine(device="cpu", mode=mode), **objects(normed))
+
+
+@functools.cache
+def plain(mode="loop", normed=False, parts=()):
+    return seen("", mode, normed, parts=list(parts))
+
+
+CASES = [("loop", False, ()), ("map", False, ("fedprox", "asd")), ("loop", True, ("feddyn",))]
+
+
+@pytest.mark.parametrize(("mode", "normed", "parts"), CASES)
+@pytest.mark.parametrize("probe", PROBES)
+def test_it_changes_no_bit_of_the_run_and_writes_what_it_promises(probe, mode, normed, parts):
+    watched, drawn = seen(probe, mode, normed, parts=list(parts)), torch.get_rng_state()
+    usual = plain(mode, normed, parts)
+    assert torch.equal(watched.weights, usual.weights)
+    assert all(torch.equal(v, usual.buffers[k]) for k, v in watched.buffers.items())
+    own = watched.history.filter(regex="^(?!.*_seconds$)").columns
+    common = [name for name in own if name in usual.history]
+    pd.testing.assert_frame_equal(watched.history[common], usual.history[common])
+    assert set(COLUMNS[probe].split()) <= set(own) - set(common)
+    assert watched.history[COLUMNS[probe].split()].iloc[-1].notna().all()
+    table = watched.tables.get(probe, pd.DataFrame())
+    assert set(TABLES[probe].split()) <= set(table.columns)
+    assert len(table) or not TABLES[probe]
+    net(normed)  # seeds torch's shared generator as it was before the run
+    assert torch.equal(torch.get_rng_state(), drawn)
+
+
+def kill(spec, out, rounds, monkeypatch):
+    """Run until a checkpoint after so many rounds."""
+
+    def checkpoint(self):
+        self.folder.save_checkpoint(self.progress.state() | {"id": self.problem.identity.id})
+        if self.progress.round == rounds:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Engine, "_checkpoint", checkpoint)
+        with pytest.raises(KeyboardInterrupt):
+            run(spec, out=out, machine=Machine(device="cpu"))
+
+
+@pytest.mark.parametrize("probe", [name for name in PROBES if name != "regions"])
+def test_a_killed_run_ends_with_the_same_columns_and_rows(probe, tmp_path, monkeypatch):
+    few = {"model": {"mlp": {"hidden": 4}}, "clients": 3, "participation": 1.0, "epochs": None}
+    spec = spec_of(probe, **few, batch=64)
+    whole = run(spec, machine=Machine(device="cpu"))
+    for rounds in (2, 3):  # before and after the last round is watched
+        out = tmp_path / str(rounds)
+        kill(spec, out, rounds, monkeypatch)
+        resumed = run(spec, out=out, machine=Machine(device="cpu"))
+        names = COLUMNS[probe].split()
+        pd.testing.assert_frame_equal(resumed.history[names], whole.history[names])
+        if TABLES[probe]:
+            pd.testing.assert_frame_equal(resumed.tables[probe], whole.tables[probe])
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_a_run_that_diverges_ends_as_diverged(probe):
+    result = seen(probe, lr=1e38, rounds=4)
+    assert result.status == "diverged"
+
+
+def refusal(probe, data=None, model=None, **settings):
+    things = objects() | {k: v for k, v in {"data": data, "model": model}.items() if v is not None}
+    with pytest.raises(FedbenchError) as caught:
+        run(spec_of(probe, **settings), machine=Machine(device="cpu"), **things)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def numbers():
+    x = np.ones((80, 2), np.float32)
+    return Dataset("numbers", x, x[:, 0], x, x[:, 0], classes=0)
+
+
+@pytest.mark.parametrize("probe", [n for n in PROBES if n not in ("angles", "steps", "spectrum")])
+def test_data_without_classes_are_refused_before_any_training(probe, monkeypatch):
+    monkeypatch.setattr(_Engine, "_round", None)
+    said = refusal(probe, numbers(), nn.Linear(2, 1), partition="iid")
+    assert "classes" in said
+
+
+@pytest.mark.parametrize("probe", ["embedding", "calibration"])
+def test_a_model_without_a_head_is_refused(probe):
+    assert "body" in refusal(probe, model=nn.Linear(2, 3))
+
+
+def test_regions_are_of_the_plane():
+    x = np.ones((80, 3), np.float32)
+    flat = Dataset("space", x, np.arange(80) % 3, x, np.arange(80) % 3, classes=3)
+    assert "'space' have shape (3,), not (2,)" in refusal("regions", flat, nn.Linear(3, 3))
+
+
+def test_a_round_that_never_comes_is_refused():
+    spec = spec_of("changes").changed(watch=[{"changes": {"at": 4}}])
+    with pytest.raises(FedbenchError, match="changes at = 4, but the run has 3 rounds"):
+        run(spec, machine=Machine(device="cpu"), **objects())
+
+
+def test_probes_are_built_before_a_plan_runs():
+    spec = spec_of("").changed(watch=[{"spectrum": {"steps": 1}}])
+    with pytest.raises(FedbenchError, match="Spectrum: steps = 1 is not allowed"):
+        assemble(spec, objects(), Machine(device="cpu"), None)

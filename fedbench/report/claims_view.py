@@ -2,10 +2,15 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
-from fedbench.report.claims import Finding, sentence
+from fedbench.plan import Plan
+from fedbench.report import frames
+from fedbench.report.claims import Finding, findings, sentence
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.numbers import UNTESTED
+from fedbench.report.panel import Results
+from fedbench.report.printed import read_printed
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,25 @@ class ClaimView:
             )
             for row in self.finding.rows
         ]
+
+
+def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
+    """Each claim of a plan's papers in a line of words; `papers` holds the printed numbers."""
+    return [
+        {
+            **{"paper": key, "claim": found.key, "says": found.claim.text},
+            **{"printed": sentence.printed(found), "measured": found.words},
+            "evidence": sentence.evidence(found),
+        }
+        for key in plan.papers
+        for found in _findings(plan, key, results, papers)
+    ]
+
+
+def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
+    frame = frames.read(results / plan.scale / f"{key}.parquet")
+    printed = read_printed(papers / f"{key}.printed.csv")
+    return findings(plan, key, Results(frame, results / "runs"), printed)
 
 
 def counts(found: tuple[ClaimView, ...]) -> dict[str, int]:

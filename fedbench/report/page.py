@@ -16,6 +16,7 @@ from fedbench.report.drawing import Drawing
 from fedbench.report.entry import Entry
 from fedbench.report.layout import Layout
 from fedbench.report.metrics import Metric
+from fedbench.report.rank_view import RankView
 from fedbench.report.sheet import Sheet, shown
 
 
@@ -27,6 +28,7 @@ class TableView:
     table: Table
     layout: Layout
     caption: str
+    ranks: RankView | None
 
     @property
     def scores(self) -> bool:
@@ -98,6 +100,11 @@ class PaperView:
             later = [i for i, x in enumerate(found) if _number(x.table) > _number(fact.table)]
             found.insert(later[0] if later else len(found), fact)
         return found
+
+    @property
+    def ranks(self) -> list[RankView]:
+        """Diagrams of the tables that have enough methods and settings."""
+        return [table.ranks for table in self.tables if table.ranks]
 
     @property
     def verdicts(self) -> dict[str, int]:

@@ -7,18 +7,22 @@ from typing import Any
 import pandas as pd
 
 from fedbench.files import write_text
+from fedbench.paper import Table
 from fedbench.plan import Plan
-from fedbench.report import figures, frames, page
+from fedbench.report import figures, frames, page, rank_figure
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
 from fedbench.report.claims_view import ClaimView
 from fedbench.report.drawing import drawing
+from fedbench.report.entry import Entry
 from fedbench.report.fact import sheet_of
 from fedbench.report.latex import to_latex
 from fedbench.report.layout import arrange
 from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
 from fedbench.report.panel import Results
 from fedbench.report.printed import Printed, read_printed
+from fedbench.report.rank_view import RankView, rank_title
+from fedbench.report.ranks import ranks
 from fedbench.report.tables import entries, tidy
 
 PAPERS = Path("workflow/papers")
@@ -76,7 +80,17 @@ class _Writer:
         self.text(f"{stem}.csv", rows)
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
-        return TableView(at[1], table, layout, caption)
+        return TableView(at[1], table, layout, caption, self._ranks(at, table, found))
+
+    def _ranks(self, at: tuple[str, str], table: Table, found: list[Entry]) -> RankView | None:
+        placed = ranks(table, found)
+        if placed is None:
+            return None
+        key, title = f"ranks_{at[1]}", rank_title(table.title, placed)
+        written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
+        self.files += written
+        svg = figures.inline(written[0].read_text(encoding="utf-8"), key)
+        return RankView(key, title, placed, svg)
 
     def _fact(self, at: tuple[str, str], printed: Printed) -> FactView:
         paper = self.plan.papers[at[0]]

@@ -1,0 +1,38 @@
+"""What a paper's page shows of the mean ranks in a table."""
+
+from dataclasses import dataclass
+
+from fedbench.report.metrics import Metric
+from fedbench.report.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class RankView:
+    """A critical-difference diagram with what it says, ready to stand in a page."""
+
+    key: str
+    title: str
+    ranks: Ranks
+    svg: str
+
+    @property
+    def caption(self) -> str:
+        """How many settings, the tests, who is left out, and whose numbers these are."""
+        ranks = self.ranks
+        said = [
+            f"{len(ranks.mean)} methods ranked by their means over the seeds in each of "
+            f"{ranks.settings} settings; Friedman's test: p = {ranks.p:.2g}. A bar joins methods "
+            "that Nemenyi's test does not tell apart at 5 %. Settings on one data set are not "
+            "independent, so that the tests are too sure."
+        ]
+        if ranks.left_out:
+            said.append(f"Not run in every setting and left out: {', '.join(ranks.left_out)}.")
+        if ranks.substituted:
+            said.append("These are ranks on substitutes, not on the paper's experiments.")
+        return " ".join(said)
+
+
+def rank_title(table: str, ranks: Ranks) -> str:
+    """'Table I, Accuracy: mean ranks over 9 settings (1 is the best)'."""
+    label = Metric(ranks.metric).label
+    return f"{table}, {label}: mean ranks over {ranks.settings} settings (1 is the best)"

@@ -14,10 +14,11 @@ from fedbench.spec import RunSpec
 
 def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
     """Stored samples on the device, as stored; images become (N, channels, H, W)."""
-    found = torch.as_tensor(np.ascontiguousarray(x), device=device)
-    if found.dim() == 2:
-        return found
-    return found.unsqueeze(1) if found.dim() == 3 else found.permute(0, 3, 1, 2).contiguous()
+    if x.ndim == 4:  # not copied where it is stored channels first
+        x = x.transpose(0, 3, 1, 2)
+    elif x.ndim == 3:
+        x = x[:, np.newaxis]
+    return torch.as_tensor(np.ascontiguousarray(x), device=device)
 
 
 def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) -> Tensor:

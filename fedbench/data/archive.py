@@ -39,10 +39,10 @@ def write(file: Path, arrays: Arrays) -> None:
         )  # fmt: skip
 
 
-def checksum(file: Path) -> str:
-    """Compute the sha256 of a file, in hexadecimal."""
+def checksum(file: Path, kind: str = "sha256") -> str:
+    """Compute the checksum of a file, in hexadecimal."""
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return hashlib.file_digest(stream, kind).hexdigest()
 
 
 def _opened(file: Path, where: str) -> Any:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
 
 Pixels = NDArray[np.uint8]
@@ -22,7 +21,10 @@ def decode(content: bytes, where: str, side: int | None = None) -> Pixels:
         with Image.open(io.BytesIO(content)) as image:
             found = image.convert("RGB")
     except Exception as error:  # Pillow's decoders raise as they please on damaged files
-        raise FedbenchError(f"{where}: is not a readable image ({short(error)})") from error
+        raise FedbenchError(
+            f"{where}: the file is not a readable image ({type(error).__name__}); "
+            "put a sound one in its place"
+        ) from error
     if side is not None:
         found = ImageOps.fit(found, (side, side), Image.Resampling.BILINEAR)
     return np.asarray(found)

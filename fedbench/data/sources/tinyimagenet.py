@@ -1,17 +1,19 @@
 """Tiny-ImageNet: 100,000 + 10,000 small colour photographs of 200 kinds of things."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedbench.data.archive import Arrays, short
+from fedbench.data.archive import Arrays, checksum, short
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.images import ImageSet, load_images
-from fedbench.data.photographs import decode
+from fedbench.data.photographs import Pixels, decode
 from fedbench.data.source import Source
-from fedbench.data.tree import Tree, find_tree
+from fedbench.data.tree import Folder, Tree, Zip
 from fedbench.errors import FedbenchError
 from fedbench.files import atomic
 
@@ -19,7 +21,12 @@ _NAME = "tiny-imagenet-200"
 _URL = f"http://cs231n.stanford.edu/{_NAME}.zip"
 _MD5 = "90528d7ca1a48142e341f4ef8d21d0de"
 _USUAL = Normalisation((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821))
+_CLASSES = 200
+_EACH = {"train": 500, "val": 50}  # images of a class
+_SHAPE = (64, 64, 3)
 _NOTES = "val/val_annotations.txt"
+
+Labelled = Sequence[tuple[str, int]]  # names of images and their classes
 
 
 @dataclass(frozen=True)
@@ -36,19 +43,24 @@ class TinyImageNet(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/tinyimagenet.npz`; without it decode the official folder or archive."""
-        images = ImageSet("tinyimagenet", "", (64, 64, 3), self.CLASSES, _USUAL)
-        return load_images(images, folder, lambda: _decoded(_official(folder)))
+        images = ImageSet("tinyimagenet", "", _SHAPE, _CLASSES, _USUAL)
+        return load_images(images, folder, lambda: _arrays(_official(folder)))
 
 
 def _official(folder: Path) -> Tree:
     """`<folder>/tiny-imagenet-200/` or its zip, which is downloaded if neither is there."""
-    found = find_tree(folder, _NAME)
-    if found is None:
-        _download(folder / f"{_NAME}.zip")
-        found = find_tree(folder, _NAME)
-    if found is None:
-        raise FedbenchError(f"tinyimagenet: {folder / _NAME}.zip vanished after its download")
-    return found
+    if (folder / _NAME).is_dir():
+        return Folder(folder / _NAME)
+    file = folder / f"{_NAME}.zip"
+    if not file.exists():
+        _download(file)
+    found = checksum(file, "md5") if file.is_file() else "none, being no file"
+    if found != _MD5:
+        raise FedbenchError(
+            f"tinyimagenet ({file}): md5 is {found}, not {_MD5} as published; delete it or put a "
+            f"sound one in its place, or unpack it as {folder / _NAME}/"
+        )
+    return Zip(file, _NAME)
 
 
 def _download(file: Path) -> None:
@@ -64,41 +76,71 @@ def _download(file: Path) -> None:
         ) from error
 
 
-def _decoded(tree: Tree) -> Arrays:
-    """All images as arrays."""
-    classes = {name: label for label, name in enumerate(sorted(tree.text("wnids.txt")))}
-    train = [(name, _class_of(name, classes, tree)) for name in _training(tree)]
-    test = [_noted(line, classes, tree) for line in tree.text(_NOTES)]
+def _arrays(tree: Tree) -> Arrays:
+    """All images, once each of them is known to be there."""
+    classes, names = _classes(tree), tree.names()
+    train = _training(names, classes, tree)
+    test = _validation({n for n in names if n.startswith("val/images/")}, classes, tree)
     for part, found in (("train", train), ("val", test)):
-        if not found:
-            raise FedbenchError(f"{tree.path}: {part} holds no image")
-    x, y = _stack(tree, train)
-    x_test, y_test = _stack(tree, test)
+        _check_counts(part, found, classes, tree)
+    (x, y), (x_test, y_test) = _decoded(train, tree), _decoded(test, tree)
     return {"x_train": x, "y_train": y, "x_test": x_test, "y_test": y_test}
 
 
-def _training(tree: Tree) -> list[str]:
-    return [n for n in tree.names() if n.startswith("train/") and n.lower().endswith(".jpeg")]
+def _classes(tree: Tree) -> Mapping[str, int]:
+    names = [line.strip() for line in tree.text("wnids.txt")]
+    if len(names) != _CLASSES or len(set(names)) != _CLASSES:
+        raise FedbenchError(
+            f"{tree.path}: wnids.txt has {len(names)} lines with {len(set(names))} different "
+            f"classes; it must name {_CLASSES}, one a line"
+        )
+    return {name: label for label, name in enumerate(sorted(names))}
 
 
-def _class_of(name: str, classes: dict[str, int], tree: Tree) -> int:
-    wnid = PurePosixPath(name).parts[1]
+def _training(names: Sequence[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
+    found = [n for n in names if n.startswith("train/") and n.lower().endswith(".jpeg")]
+    return [(n, _label(n.split("/")[1], classes, f"{tree.path}: {n}")) for n in found]
+
+
+def _validation(images: set[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
+    """In the order of the annotations, of which each image has one."""
+    found: dict[str, int] = {}
+    for line in tree.text(_NOTES):
+        file, wnid = (*line.split("\t"), "")[:2]
+        name = f"val/images/{file}"
+        if name in found or name not in images:
+            wrong = "twice" if name in found else "but it is not there"
+            raise FedbenchError(f"{tree.path}: {_NOTES} names {name} {wrong}")
+        found[name] = _label(wnid, classes, f"{tree.path}: {_NOTES}: {file}")
+    unnamed = sorted(images - set(found))
+    if unnamed:
+        raise FedbenchError(f"{tree.path}: {unnamed[0]} has no line in {_NOTES}")
+    return list(found.items())
+
+
+def _label(wnid: str, classes: Mapping[str, int], where: str) -> int:
     if wnid not in classes:
-        raise FedbenchError(f"{tree.path}: {name}: class {wnid} is not in wnids.txt")
+        raise FedbenchError(f"{where} has class {wnid!r}; it must be one of those in wnids.txt")
     return classes[wnid]
 
 
-def _noted(line: str, classes: dict[str, int], tree: Tree) -> tuple[str, int]:
-    name, _, rest = line.partition("\t")
-    wnid = rest.partition("\t")[0]
-    if wnid not in classes:
-        raise FedbenchError(f"{tree.path}: {_NOTES}: {name} has class {wnid!r}, not in wnids.txt")
-    return f"val/images/{name}", classes[wnid]
+def _check_counts(part: str, found: Labelled, classes: Mapping[str, int], tree: Tree) -> None:
+    counts = np.bincount([label for _, label in found], minlength=_CLASSES)
+    for (name, label), each in ((item, _EACH[part]) for item in classes.items()):
+        if counts[label] != each:
+            raise FedbenchError(
+                f"{tree.path}: {part} holds {counts[label]} images of class {name}; "
+                f"it must hold {each}"
+            )
 
 
-def _stack(tree: Tree, found: list[tuple[str, int]]) -> tuple[np.ndarray, np.ndarray]:
-    images = [decode(tree.read(name), f"{tree.path}: {name}") for name, _ in found]
-    for (name, _), image in zip(found, images, strict=True):
-        if image.shape != (64, 64, 3):
-            raise FedbenchError(f"{tree.path}: {name} is {image.shape[:2]}; it must be (64, 64)")
-    return np.stack(images), np.array([label for _, label in found], dtype=np.int64)
+def _decoded(found: Labelled, tree: Tree) -> tuple[Pixels, NDArray[np.int64]]:
+    x = np.empty((len(found), *_SHAPE), dtype=np.uint8)
+    for i, (name, _) in enumerate(found):
+        image = decode(tree.read(name), f"{tree.path}: {name}")
+        if image.shape != _SHAPE:
+            raise FedbenchError(
+                f"{tree.path}: {name} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
+            )
+        x[i] = image
+    return x, np.array([label for _, label in found], dtype=np.int64)

@@ -1,0 +1,98 @@
+"""Pictures too many for memory: a file of pixels that is mapped, and one that vouches for it."""
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from fedbench.data.archive import checksum, short
+from fedbench.data.growing import growing
+from fedbench.data.photographs import Pixels
+from fedbench.errors import FedbenchError
+from fedbench.files import write_text
+from fedbench.strict import Strict
+from fedbench.yamlfile import load
+
+_REMEDY = "delete it to have the images decoded again"
+
+
+Whole = Annotated[int, Field(ge=1)]
+
+
+class Contents(Strict):
+    """Class names, and how many training and test images of each class the pixels are, in order."""
+
+    classes: tuple[str, ...]
+    train: tuple[Whole, ...]
+    test: tuple[Whole, ...]
+    sha256: str = ""  # of the file of pixels
+
+
+def is_kept(file: Path) -> bool:
+    """Whether both files are there; the second is written when the first is whole."""
+    return file.exists() and _vouching(file).exists()
+
+
+def write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:
+    """Write images (side, side, 3) one after the other, training images first, as npy."""
+    shape = (sum(contents.train) + sum(contents.test), 3, side, side)
+    found = hashlib.sha256()
+    with growing(file) as stream:
+        for block in _blocks(shape, images):
+            stream.write(block)
+            found.update(block)
+    whole = contents.model_copy(update={"sha256": found.hexdigest()})
+    write_text(_vouching(file), whole.model_dump_json(indent=1) + "\n")
+
+
+def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Contents]:
+    """The images (N, side, side, 3), mapped and never changed on disk, and what they are.
+
+    They are stored channels first, as networks take them, so that nothing need be copied. Raises
+    `FedbenchError` unless the file is the one that was written.
+    """
+    contents = load(_vouching(file), Contents)
+    if not len(contents.classes) == len(contents.train) == len(contents.test) == classes:
+        raise FedbenchError(
+            f"{_vouching(file)}: classes, train and test must have {classes} entries each; "
+            f"{_REMEDY}"
+        )
+    pixels = _open(file, f"{name} ({file})")
+    expected = (sum(contents.train) + sum(contents.test), 3, side, side)
+    if pixels.shape != expected or pixels.dtype != np.uint8:
+        raise FedbenchError(
+            f"{name} ({file}): the file holds {pixels.dtype} of shape {pixels.shape}; by "
+            f"{_vouching(file).name} it must be uint8 of shape {expected}; {_REMEDY}"
+        )
+    if checksum(file) != contents.sha256:
+        raise FedbenchError(
+            f"{name} ({file}): the file does not have the sha256 that {_vouching(file).name} "
+            f"says; {_REMEDY}"
+        )
+    return pixels.transpose(0, 2, 3, 1), contents
+
+
+def _open(file: Path, where: str) -> Any:
+    try:
+        return np.load(file, mmap_mode="c", allow_pickle=False)
+    except Exception as error:  # the npy header, the mapping and the disk each raise their own
+        raise FedbenchError(
+            f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
+        ) from error
+
+
+def _vouching(file: Path) -> Path:
+    return file.with_suffix(".json")
+
+
+def _blocks(shape: tuple[int, ...], images: Iterable[Pixels]) -> Iterator[bytes]:
+    head = io.BytesIO()
+    facts = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(head, facts)
+    yield head.getvalue()
+    for image in images:
+        yield image.transpose(2, 0, 1).tobytes()

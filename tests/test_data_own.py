@@ -1,0 +1,145 @@
+"""A data set of one's own, and the embedded substitutes: what comes out, by hand."""
+
+import hashlib
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbench import Machine, RunSpec, run
+from fedbench.data.labels import set_apart
+from fedbench.data.sources.digitpairs import DigitPairs, _draw
+from fedbench.data.sources.digits import Digits
+from fedbench.data.sources.file import File
+from fedbench.data.sources.toy import Toy
+
+
+def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):
+    data, digits = DigitPairs().load(tmp_path), Digits().load(tmp_path)
+    assert data.shape == DigitPairs.SHAPE == (1, 16, 16)
+    assert (len(data.y_train), len(data.y_test)) == DigitPairs.SAMPLES
+    assert np.bincount(data.y_train).tolist() == [60] * 100
+    assert np.bincount(data.y_test).tolist() == [20] * 100
+    for part in ("train", "test"):
+        x, y = getattr(data, f"x_{part}"), getattr(data, f"y_{part}")
+        source, labels = getattr(digits, f"x_{part}"), getattr(digits, f"y_{part}")
+        known = {(image.tobytes(), int(c)) for image, c in zip(source, labels, strict=True)}
+        assert not x[:, :4].any()
+        assert not x[:, 12:].any()
+        for image, c in zip(x, y, strict=True):
+            assert (image[4:12, :8].tobytes(), c // 10) in known
+            assert (image[4:12, 8:].tobytes(), c % 10) in known
+    assert data.origin["source"].startswith("substitute: pairs of scikit-learn")
+    assert not list(tmp_path.iterdir())
+
+
+def test_pairs_are_fixed_and_never_twice():
+    data = DigitPairs().load(None)
+    sha = hashlib.sha256(data.x_train.tobytes() + data.x_test.tobytes()).hexdigest()
+    assert sha[:12] == data.origin["sha256"][:12] == "b0260a44455f"
+    left, right = np.array([3, 5]), np.array([7, 8, 9])
+    everything = {(a, b) for a in (3, 5) for b in (7, 8, 9)}
+    assert sorted(_draw(left, right, 6, random.Random(1))) == sorted(everything)  # noqa: S311
+
+
+def test_toy_points_are_the_quadrants_of_a_square():
+    data = Toy().load(None)
+    assert data.inputs == ((2,), 4, 0)
+    assert (len(data.y_train), len(data.y_test)) == Toy.SAMPLES
+    assert 3.9 < np.abs(data.x_train).max() < 4
+    corner = {0: (1, 1), 1: (-1, 1), 2: (-1, -1), 3: (1, -1)}  # counter-clockwise
+    for point, label in zip(data.x_train, data.y_train, strict=True):
+        assert tuple(np.sign(point)) == corner[int(label)]
+    assert min(np.bincount(data.y_train)) > 60
+    assert data.origin["sha256"][:12] == "fdb816c047a8"
+    assert not np.array_equal(Toy(seed=1).load(None).x_test, data.x_test)
+
+
+def npz(folder, **arrays):
+    np.savez(folder / "mine.npz", **arrays)
+    return File(path="mine.npz")
+
+
+def test_four_arrays_are_taken_as_they_are(tmp_path):
+    x = np.arange(32, dtype=np.uint8).reshape(8, 2, 2)
+    y = np.array([5, 7, 9, 5, 7, 9, 5, 7])
+    data = npz(tmp_path, x_train=x[:6], y_train=y[:6], x_test=x[6:], y_test=y[6:]).load(tmp_path)
+    assert np.array_equal(data.x_train, x[:6])
+    assert data.y_train.tolist() == [0, 1, 2, 0, 1, 2]
+    assert data.y_test.tolist() == [0, 1]
+    assert (data.classes, data.shape) == (3, (1, 2, 2))
+    assert data.origin["labels"] == "5, 7, 9"
+    sha = hashlib.sha256((tmp_path / "mine.npz").read_bytes()).hexdigest()
+    assert data.origin["sha256"] == sha
+    assert "test set" not in data.origin
+
+
+def test_one_pair_of_arrays_is_split_by_class_and_seed(tmp_path):
+    words = np.array(["dog", "cat", "cat", "cat"] * 10)
+    source = npz(tmp_path, x=np.arange(40.0).reshape(40, 1), y=words)
+    data = source.load(tmp_path)
+    assert np.bincount(data.y_test).tolist() == [6, 2]  # a fifth of 30 cats and of 10 dogs
+    assert np.bincount(data.y_train).tolist() == [24, 8]
+    everything = np.concatenate([data.x_train, data.x_test]).ravel()
+    assert sorted(everything) == list(range(40))
+    for x, y in ((data.x_train, data.y_train), (data.x_test, data.y_test)):
+        assert (y == (x.ravel() % 4 == 0)).all()  # cat is 0, dog 1, and rows stay with labels
+    assert data.origin["labels"] == "cat, dog"
+    assert data.origin["test set"] == "0.2 of every class, drawn by seed 0"
+    assert np.array_equal(source.load(tmp_path).x_test, data.x_test)
+    other = File(path="mine.npz", seed=1).load(tmp_path)
+    assert not np.array_equal(other.x_test, data.x_test)
+
+
+TABLE = '\ufeff"size, in m",kind,weight\n1.5,b,2\n-3e2,a,4\n\n1,"b",6\n 2 ,a,8\n'
+
+
+def test_a_table_has_labels_in_the_column_named(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    data = File(path="mine.csv", label="kind", test=0.5).load(tmp_path)
+    rows = np.concatenate([data.x_train, data.x_test])
+    labels = np.concatenate([data.y_train, data.y_test])
+    assert rows.dtype == np.float32
+    found = {tuple(row): int(label) for row, label in zip(rows.tolist(), labels, strict=True)}
+    assert found == {(1.5, 2.0): 1, (-300.0, 4.0): 0, (1.0, 6.0): 1, (2.0, 8.0): 0}
+    assert np.bincount(data.y_test).tolist() == [1, 1]
+
+
+def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
+    (tmp_path / "mine.CSV").write_text("a,b\n" + "1,10\n2,9\n" * 3)
+    data = File(path=str(tmp_path / "mine.CSV")).load(tmp_path / "elsewhere")
+    assert data.origin["labels"] == "9, 10"  # as numbers, not as words
+    assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
+
+
+def test_a_file_can_be_trained_on(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 4
+    x = rng.normal(size=(200, 4)) + 4 * np.eye(4)[y]
+    npz(tmp_path, x=x, y=y)
+    spec = RunSpec(dataset={"file": {"path": "mine.npz"}}, clients=4, rounds=10, lr=0.5)
+    found = run(spec, data_dir=tmp_path, machine=Machine(device="cpu"))
+    assert found.history["accuracy"].iloc[-1] > 0.9
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    y=st.lists(st.integers(0, 4), min_size=1, max_size=60),
+    share=st.floats(0.01, 0.99),
+    seed=st.integers(0, 3),
+)
+def test_a_share_of_every_class_is_set_apart_and_none_is_emptied(y, share, seed):
+    y = np.array(y)
+    chosen = set_apart(y, share, seed)
+    for label in np.unique(y):
+        count = (y == label).sum()
+        assert chosen[y == label].sum() == min(round(share * count), count - 1)
+    assert np.array_equal(chosen, set_apart(y, share, seed))
+
+
+@pytest.mark.parametrize("source", [DigitPairs(train=3, test=1), Toy(train=9, test=5)])
+def test_sizes_are_parameters(source):
+    data, times = source.load(None), 100 if isinstance(source, DigitPairs) else 1
+    assert (len(data.y_train), len(data.y_test)) == (times * source.train, times * source.test)

@@ -1,6 +1,6 @@
 """Curvature against dense Hessians of small models."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,9 +9,10 @@ from scipy.sparse.linalg import aslinearoperator
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Machine, RunSpec
+from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
 from fedbench.flat import Model
+from fedbench.probes.spectrum import Spectrum
 from fedbench.problem import assemble
 from tests.test_probes import objects
 from tests.worked import LINE, blocks
@@ -116,3 +117,42 @@ class Crowd:
 
 def test_where_the_search_does_not_end_there_is_no_number():
     assert np.isnan(top_eigenvalue(Crowd(), 1e-14, 1, torch.ones(500, dtype=torch.float64)))
+
+
+@dataclass(frozen=True)
+class Zeros(Part):
+    """Scores a model of zeros in place of x_{t+1}."""
+
+    def evaluate(self, w, r):
+        return {"zeros": torch.zeros_like(w)}
+
+
+def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples():
+    watch = [{"spectrum": {"samples": 100, "probes": 200, "steps": 30, "points": 300}}]
+    spec = SPEC.changed(parts=[], rounds=2, watch=watch)
+    things = objects() | {"partition": blocks([100]), "parts": (Zeros(),)}
+    result = run(spec, machine=Machine(device="cpu"), **things)
+    problem = assemble(spec, things, Machine(device="cpu"), None)
+    zeros = Model(torch.zeros_like(result.weights), {})
+    dense = hessian(problem.task, zeros, torch.arange(100)) @ torch.eye(39, dtype=torch.float64)
+    first, last = (row for _, row in result.history.iterrows())
+    eigenvalues = torch.linalg.eigvalsh(dense)
+    assert np.isnan(first["hessian_top"])
+    assert last["hessian_top"] == pytest.approx(float(eigenvalues[-1]), rel=1e-3)
+    assert last["hessian_trace"] == pytest.approx(float(dense.trace()), rel=0.1)
+    table = result.tables["spectrum"]
+    assert len(table) == 300
+    assert table["eigenvalue"].max() > float(eigenvalues[-1])
+
+
+def test_the_subset_is_the_same_for_every_method():
+    rows = []
+    for parts in ([], ["fedprox"]):
+        spec = SPEC.changed(parts=parts, clients=3, validation=0.2)
+        problem = assemble(spec, objects(), Machine(device="cpu"), None)
+        rows.append(Spectrum(samples=30).rows(problem))
+    assert torch.equal(*rows)
+    assert len(set(rows[0].tolist())) == 30
+    held = torch.cat(problem.rows).tolist()
+    assert set(rows[0].tolist()) < set(held)
+    assert len(Spectrum().rows(problem)) == len(held)

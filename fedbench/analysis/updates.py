@@ -49,4 +49,4 @@ def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometr
 
 def variance(vectors: Tensor) -> float:
     """Σ_i ‖v_i − v̄‖²/(n−1) of vectors (n, d); not a number for a single one."""
-    return float(vectors.double().var(0).sum())
+    return float(vectors.double().var(0).sum()) if len(vectors) > 1 else float("nan")

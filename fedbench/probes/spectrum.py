@@ -46,7 +46,7 @@ class Spectrum(Probe):
         """All three, at the last round."""
         if not s.last:
             return Sight({}, [])
-        H = hessian.hessian(s.problem.task, s.scored, self._rows(s))
+        H = hessian.hessian(s.problem.task, s.scored, self.rows(s.problem))
         with hessian.twice_differentiable(), s.chance("spectrum"):
             start = torch.randn_like(s.scored.w)
             top = hessian.top_eigenvalue(H, self.tol, self.iterations, start)
@@ -56,10 +56,9 @@ class Spectrum(Probe):
         pairs = zip(found.eigenvalue.tolist(), found.density.tolist(), strict=True)
         return Sight(columns, [{"eigenvalue": x, "density": p} for x, p in pairs])
 
-    def _rows(self, s: Scene) -> Tensor:
-        """The subset, by the seed alone: the same for all methods."""
-        rng = seeds.torch_generator(
-            s.problem.spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum"
-        )
-        rows = torch.cat(s.problem.rows)
+    def rows(self, problem: Problem) -> Tensor:
+        """The subset, drawn by the seed alone: the same for all methods."""
+        seed = problem.spec.seed
+        rng = seeds.torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
+        rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values

@@ -1,0 +1,57 @@
+"""The probe `calibration` against the analysis behind it."""
+
+import functools
+
+import pytest
+
+from fedbench import Machine, RunSpec, run
+from fedbench.analysis.calibration import Calibration, calibrate
+from fedbench.flat import Model
+from fedbench.methods.fedprox import FedProx
+from fedbench.methods.selfconfidence import SelfConfidence
+from fedbench.problem import assemble
+
+SPEC = RunSpec(
+    **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},
+    **{"partition": {"dy": {"alpha": 0.1}}, "model": {"mlp": {"hidden": 16}}},
+)
+CPU = Machine(device="cpu", mode="loop")
+
+
+@functools.cache
+def watched(**params):
+    return run(SPEC.changed(watch=[{"calibration": params}]), machine=CPU)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [("none", ()), ("prox", (FedProx(3.0),)), ("distil", (SelfConfidence(0.9),))],
+)
+def test_every_kind_is_what_the_analysis_gives_at_the_final_model(kind, parts):
+    result = watched(mu=3.0, lam=0.9)
+    world = Model(result.weights, result.buffers)
+    found = calibrate(assemble(SPEC, {}, CPU, None), world, parts)
+    last, summary = result.history.iloc[-1], found.summary()
+    assert last[f"personal_{kind}"] == pytest.approx(summary["accuracy"])
+    assert last["personal_global"] == pytest.approx(summary["global_accuracy"])
+    assert last["personal_clients"] == summary["clients"]
+    table = result.tables["calibration"].query("kind == @kind").set_index("client")["accuracy"]
+    wanted = found.clients.set_index("client")["accuracy"].dropna()
+    assert table.to_dict() == pytest.approx(wanted.to_dict())
+
+
+def test_kinds_differ_and_come_at_the_last_round_only():
+    history = watched(mu=3.0, lam=0.9).history
+    kinds = ["personal_global", "personal_none", "personal_prox", "personal_distil"]
+    assert history[kinds].iloc[0].isna().all()
+    assert history[kinds].iloc[-1].nunique() == 4
+
+
+def test_options_reach_the_analysis():
+    still = watched(epochs=0).history.iloc[-1]
+    assert still["personal_none"] == still["personal_global"]
+    result = watched(lr=0.5, test_split="independent")
+    how = Calibration(lr=0.5, test_split="independent")
+    problem = assemble(SPEC, {}, CPU, None)
+    wanted = calibrate(problem, Model(result.weights, result.buffers), (), how).summary()
+    assert result.history["personal_none"].iloc[-1] == pytest.approx(wanted["accuracy"])

@@ -4,7 +4,7 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -76,9 +76,9 @@ def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Conten
     return pixels.transpose(0, 2, 3, 1), contents
 
 
-def _open(file: Path, where: str) -> Any:
+def _open(file: Path, where: str) -> Pixels:
     try:
-        return np.load(file, mmap_mode="c", allow_pickle=False)
+        return np.lib.format.open_memmap(file, mode="c")
     except Exception as error:  # the npy header, the mapping and the disk each raise their own
         raise FedbenchError(
             f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"

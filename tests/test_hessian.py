@@ -139,7 +139,9 @@ def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples():
     eigenvalues = torch.linalg.eigvalsh(dense)
     assert np.isnan(first["hessian_top"])
     assert last["hessian_top"] == pytest.approx(float(eigenvalues[-1]), rel=1e-3)
-    assert last["hessian_trace"] == pytest.approx(float(dense.trace()), rel=0.1)
+    # Hutchinson's variance: 2 (‖H‖² − Σ H_ii²) a vector
+    sigma = (2 * (dense.square().sum() - dense.diag().square().sum()) / 200).sqrt()
+    assert last["hessian_trace"] == pytest.approx(float(dense.trace()), abs=3 * float(sigma))
     table = result.tables["spectrum"]
     assert len(table) == 300
     assert table["eigenvalue"].max() > float(eigenvalues[-1])

@@ -16,6 +16,8 @@ PACKAGES = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "annotated_types": "annotated-types",
+    "curvlinops": "curvlinops-for-pytorch",
+    "scikit_posthocs": "scikit-posthocs",
 }  # import name → package
 
 

@@ -54,8 +54,8 @@ def test_cases_change_settings_and_parameters_where_they_match():
 
 @pytest.mark.parametrize("field", ["without", "cases"])
 def test_an_axis_that_is_not_there_is_refused(field):
-    entry = {"where": {"methd": "x"}, "settings": {}} if field == "cases" else {"methd": "x"}
-    with pytest.raises(FedbenchError, match=r"grids.g: no axis 'methd'; did you mean 'method'"):
+    entry = {"where": {"methox": "x"}, "settings": {}} if field == "cases" else {"methox": "x"}
+    with pytest.raises(FedbenchError, match=r"grids.g: no axis 'methox'; did you mean 'method'"):
         paper(**{field: [entry]})
 
 

@@ -55,9 +55,10 @@ def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
 
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     whole = run(steps)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(engine._Engine, "_checkpoint", _stop_after(2))
-        run(steps, out=tmp_path / "run")
+        with pytest.raises(KeyboardInterrupt):
+            run(steps, out=tmp_path / "run")
     resumed = run(steps, out=tmp_path / "run")
     assert resumed.history["length"].tolist() == whole.history["length"].tolist()
     pd.testing.assert_frame_equal(resumed.tables["steps"], whole.tables["steps"])

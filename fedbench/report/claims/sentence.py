@@ -40,14 +40,20 @@ def printed(finding: Finding) -> str:
     judged, words = finding.printed, finding.printed.verdict.value
     if isinstance(finding.claim, Together):
         return f"{words}: {_members(judged)}"
-    if len(judged.parts) > 1:
-        holding = len(judged.having(Verdict.HOLDS))
-        words += f": in {holding} of {len(judged.parts)} printed cells"
+    if len(finding.measured.parts) > 1:
+        words += f": in {_printed_cells(finding, judged)}"
     effects = [row for row in finding.rows if row.printed is not None]
     if len(effects) == 1:
-        words += f" ({_printed_effect(effects[0])})"
-        return words
+        return f"{words} ({_printed_effect(effects[0])})"
     return "; ".join([words, *_exceptions(finding, judged)])
+
+
+def _printed_cells(finding: Finding, judged: Judgement) -> str:
+    """'17 of 18 printed cells'; 'the 1 printed of 5 cells'."""
+    holding, n = len(judged.having(Verdict.HOLDS)), len(judged.parts)
+    cells = f"{holding} of {n} printed cell{'' if n == 1 else 's'}"
+    silent = len(finding.measured.parts) - n
+    return f"{cells}, {silent} not printed" if silent else cells
 
 
 def _exceptions(finding: Finding, judged: Judgement) -> list[str]:

@@ -47,6 +47,13 @@ def test_kinds_differ_and_come_at_the_last_round_only():
     assert history[kinds].iloc[-1].nunique() == 4
 
 
+def test_gains_are_the_least_and_the_most_of_the_kinds():
+    last = watched(mu=3.0, lam=0.9).history.iloc[-1]
+    gains = last[["personal_none", "personal_prox", "personal_distil"]] - last["personal_global"]
+    assert last["personal_gain_lowest"] == pytest.approx(gains.min())
+    assert last["personal_gain_highest"] == pytest.approx(gains.max())
+
+
 def test_options_reach_the_analysis():
     still = watched(epochs=0).history.iloc[-1]
     assert still["personal_none"] == still["personal_global"]

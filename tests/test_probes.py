@@ -29,7 +29,10 @@ COLUMNS = {
         "angle_mean angle_share_obtuse s_mean residual_variance scaled_variance delta_variance "
         "update_cosine update_variance"
     ),
-    "calibration": ("personal_global personal_none personal_prox personal_distil personal_clients"),
+    "calibration": (
+        "personal_global personal_none personal_prox personal_distil personal_gain_lowest "
+        "personal_gain_highest personal_clients"
+    ),
     "changes": "",
     "dissimilarity": "dissimilarity dissimilarity_local",
     "embedding": "local_accuracy silhouette silhouette_local",

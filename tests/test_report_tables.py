@@ -102,6 +102,16 @@ def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
+@pytest.mark.parametrize(("name", "best"), [("update_variance", "A"), ("angle_mean", None)])
+def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: str | None) -> None:
+    both = [frame_of(plan, {0: [1, 2]}), frame_of(plan, {0: [1, 3]}, method="<b>")]
+    frame = pd.concat(both).rename(columns={"accuracy": name})
+    table = plan.papers["toy"].tables["t"]
+    plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": (name,)})
+    found = entries(plan, ("toy", "t"), frame, printed_of())
+    assert [e.place.method for e in found if e.best] == ([best] if best else [])
+
+
 def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     found = cells(plan, frame_of(plan, {0: [0.5], 2: [0.7]}))
     table = tidy("toy", list(found.values()))

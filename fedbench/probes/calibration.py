@@ -24,8 +24,9 @@ class Calibration(Probe):
     Table: client, kind ('global': the scored model on the client's test share; 'none', 'prox',
     'distil': after calibration), accuracy; clients with an empty share are left out. Columns, at
     the last round: personal_global, personal_none, personal_prox, personal_distil, unweighted means
-    over those clients, and personal_clients, their number. Cost: three times, a pass of training
-    and test set through the body, and `epochs` of every client through the classifier.
+    over those clients; personal_gain_lowest and personal_gain_highest, of the three over the first,
+    as the paper prints them; and personal_clients, their number. Cost: three times, a pass of
+    training and test set through the body, and `epochs` of every client through the classifier.
     """
 
     epochs: Natural = 2
@@ -45,6 +46,8 @@ class Calibration(Probe):
         table = pd.concat(self._kinds(s), ignore_index=True).dropna()
         means = table.groupby("kind")["accuracy"].mean()
         columns = {f"personal_{kind}": float(mean) for kind, mean in means.items()}
+        gains = [float(means[kind] - means["global"]) for kind in self._parts()]
+        columns |= {"personal_gain_lowest": min(gains), "personal_gain_highest": max(gains)}
         columns["personal_clients"] = float(table["client"].nunique())
         rows = table.itertuples(index=False, name=None)
         return Sight(columns, [dict(zip(_NAMES, row, strict=True)) for row in rows])

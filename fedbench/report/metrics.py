@@ -16,8 +16,11 @@ _LABELS = {
     "residual_variance": "Variance of the residuals", "scaled_variance": "Variance, scaled",
     "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
     "local_accuracy": "Accuracy of a client's model", "silhouette": "Silhouette score",
+    "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
+    "update_variance": "Variance of the global steps",
 }  # fmt: skip
-_LOSSES = ("loss", "seconds", "floats", "best_round", "hessian")
+_UNRANKED = ("angle_mean", "s_mean", "update_cosine")  # neither more nor less is better
+_LOSSES = ("loss", "seconds", "floats", "best_round", "hessian", "variance", "obtuse")
 _FRACTIONS = ("personal_", "local_accuracy")
 _MOMENTS = ("final", "best", "mean", "median")
 _JUMPS = "mean change between rounds"
@@ -42,6 +45,11 @@ class Metric:
     def lower_is_better(self) -> bool:
         """True for losses, seconds and traffic."""
         return any(word in self._base for word in _LOSSES)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether one value is better than another."""
+        return self._base not in _UNRANKED
 
     @property
     def label(self) -> str:

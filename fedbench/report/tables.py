@@ -117,9 +117,11 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
     table = paper.tables[key]
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
     setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
+    method = str(point.get("method", ""))
+    if "dataset" in point:
+        return Place(key, str(point["dataset"]), setting, method, metric)
     settings = printed_choices(resolve(paper, paper.grids[table.grid], point))
-    dataset = point.get("dataset", Choice.model_validate(settings["dataset"]).name)
-    return Place(key, str(dataset), setting, str(point.get("method", "")), metric)
+    return Place(key, Choice.model_validate(settings["dataset"]).name, setting, method, metric)
 
 
 def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
@@ -134,7 +136,8 @@ def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
 
 
 def _is_best(entry: Entry, rivals: list[float], table: Table) -> bool:
-    if entry.control or entry.measured is None or len(rivals) < 2:
+    ranked = Metric(entry.place.metric).is_ranked and not entry.control
+    if not ranked or entry.measured is None or len(rivals) < 2:
         return False
     return _rank(entry, table) == max(rivals) > -float("inf")
 

@@ -42,7 +42,7 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     rows: list[Cells] = []
     for k in range(max(len(g) for g in trails.values())):
         clients = [i for i, g in trails.items() if k < len(g)]
-        g = torch.stack([trails[i][k] for i in clients]).double()
+        g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
         cosine, projection = aligned(g)
         bias, apart = (g - origin).norm(dim=1), spread(g)
         for i, *values in zip(clients, cosine, projection, bias, strict=True):

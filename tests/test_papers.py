@@ -1,0 +1,101 @@
+"""The papers as they are in workflow/: their tables and figures, and a plan for each of them."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fedbench.paper import load_papers
+from fedbench.plan import Plan, make_plan
+from fedbench.report import frames
+from fedbench.report.drawing import drawing
+from fedbench.report.panel import Results
+from fedbench.report.printed import read_printed
+from fedbench.report.tables import entries
+from tests.project import ROOT
+
+WORKFLOW = ROOT / "workflow"
+SCALES = ("demo", "paper")
+NOTHING = Results(frames.read(Path("no such file")), Path("no such folder"))
+# Tables (facts among them) and figures with data that a paper has, as it numbers them.
+ITEMS = {
+    "fedadc": ("1", "1a 1b 1c 2 3 4 5a 5b 6 7"),
+    "feddpc": ("1 2", "3 4 5 6 7"),
+    "rmfl": ("1", " ".join(str(n) for n in range(3, 28))),
+    "fedgkd": ("1 2 3 4 5 6 7 8 9", "2 3top 3bottom 4 5"),
+    "asd": (" ".join(str(n) for n in range(1, 15)), "1 3 4 5 6 7 8 9 10 11 12"),
+}
+# Those that the paper does not number: numbers in its text, controls, what its text claims.
+OWN = {
+    "fedadc": {
+        *("table1_best", "fig7_gains", "coverage", "coverage_gain", "coverage_sweep"),
+        *("momentum", "lambdas"),
+    },
+    "feddpc": {"table2_rounds", "table2_seconds", "variance", "fig6_controls", "fig7_scalings"},
+    "rmfl": {"table1_alldata", "fig4_momentum", "fig5_momentum"},
+    "fedgkd": {"fig2numbers"},
+    "asd": {"fig11numbers", "similarity"},
+}
+names = pytest.mark.parametrize("paper", ITEMS)
+scales = pytest.mark.parametrize("scale", SCALES)
+
+
+@cache
+def plan(scale: str) -> Plan:
+    return make_plan(WORKFLOW, scale)
+
+
+def test_every_paper_is_listed() -> None:
+    assert set(load_papers(WORKFLOW)) == set(ITEMS) == set(OWN)
+
+
+@names
+def test_the_paper_has_its_tables_and_figures(paper: str) -> None:
+    found = load_papers(WORKFLOW, (paper,))[paper]
+    tables, figures = ITEMS[paper]
+    wanted = {f"table{n}" for n in tables.split()} | {f"fig{n}" for n in figures.split()}
+    assert {*found.tables, *found.facts, *found.figures} == wanted | OWN[paper]
+
+
+@scales
+@names
+def test_every_run_of_a_table_or_figure_is_planned(paper: str, scale: str) -> None:
+    made = plan(scale)
+    for key, item in made.papers[paper].items():
+        cells = made.select(paper, item.grid, item.where)
+        assert cells, key
+        assert {run.id for run in made.with_trials(cells)} <= set(made.runs)
+
+
+@scales
+@names
+def test_every_printed_number_is_a_cell_that_the_paper_has(paper: str, scale: str) -> None:
+    made, printed = plan(scale), read_printed(WORKFLOW / f"papers/{paper}.printed.csv")
+    tables = made.papers[paper].tables
+    found = [e for key in tables for e in entries(made, (paper, key), NOTHING.frame, printed)]
+    shown = [entry for entry in found if entry.printed]
+    facts = [place for place in printed.numbers if place.table in made.papers[paper].facts]
+    assert len(shown) + len(facts) == len(printed.numbers)
+    assert not [entry.place for entry in shown if entry.control]
+    assert not [entry for entry in found if entry.control and entry.place.method == ""]
+
+
+@scales
+@names
+def test_every_figure_can_be_laid_out(paper: str, scale: str) -> None:
+    made = plan(scale)
+    for key, figure in made.papers[paper].figures.items():
+        drawn = drawing(made, (paper, key), NOTHING)
+        shown = [hue for panel in drawn.panels for hue in panel.hues]
+        assert {cell.run.id for hue in shown for cell in hue.cells} == {
+            cell.run.id for cell in made.select(paper, figure.grid, figure.where)
+        }
+
+
+def test_the_demonstration_tests_no_claim_of_a_paper() -> None:
+    untouched = [cell for cell in plan("demo").cells if not cell.substituted]
+    assert not untouched
+
+
+def test_nothing_is_substituted_at_paper_scale() -> None:
+    assert {cell.substituted for cell in plan("paper").cells} == {""}

@@ -48,3 +48,9 @@ def test_a_missing_file_is_named(tmp_path, monkeypatch):
     with pytest.raises(FedbenchError) as caught:
         on_paper("vitsmall", CIFAR100)
     assert str(caught.value).startswith(f"{file} is not there; put the published weights there")
+
+
+def test_random_weights_follow_the_width():
+    weight = small("vitsmall", COLOUR).body[1].blocks[0].attn.qkv.weight.detach()
+    assert weight.shape == (96, 32)
+    assert weight.std() == pytest.approx((2 / (32 + 96)) ** 0.5, rel=0.05)

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from fedbench.report.claims import interval
 from fedbench.report.claims.interval import Interval
 from fedbench.report.claims.limit import Limit
-from fedbench.report.claims.source import Coords, Source
+from fedbench.report.claims.source import Coords, Repeats, Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class Contrast(ABC):
     def points(self) -> tuple[Coords, ...]:
         """Everything that is compared."""
 
-    def effects(self, source: Source) -> pd.Series:
+    def effects(self, source: Source) -> Repeats:
         """The effect in each repeat that all sides have."""
         raise NotImplementedError
 
@@ -36,12 +35,12 @@ class Contrast(ABC):
 
     def measured(self, source: Source, level: float) -> Interval:
         """The effect with its two-sided interval of that coverage."""
-        return interval.of_mean(self.effects(source).to_numpy(dtype=float), level)
+        return interval.of_mean(np.array(list(self.effects(source).values())), level)
 
     def printed(self, source: Source) -> float | None:
         """The effect on printed numbers; None where one is not printed."""
         found = self.effects(source)
-        return float(found.iloc[0]) if len(found) else None
+        return next(iter(found.values()), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +54,13 @@ class Averaged(Contrast):
         """See the base class."""
         return tuple(point for part in self.parts for point in part.points)
 
-    def effects(self, source: Source) -> pd.Series:
+    def effects(self, source: Source) -> Repeats:
         """See the base class."""
-        return side_by_side([part.effects(source) for part in self.parts]).mean(
-            axis=1, skipna=False
-        )
+        rows = side_by_side([part.effects(source) for part in self.parts])
+        return {repeat: sum(row) / len(row) for repeat, row in rows.items()}
 
 
-def side_by_side(columns: Sequence[pd.Series]) -> pd.DataFrame:
-    """Repeats that all of them have."""
-    return pd.concat(list(columns), axis=1, join="inner").astype(float)
-
-
-def without_noise(total: pd.Series, size: pd.Series) -> pd.Series:
-    """Zero where a sum is nothing but rounding beside the size of its terms."""
-    return total.mask(np.abs(total) <= 1e-12 * size, 0.0)
+def side_by_side(columns: Sequence[Repeats]) -> dict[str, tuple[float, ...]]:
+    """The values of each repeat that all of them have."""
+    shared = [key for key in columns[0] if all(key in column for column in columns)]
+    return {key: tuple(column[key] for column in columns) for key in shared}

@@ -1,11 +1,10 @@
 """Values added with weights: a lead, a step along an axis, a gap that grows."""
 
+import math
 from dataclasses import dataclass
 
-import pandas as pd
-
-from fedbench.report.claims.contrast import Contrast, side_by_side, without_noise
-from fedbench.report.claims.source import Coords, Source
+from fedbench.report.claims.contrast import Contrast, side_by_side
+from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.metrics import Metric
 
 
@@ -16,14 +15,14 @@ class Term:
     weight: float
     points: tuple[Coords, ...]
 
-    def values(self, source: Source) -> pd.Series:
-        """The weighed values by repeat."""
-        if len(self.points) == 1:
-            return source.values(self.points[0])
+    def values(self, source: Source) -> Repeats:
+        """The values weighed; not a number where one of several is not finite."""
         rivals = side_by_side([source.values(point) for point in self.points])
-        lower = Metric(str(self.points[0]["metric"])).lower_is_better
-        best = rivals.min(axis=1, skipna=False) if lower else rivals.max(axis=1, skipna=False)
-        return pd.Series(best)
+        best = min if Metric(str(self.points[0]["metric"])).lower_is_better else max
+        return {
+            repeat: best(row) if all(map(math.isfinite, row)) else math.nan
+            for repeat, row in rivals.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +38,22 @@ class Difference(Contrast):
         """See the base class."""
         return tuple(point for term in self.terms for point in term.points)
 
-    def effects(self, source: Source) -> pd.Series:
+    def effects(self, source: Source) -> Repeats:
         """See the base class."""
-        table = side_by_side([term.values(source) for term in self.terms])
-        weighed = table.set_axis(range(len(self.terms)), axis=1) * [t.weight for t in self.terms]
-        size = weighed.abs().sum(axis=1, skipna=False) + abs(self.constant)
-        found = without_noise(weighed.sum(axis=1, skipna=False) + self.constant, size)
+        rows = side_by_side([term.values(source) for term in self.terms])
+        found = {repeat: self._sum(row) for repeat, row in rows.items()}
         if self.base is None:
             return found
-        base = source.values(self.base).reindex(found.index).abs()
-        return 100 * found / base
+        base = source.values(self.base)
+        return {key: _percent(value, base[key]) for key, value in found.items() if key in base}
+
+    def _sum(self, row: tuple[float, ...]) -> float:
+        """Zero where nothing but rounding is left of the terms."""
+        weighed = [term.weight * x for term, x in zip(self.terms, row, strict=True)]
+        total = math.fsum([*weighed, self.constant])
+        size = math.fsum(map(abs, [*weighed, self.constant]))
+        return 0.0 if abs(total) <= 1e-12 * size else total
+
+
+def _percent(value: float, base: float) -> float:
+    return 100 * value / abs(base) if base else math.nan

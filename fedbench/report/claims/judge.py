@@ -6,9 +6,8 @@ from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.evidence import Bench, Evidence
 from fedbench.report.claims.finding import Finding, Judgement
 from fedbench.report.claims.interval import FEWEST
-from fedbench.report.claims.measured import Measured
 from fedbench.report.claims.outline import outline
-from fedbench.report.claims.quoted import Quoted
+from fedbench.report.claims.sources import Sources
 from fedbench.report.claims.tree import Node
 from fedbench.report.claims.verdict import Verdict, at_least
 from fedbench.report.panel import Results
@@ -24,8 +23,9 @@ def findings(plan: Plan, key: str, results: Results, printed: Printed) -> list[F
     more: Bonferroni.
     """
     claims = plan.papers[key].claims
+    sources = Sources(plan, key, results, printed)
     found = {
-        name: _finding(plan, (key, name), claim, results, printed)
+        name: _finding(sources, name, claim)
         for name, claim in claims.items()
         if not isinstance(claim, Together)
     }
@@ -37,21 +37,17 @@ def findings(plan: Plan, key: str, results: Results, printed: Printed) -> list[F
     return [found[name] for name in claims]
 
 
-def _finding(
-    plan: Plan, at: tuple[str, str], claim: Comparison, results: Results, printed: Printed
-) -> Finding:
-    paper = plan.papers[at[0]]
-    tree = outline(f"{at[0]}: claims.{at[1]}", claim, paper)
-    over = paper.tables[claim.table].over if claim.table else ()
-    grid = claim.grid or paper.tables[claim.table].grid
-    measured = Measured(plan, (at[0], grid), over, results)
+def _finding(sources: Sources, name: str, claim: Comparison) -> Finding:
+    paper = sources.plan.papers[sources.key]
+    tree = outline(f"{sources.key}: claims.{name}", claim, paper)
+    measured = sources.measured(claim)
     tested = sum(contrast.pairs(measured) >= FEWEST for contrast in tree.contrasts())
     level = 1 - RISK / max(tested, 1)
-    bench = Bench(measured, Quoted(paper, grid, claim.table, printed), level)
+    bench = Bench(measured, sources.quoted(claim), level)
     rows = {c: bench.evidence(cell.label, c) for cell in tree.nodes for c in cell.contrasts()}
     judged = _judge(tree, {c: row.own_verdict for c, row in rows.items()})
     trend = _judge(tree, {c: row.verdict for c, row in rows.items()})
-    return Finding(at[1], claim, _printed(tree, rows), judged, trend, level, tuple(rows.values()))
+    return Finding(name, claim, _printed(tree, rows), judged, trend, level, tuple(rows.values()))
 
 
 def _judge(tree: Node, verdicts: dict[Contrast, Verdict]) -> Judgement:

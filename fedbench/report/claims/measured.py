@@ -9,7 +9,7 @@ import pandas as pd
 from fedbench.plan import Cell, Plan
 from fedbench.reading import reading
 from fedbench.report import frames
-from fedbench.report.claims.source import NOTHING, Coords, Source
+from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Results
 
@@ -24,6 +24,7 @@ class Measured(Source):
         self._cells: dict[str, list[Cell]] = {}
         for cell in plan.select(*at, {}):
             self._cells.setdefault(self._key(cell.coords), []).append(cell)
+        self._values: dict[str, Repeats] = {}
         self._columns: dict[str, dict[str, float]] = {}
         self._tables: dict[tuple[str, str], pd.DataFrame] = {}
 
@@ -46,11 +47,14 @@ class Measured(Source):
         at = reading(str(point["metric"])).at
         return isinstance(at, int) and any(at > cell.run.rounds for cell in self.cells(point))
 
-    def values(self, point: Coords) -> pd.Series:
+    def values(self, point: Coords) -> Repeats:
         """See the base class; a round after a run's last is missing."""
-        found = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
-        known = {repeat: value for repeat, value in found.items() if value is not None}
-        return pd.Series(known, dtype=float) * _factor(str(point["metric"])) if known else NOTHING
+        key = str(sorted(point.items()))
+        if key not in self._values:
+            found = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
+            factor = _factor(str(point["metric"]))
+            self._values[key] = {k: v * factor for k, v in found.items() if v is not None}
+        return self._values[key]
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
         """See the base class."""
@@ -81,7 +85,7 @@ class Measured(Source):
 
     def _curve(self, run: str, metric: str) -> pd.Series:
         if metric not in self._results.frame or run not in self._results.states:
-            return NOTHING
+            return pd.Series(dtype=float)
         curve: pd.Series = self._histories.get_group((run,)).set_index("round")[metric].dropna()
         return curve
 

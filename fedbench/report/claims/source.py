@@ -7,14 +7,15 @@ import pandas as pd
 from fedbench.level import Level
 
 Coords = dict[str, Level]  # a point of the grid, the metric among its axes
+Repeats = dict[str, float]  # a value for each seed, or seed and other axes
 
 
 class Source(ABC):
     """Numbers at the points of a grid, scores in percent."""
 
     @abstractmethod
-    def values(self, point: Coords) -> pd.Series:
-        """One value a repeat, by repeat; empty where there is none."""
+    def values(self, point: Coords) -> Repeats:
+        """One value a repeat; none where there is no run."""
 
     def spread(self, point: Coords) -> float | None:
         """A standard deviation that is known without its values."""
@@ -23,6 +24,3 @@ class Source(ABC):
     def history(self, point: Coords) -> dict[str, pd.Series]:
         """The metric by evaluated round, of each repeat."""
         return {}
-
-
-NOTHING = pd.Series(dtype=float)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedbench.report.claims.contrast import Contrast
-from fedbench.report.claims.source import Coords, Source
+from fedbench.report.claims.source import Coords, Repeats, Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +24,11 @@ class Speed(Contrast):
         """See the base class."""
         return (self.winner, self.loser)
 
-    def effects(self, source: Source) -> pd.Series:
+    def effects(self, source: Source) -> Repeats:
         """See the base class."""
         winners, losers = source.history(self.winner), source.history(self.loser)
         pairs = {key: (winners[key], losers[key]) for key in winners if key in losers}
-        return pd.Series({key: self._lead(*pair) for key, pair in pairs.items()}, dtype=float)
+        return {key: self._lead(*pair) for key, pair in pairs.items()}
 
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
         target = float(loser.max()) if self.target is None else self.target

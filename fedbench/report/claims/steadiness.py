@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from fedbench.report.claims import interval
 from fedbench.report.claims.contrast import Contrast, side_by_side
 from fedbench.report.claims.interval import Interval, Values
@@ -36,4 +38,4 @@ class Steadiness(Contrast):
 
     def _pairs(self, source: Source) -> Values:
         columns = [source.values(self.winner), source.values(self.loser)]
-        return side_by_side(columns).to_numpy(dtype=float)
+        return np.array(list(side_by_side(columns).values()), dtype=float).reshape(-1, 2)

@@ -3,9 +3,9 @@
     python benchmarks/learning.py --data-dir DIR [--methods FedAvg,FedDyn] [--processes 2]
 
 CIFAR-10, LeNet-5, DP(0.3), 100 clients, C = 0.1, E = 1, B = 50, clip 10, a tenth of the training
-data held out. Every rate is trained for 40 rounds on the other nine tenths; the rate with the best
-held-out accuracy is trained to the end and shown with its test accuracy. Finished runs are kept and
-not trained again; a run that is long enough stands for a shorter one.
+data held out. Every rate is trained on the other nine tenths, to the end or for the rounds of
+`--choose-after`; the rate with the best held-out accuracy is then trained to the end and shown with
+its test accuracy. Finished runs are kept; a run that is long enough stands for a shorter one.
 """
 
 import argparse
@@ -86,8 +86,9 @@ def main() -> None:
     parser.add_argument("--dataset", default="cifar10")
     parser.add_argument("--model", default="lenet5")
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--choose-after", type=int, default=40)
+    parser.add_argument("--choose-after", type=int, help="rounds; to the end by default")
     args = parser.parse_args()
+    args.choose_after = args.choose_after or args.rounds
     names = split(args.methods) or tuple(compositions())
     plan = {name: trials(name, args) for name in names}
     by_rate = [spec for specs in zip(*plan.values(), strict=True) for spec in specs]

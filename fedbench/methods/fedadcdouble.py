@@ -32,7 +32,7 @@ class FedADCDouble(Part):
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
     beta: Decay = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
-    phi: Decay = 0.9  # the paper gives no value; 0 is FedADC's blue variant
+    phi: Decay = 0.5  # the paper gives no value; 0 is FedADC's blue variant, 0.9 did not learn
     alpha: Positive = 1.0  # the server's step
     divisor: Count | None = None  # H in m̄; null: the steps a client makes
 

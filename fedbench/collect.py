@@ -28,7 +28,14 @@ def _rows(run: RunSpec, results: Path) -> pd.DataFrame:
         raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
     actual = RunSpec(**record["resolved"])
     settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
+    settings["substitutes"] = _substitutes(record["data"])
     return folder.history().assign(**settings, **columns(actual))
+
+
+def _substitutes(data: dict[str, str]) -> str:
+    """What stood in for something in the data as they were read: 'tokenizer substitute: …'."""
+    named = {k: v for k, v in data.items() if v.startswith("substitute")}
+    return "; ".join(f"{data['name']}: {key} is a {text}" for key, text in named.items())
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 from dataclasses import dataclass, field
 
+import pandas as pd
 import pytest
 import torch
 
@@ -177,12 +178,14 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
     assert seen == [2, 3]
     whole = run(spec_of(case), out=tmp_path / "whole", machine=machine)
     assert torch.equal(resumed.weights, whole.weights)
-    files = {"rounds.parquet", "run.json", "model.safetensors"}
+    files = {"rounds.parquet", "clients.parquet", "run.json", "model.safetensors"}
     for name in ("killed", "whole"):
         assert {p.name for p in (tmp_path / name).iterdir()} == files
     a, b = (RunFolder(tmp_path / name).history() for name in ("killed", "whole"))
     kept = [c for c in a if not c.endswith("_seconds")]
     assert a[kept].equals(b[kept])
+    clients = [pd.read_parquet(tmp_path / name / "clients.parquet") for name in ("killed", "whole")]
+    assert clients[0].equals(clients[1])
     model = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
     assert model[0] == model[1]
     assert list(a["round"]) == [1, 2, 3]

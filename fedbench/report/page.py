@@ -72,11 +72,15 @@ class FigureView:
 
 @dataclass(frozen=True)
 class RunCount:
-    """The runs of a paper by what became of them; `missing` and `diverged` name them."""
+    """The runs of a paper by what became of them; `missing` and `diverged` name them.
+
+    `substitutes`: what the runs say stood in for a part of their data.
+    """
 
     planned: int
     missing: tuple[str, ...]
     diverged: dict[str, str]
+    substitutes: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -119,4 +119,6 @@ def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:
     ids = list(dict.fromkeys(cell.run.id for cell in plan.cells if cell.paper == key))
     states = frames.states(frame)
     diverged = {run: states[run] for run in ids if states.get(run, "").startswith("diverged")}
-    return RunCount(len(ids), tuple(run for run in ids if run not in states), diverged)
+    missing = tuple(run for run in ids if run not in states)
+    named = frame["substitutes"].unique() if "substitutes" in frame else ()
+    return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))

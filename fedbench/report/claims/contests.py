@@ -52,7 +52,7 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
 
 
 def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:
-    """The points of a side; no point stands against itself, no control is one of the others."""
+    """The points of a side; no control is one of the others."""
     if isinstance(side, float):
         return (side,)
     if side == OTHERS:

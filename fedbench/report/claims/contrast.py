@@ -57,7 +57,13 @@ class Averaged(Contrast):
     def effects(self, source: Source) -> Repeats:
         """See the base class."""
         rows = side_by_side([part.effects(source) for part in self.parts])
-        return {repeat: sum(row) / len(row) for repeat, row in rows.items()}
+        return {repeat: _mean(row) for repeat, row in rows.items()}
+
+
+def _mean(row: tuple[float, ...]) -> float:
+    """Zero where nothing but rounding is left of it."""
+    total = sum(row)
+    return 0.0 if abs(total) <= 1e-9 * sum(map(abs, row)) else total / len(row)
 
 
 def side_by_side(columns: Sequence[Repeats]) -> dict[str, tuple[float, ...]]:

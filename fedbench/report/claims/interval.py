@@ -55,7 +55,8 @@ def of_spread(first: Values, second: Values, level: float) -> Interval:
     """
     n = len(first)
     ratio = float(_ratio(first, second)) if n > 1 else math.nan
-    gain = 100 * (1 - ratio)
+    same = n > 1 and not np.std(first) and not np.std(second)
+    gain = 0.0 if same else 100 * (1 - ratio)
     if n < FEWEST or not 0 < ratio < math.inf:
         return Interval(gain, math.nan, math.nan, n)
     if n >= MANY:

@@ -49,9 +49,10 @@ def _node(claim: Comparison, contest: Contest) -> Node:
     """Each member of the first side against all of the second, but those allowed ahead."""
     ahead = claim.place - 1 if isinstance(claim, Greater) else 0
     rows = [
-        tuple(duel(claim, (a, b), contest.named) for b in contest.second) for a in contest.first
+        tuple(duel(claim, (a, b), contest.named) for b in contest.second if b != a)
+        for a in contest.first
     ]
-    nodes = [Node(max(1, len(row) - ahead), row) for row in rows]
+    nodes = [Node(max(1, len(row) - ahead), row) for row in rows if row]
     one = isinstance(claim, Greater) and claim.winners == "one"
     return Node(1 if one else len(nodes), tuple(nodes), words(contest.cell))
 

@@ -1,0 +1,511 @@
+"""Verdicts on made-up runs whose truth is known."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.plan import Cell
+from fedbench.report.claims import Finding, tidy
+from fedbench.report.claims.sentence import evidence, printed
+from fedbench.report.claims.verdict import Verdict, at_least
+from tests.claim_case import Curve, Values, flat, judge, plan_of
+
+HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+ONE = {"dataset": "Digits", "alpha": 1}  # a place of one cell
+DUEL = {"table": "t", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+
+
+def single(folder: Path, claim: dict[str, Any], values: Values, scale: str = "three") -> Finding:
+    """The finding of one claim, without printed numbers."""
+    return judge(plan_of({"c": claim}, scale), folder, values)["c"]
+
+
+def gains(*points: float) -> Values:
+    """A is better than all others by so many points with seeds 0, 1, …"""
+
+    def values(cell: Cell) -> Curve | None:
+        if cell.seed >= len(points):
+            return None
+        return flat(50 + 7 * cell.seed + (points[cell.seed] if cell.coords["method"] == "A" else 0))
+
+    return values
+
+
+def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes: Any) -> Finding:
+    return single(folder, DUEL | changes, gains(*points), scale)
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict"),
+    [
+        ((4, 5, 6), HOLDS),  # 5 ± 4.303 · 1/√3 = [2.516, 7.484]
+        ((1, 2, 3), UNDECIDED),  # 2 ± 2.484
+        ((-4, -5, -6), FAILS),
+        ((4, 4, 4), HOLDS),  # no spread, no width
+        ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
+        ((4, 5), UNDECIDED),  # two seeds never decide
+        ((40,), UNDECIDED),
+        ((), UNDECIDED),
+    ],
+)
+def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
+    found = at(tmp_path, points)
+    assert found.measured.verdict == verdict
+    assert found.words == verdict.value
+
+
+def test_the_interval_by_hand(tmp_path: Path) -> None:
+    (row,) = at(tmp_path, (4, 5, 6)).rows
+    assert row.found is not None
+    assert (row.found.effect, row.found.pairs, row.planned) == (pytest.approx(5), 3, 3)
+    assert row.found.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
+    assert row.found.high == pytest.approx(5 + 4.302653 / 3**0.5, abs=1e-5)
+    assert len(row.runs) == 6
+
+
+def test_seeds_are_paired(tmp_path: Path) -> None:
+    # accuracies spread by 14 points over the seeds, differences by 0.2: unpaired nothing is seen
+    assert at(tmp_path, (0.9, 1.0, 1.1)).measured.verdict == HOLDS
+
+
+def test_the_correction_counts_the_comparisons(tmp_path: Path) -> None:
+    # 4, 5, 6 in each of two cells: 97.5 % each, t = 6.2053: 5 ± 3.583; a third makes it 98.33 %
+    two = at(tmp_path, (4, 5, 6), where={"alpha": 1})
+    assert two.level == pytest.approx(0.975)
+    assert two.rows[0].found is not None
+    assert two.rows[0].found.low == pytest.approx(5 - 6.205347 / 3**0.5, abs=1e-5)
+    six = at(tmp_path, (4, 5, 6), where={})
+    assert six.level == pytest.approx(1 - 0.05 / 6)
+    # t of 0.99583 with two degrees of freedom is 10.886: 5 ± 6.285
+    assert six.measured.verdict == UNDECIDED
+
+
+def test_only_what_can_be_tested_is_corrected_for(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        return gains(4, 5, 6)(cell) if cell.coords["dataset"] == "Digits" else None
+
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
+    assert found.level == pytest.approx(0.95)
+    assert found.measured.verdict == UNDECIDED  # the other cell is missing
+    assert [row.note for row in found.rows] == ["3 of 3 pairs missing", ""]
+    enough = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": 1}, values)
+    assert enough.measured.verdict == HOLDS
+
+
+def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        gone = cell.coords["method"] == "B" and cell.seed == 1
+        return None if gone else gains(4, 5, 6)(cell)
+
+    found = single(tmp_path, DUEL, values)
+    assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
+    assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, no interval"
+    assert evidence(found) == "+5.00 points, 2 of 3 pairs"
+
+
+def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        if cell.coords["method"] == "B" and cell.seed == 2:
+            return [10.0]
+        return gains(4, 5, 6)(cell)
+
+    (row,) = single(tmp_path, DUEL, values).rows
+    assert row.found is not None
+    assert row.found.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
+    assert row.verdict == UNDECIDED
+    assert row.note == "1 diverged"
+
+
+def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        bad = cell.coords["method"] == "B" and cell.seed == 2
+        return [float("nan")] if bad else gains(4, 5, 6)(cell)
+
+    (row,) = single(tmp_path, DUEL, values).rows
+    assert row.verdict == UNDECIDED
+    assert "not finite" in row.note
+
+
+def test_ten_seeds_take_the_bootstrap(tmp_path: Path) -> None:
+    # nine leads of 1 and one of 10: with t 1.9 ± 2.04, with the bootstrap a lead
+    found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
+    (row,) = found.rows
+    assert row.found is not None
+    assert row.found.pairs == 10
+    assert row.found.effect == pytest.approx(1.9)
+    assert 1 <= row.found.low < 1.9 < row.found.high
+    assert found.measured.verdict == HOLDS
+    nine = at(tmp_path, (*[1.0] * 8, 10.0), "full").rows[0].found  # t: 2 ± 2.306
+    assert nine is not None
+    assert nine.low == pytest.approx(2 - 2.306004, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "points", "verdict"),
+    [
+        ({"by": 2}, (4, 5, 6), HOLDS),  # [2.516, 7.484]
+        ({"by": 3}, (4, 5, 6), UNDECIDED),
+        ({"by": 8}, (4, 5, 6), FAILS),
+        ({"by": -3}, (-1, 0, 1), HOLDS),  # not worse by more than 3
+        ({"by": -2}, (-1, 0, 1), UNDECIDED),
+        ({"wins": "low"}, (4, 5, 6), FAILS),
+        ({"loser": 45}, (4, 5, 6), UNDECIDED),  # A has 54, 62, 70 : 17 ± 19.9
+        ({"loser": 30}, (4, 5, 6), HOLDS),
+        ({"winner": 90, "loser": "A"}, (4, 5, 6), HOLDS),
+    ],
+)
+def test_margins_and_thresholds(
+    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert at(tmp_path, points, **changes).measured.verdict == verdict
+
+
+def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        return flat(60 if cell.coords["method"] == "A" else 50)
+
+    found = single(tmp_path, DUEL | {"relative": True, "by": 19}, values)
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(20)
+    assert (found.rows[0].unit, found.measured.verdict) == ("%", HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("margin", "points", "verdict"),
+    [
+        (3, (-1, 0, 1), HOLDS),  # 0 ± 2.484 inside ± 3
+        (2, (-1, 0, 1), UNDECIDED),  # too few seeds to say
+        (2, (4, 5, 6), FAILS),  # [2.516, 7.484] is beyond 2
+        (2, (-4, -5, -6), FAILS),
+        (3, (4, 5, 6), UNDECIDED),
+        (0.5, (0, 0, 0), HOLDS),  # a tie is equal
+        (9, (1, 1), UNDECIDED),
+    ],
+)
+def test_equal_is_two_one_sided_tests(
+    tmp_path: Path, margin: float, points: tuple[float, ...], verdict: Verdict
+) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": margin}
+    assert single(tmp_path, claim, gains(*points)).measured.verdict == verdict
+
+
+def by_method(**values: float) -> Values:
+    """The same accuracy with each seed; others have 0."""
+    return lambda cell: flat(values.get(str(cell.coords["method"]), 0))
+
+
+def by_alpha(**methods: tuple[float, float, float]) -> Values:
+    """Accuracies at α = 1, 0.1 and 0.01 by method, the same with each seed; others have 0."""
+    column = {1: 0, 0.1: 1, 0.01: 2}
+
+    def values(cell: Cell) -> Curve | None:
+        row = methods.get(str(cell.coords["method"]), (0, 0, 0))
+        return flat(row[column[float(cell.coords["alpha"])]])
+
+    return values
+
+
+DIGITS = {"table": "t", "where": {"dataset": "Digits"}}
+FALL = {"alpha": [1, 0.1, 0.01]}
+
+
+@pytest.mark.parametrize(
+    ("claim", "a", "verdict"),
+    [
+        ({"of": "A"}, (10, 20, 40), HOLDS),
+        ({"of": "A"}, (10, 20, 15), FAILS),
+        ({"of": "A"}, (10, 10, 20), UNDECIDED),
+        ({"of": "A", "steps": "overall"}, (10, 20, 15), HOLDS),  # the line rises by 5
+        ({"of": "A", "steps": "overall", "by": 6}, (10, 20, 15), FAILS),
+        ({"of": "A", "minus": "B"}, (31, 42, 53), HOLDS),  # gaps of 1, 2 and 3 to 30, 40, 50
+        ({"of": "A", "minus": "B"}, (31, 41, 51), UNDECIDED),  # 1, 1 and 1, but for rounding
+        ({"of": "A", "minus": "others"}, (31, 42, 53), HOLDS),
+        ({"of": ["A", "B"], "minus": "C"}, (0, 0, 0), HOLDS),  # the best of the two is B
+    ],
+)
+def test_trends_and_gaps(
+    tmp_path: Path, claim: dict[str, Any], a: tuple[float, float, float], verdict: Verdict
+) -> None:
+    values = by_alpha(A=a, B=(30, 40, 50), C=(29, 38, 46))
+    found = single(tmp_path, DIGITS | {"kind": "trend", "along": FALL} | claim, values)
+    assert found.measured.verdict == verdict
+
+
+def test_a_gap_between_two_places(tmp_path: Path) -> None:
+    claim = {"kind": "trend", "table": "t", "of": "A", "minus": "B"}
+    along = {"along": {"alpha": [1, 0.01], "dataset": ["MNIST", "Digits"]}}
+    found = single(tmp_path, claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
+    assert len(found.rows) == 1
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ({"winner": "A"}, HOLDS),  # 'others' are B and C; the control has 99
+        ({"winner": "B"}, FAILS),
+        ({"winner": "B", "place": 2}, HOLDS),
+        ({"winner": "C", "place": 2}, FAILS),
+        ({"winner": ["A", "B"]}, HOLDS),  # each of them against C
+        ({"winner": ["B", "C"], "loser": "A", "winners": "one"}, FAILS),
+        ({"winner": ["A", "C"], "loser": "B", "winners": "one"}, HOLDS),
+        ({"winner": ["A", "C"], "loser": "B"}, FAILS),
+        ({"winner": "others", "loser": "C"}, HOLDS),  # C is the worst
+        ({"winner": "A", "loser": "trick"}, FAILS),  # a control can be named
+    ],
+)
+def test_the_best_the_second_the_worst(
+    tmp_path: Path, claim: dict[str, Any], verdict: Verdict
+) -> None:
+    asked = {"table": "t", "where": ONE, "kind": "greater"} | claim
+    found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
+    assert found.measured.verdict == verdict
+
+
+def test_an_order_is_each_against_the_next(tmp_path: Path) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "order"}
+    for names in product("ABC", repeat=3):
+        if len(set(names)) == 3:
+            asked = claim | {"order": list(names)}
+            found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
+            assert len(found.rows) == 2
+            assert found.measured.verdict == (HOLDS if names == ("A", "B", "C") else FAILS)
+
+
+def test_a_star_pairs_levels(tmp_path: Path) -> None:
+    values = by_method(**{"A": 50, "B": 40, "A+X": 51, "B+X": 39})
+    claim = {"grid": "star", "kind": "greater", "winner": "*+X", "loser": "*"}
+    found = single(tmp_path, claim, values)
+    assert [(row.label, row.verdict) for row in found.rows] == [
+        ("A+X against A", HOLDS),
+        ("B+X against B", FAILS),
+    ]
+    assert [name.split(",")[0] for name, _ in found.measured.parts] == ["A", "B"]
+
+
+def shaky(cell: Cell) -> Curve:
+    """A spreads over the seeds by ± 1, B by ± 10, in step with other irregularities."""
+    size = 1 if cell.coords["method"] == "A" else 10
+    return flat(50 + size * (-1, 0, 1, 1, -1, 0, 1, -1, 0.5, -0.5)[cell.seed])
+
+
+@pytest.mark.parametrize(("winner", "verdict"), [("A", HOLDS), ("B", FAILS)])
+def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None:
+    loser = "B" if winner == "A" else "A"
+    claim = {"table": "t", "where": ONE, "kind": "spread", "winner": winner, "loser": loser}
+    assert single(tmp_path, claim, shaky, "full").measured.verdict == verdict
+    (row,) = single(tmp_path, claim, shaky, "full").rows
+    assert row.found is not None
+    assert row.found.effect == pytest.approx(90 if winner == "A" else -900)
+    same = single(tmp_path, claim, lambda _: flat(50), "full")
+    assert same.rows[0].note == "no spread to compare"
+
+
+@pytest.mark.parametrize(
+    ("target", "a", "b", "rounds", "verdict"),
+    [
+        (None, [10, 40, 50, 60], [10, 20, 30, 40], 2, HOLDS),  # 2 against 4
+        (55, [10, 40, 50, 60], [10, 20, 30, 40], 1, HOLDS),  # 4 against never: 5
+        (70, [10, 40, 50, 60], [10, 20, 30, 40], 0, UNDECIDED),  # both never: a tie
+        (None, [10, 20, 30, 35], [10, 40, 30, 30], -3, FAILS),  # never against 2
+    ],
+)
+def test_rounds_to_an_accuracy(
+    tmp_path: Path, target: float | None, a: Curve, b: Curve, rounds: int, verdict: Verdict
+) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "earlier", "winner": "A", "loser": "B"}
+    asked = claim | ({"target": target} if target else {})
+    found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
+    assert found.rows[0].found is not None
+    assert (found.rows[0].found.effect, found.measured.verdict) == (rounds, verdict)
+
+
+def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
+    def drop(cell: Cell) -> Curve:
+        return [10, 60, 50, 30 if cell.coords["method"] == "B" else 59]
+
+    sides = {"winner": {"metric": "accuracy@best"}, "loser": {"metric": "accuracy@final"}}
+    claim = {"grid": "main", "kind": "greater", "where": ONE | {"method": ["A", "B"]}, "by": 20}
+    found = single(tmp_path, claim | sides, drop)
+    assert [(r.cell, r.verdict) for r in found.rows] == [
+        ("Digits, α = 1, A", FAILS),
+        ("Digits, α = 1, B", HOLDS),
+    ]
+    late = DUEL | {"metrics": ["accuracy@2", "accuracy@9"]}
+    rows = single(tmp_path, late, drop).rows
+    assert [row.note for row in rows] == ["", "a round after the last of this scale"]
+
+
+def test_a_table_gives_its_moment(tmp_path: Path) -> None:
+    claim = {"table": "best", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+    best = single(tmp_path, claim, lambda c: [90 if c.coords["method"] == "A" else 50, 50, 50, 50])
+    assert best.measured.verdict == HOLDS
+    assert best.rows[0].cell == "Digits, α = 1, Accuracy, best"
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "verdict"),
+    [
+        ("every", (8, 8), HOLDS),
+        ("every", (8, -8), FAILS),
+        ("every", (8, 0), UNDECIDED),
+        (1, (8, -8), HOLDS),
+        ("most", (8, -8), FAILS),
+        ("mean", (8, -6), HOLDS),  # +1 on average
+        ("mean", (8, -8), UNDECIDED),
+    ],
+)
+def test_in_how_many_cells(
+    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
+) -> None:
+    def values(cell: Cell) -> Curve:
+        lead = points[cell.coords["dataset"] == "Digits"]
+        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
+
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": cells}, values)
+    assert found.measured.verdict == verdict
+    assert len(found.rows) == (1 if cells == "mean" else 2)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
+    for verdicts in product(Verdict, repeat=3):
+        worst = sum(v == HOLDS for v in verdicts)
+        best = sum(v != FAILS for v in verdicts)
+        expected = HOLDS if worst >= k else FAILS if best < k else UNDECIDED
+        assert at_least(k, verdicts) == expected
+
+
+def test_a_substitute_shows_a_trend_and_tests_nothing(tmp_path: Path) -> None:
+    everything = DUEL | {"where": {"alpha": 1}}
+    found = single(tmp_path, everything, gains(8, 8, 8), "small")
+    assert found.words == "not tested at this scale (substitute trend: holds)"
+    assert found.substituted.startswith("dataset digits for mnist")
+    digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
+    assert digits.words == "holds"  # this cell is the paper's own
+
+
+def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> None:
+    everything = DUEL | {"where": {"alpha": 1}}
+    # the claim of every cell fails on Digits, which is no substitute
+    assert single(tmp_path, everything, gains(-8, -8, -8), "small").words == "fails"
+    one = everything | {"cells": 1}
+    assert single(tmp_path, one, gains(8, 8, 8), "small").words == "holds"
+
+
+def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(8, 8, 8), "left")
+    assert found.words == "undecided"
+    assert [row.note for row in found.rows] == ["not run at this scale", ""]
+    assert evidence(found).startswith("holds in 1 of 2 cells, undecided in 1")
+
+
+def test_together_is_all_of_them(tmp_path: Path) -> None:
+    claims = {
+        "a": DUEL,
+        "b": DUEL | {"by": 100},
+        "both": {"kind": "together", "claims": ["a", "b"]},
+        "self": {"kind": "together", "claims": ["a", "a"]},
+    }
+    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
+    assert found["both"].words == "fails"
+    assert found["self"].words == "holds"
+    assert evidence(found["both"]) == "a holds, b fails"
+
+
+PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0
+t,MNIST,alpha=1,B,accuracy,55.0,2.0
+t,MNIST,alpha=1,C,accuracy,50.0,2.0
+t,MNIST,alpha=0.1,A,accuracy,50.0,2.0
+t,MNIST,alpha=0.1,B,accuracy,50.0,1.0
+t,MNIST,alpha=0.01,A,accuracy,40.0,1.0
+t,MNIST,alpha=0.01,B,accuracy,41.5,1.0
+small,Digits,alpha=1,A,accuracy,0.905,0.01
+small,Digits,alpha=1,B,accuracy,0.900,0.02
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B"},
+            "fails: in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, Accuracy: "
+            "A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
+        ),
+        (
+            {"table": "t", "kind": "equal", "of": "A", "to": "B", "margin": 1.5}
+            | {"where": {"dataset": "MNIST", "alpha": [0.1, 0.01]}},
+            "holds: in 2 of 2 printed cells",
+        ),
+        (
+            {"table": "t", "kind": "spread", "winner": "A", "loser": "B", "cells": 1}
+            | {"where": {"dataset": "MNIST", "alpha": [1, 0.1]}},
+            "holds: in 1 of 2 printed cells; exception: MNIST, α = 0.1, Accuracy: A against B "
+            "(−100.0 %)",
+        ),
+        (
+            {"table": "t", "kind": "trend", "along": {"alpha": [0.01, 0.1, 1]}}
+            | {"of": "A", "minus": "B", "where": {"dataset": "MNIST"}},
+            "holds",
+        ),
+        (
+            {"table": "small", "kind": "greater", "winner": "A", "loser": "B"}
+            | {"where": {"dataset": "Digits"}},
+            "holds (+0.50 points)",
+        ),
+        ({"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}, "not printed"),
+        (
+            {"grid": "main", "kind": "greater", "winner": "A", "loser": "B", "cells": "most"}
+            | {"where": {"alpha": 1}},  # from two tables of the grid
+            "holds: in 2 of 2 printed cells",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": 60, "by": 0}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "fails (a tie)",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "holds (+5.00 points)",
+        ),
+    ],
+)
+def test_on_the_printed_numbers(tmp_path: Path, claim: dict[str, Any], words: str) -> None:
+    plan = plan_of({"c": claim})
+    found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
+    assert printed(found) == words
+
+
+def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
+    plan = plan_of({"c": DUEL | {"where": {"alpha": 1}}})
+    found = judge(plan, tmp_path, gains(4, 5, 6), PRINTED)
+    frame = tidy("toy", list(found.values()))
+    assert frame["cell"].tolist() == ["MNIST, α = 1, Accuracy", "Digits, α = 1, Accuracy"]
+    assert frame["printed_effect"].tolist()[0] == pytest.approx(5)
+    assert frame["effect"].tolist() == [pytest.approx(5)] * 2
+    assert frame["run_ids"].str.count(";").tolist() == [5, 5]
+    assert set(frame["measured"]) == {"holds"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({"winner": "A", "loser": "B", "cells": 7}, "claims.c.cells = 7, but it has only 6"),
+        ({"winner": {"alpha": 1}, "loser": {"alpha": 0.1}, "where": {"alpha": 1}}, "no cell"),
+    ],
+)
+def test_a_claim_of_too_few_cells_is_refused(
+    tmp_path: Path, claim: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(FedbenchError, match=words):
+        single(tmp_path, {"table": "t", "kind": "greater"} | claim, flat_zero)
+
+
+def flat_zero(cell: Cell) -> Curve:
+    return flat(0)

@@ -72,7 +72,7 @@ def refuses(call, *fragments):
         ({"validation": 1}, ["validation = 1", "less than 1"]),
         ({"seed": -1}, ["seed = -1", "greater than or equal to 0"]),
         ({"optimizer": "sdg"}, ["optimizer = 'sdg'", "'sgd' or 'adam'"]),
-        ({"precision": "float16"}, ["precision = 'float16'", "'float32' or 'float64'"]),
+        ({"precision": "float16"}, ["precision = 'float16'", "'float32', 'float64' or"]),
         ({"momentum": 1.0}, ["momentum = 1.0", "less than 1"]),
         ({"betas": (0.9, 1.0)}, ["betas.1 = 1.0", "less than 1"]),
         ({"epochs": 2, "steps": 3}, ["epochs = 2", "steps = 3", "keep one"]),

@@ -134,7 +134,8 @@ def test_a_sheet_as_csv_and_text():
     assert sheet.blocks == [("left", 1), ("", 1)]
 
 
-@pytest.mark.parametrize("name", sorted(registry.entries("dataset")))
+# How large a file is, is known once it is read.
+@pytest.mark.parametrize("name", sorted(set(registry.entries("dataset")) - {"file"}))
 def test_every_source_says_how_many_classes_and_samples_it_has(name):
     found = registry.find("dataset", name).constants
     assert found["CLASSES"] > 1

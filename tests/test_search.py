@@ -15,7 +15,7 @@ from fedbench.store import RunFolder
 def write(results, run, accuracies, column="val_accuracy"):
     history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
     status = "finished" if len(accuracies) == run.rounds else "diverged"
-    RunFolder(results / "runs" / run.id).finish({"status": status}, history, {})
+    RunFolder(results / "runs" / run.id).finish({"status": status}, history, {}, {})
 
 
 def searched(by, on="held-out"):

@@ -45,6 +45,8 @@ class Net:
             or getattr(m, "drop_prob", 0) > 0  # timm's DropPath
             for m in module.modules()
         )
+        # Looking for shared weights at every call costs up to a tenth of a small network's step.
+        self._tied = _has_shared_weights(module)
         kept = module.state_dict().keys()  # without constants, such as positions
         self._start = Model(
             nn.utils.parameters_to_vector(trained.values()).detach().clone(),
@@ -88,7 +90,7 @@ class Net:
         named = self._named(w)
         own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
         with self._autocast(features):
-            result: Tensor = functional_call(self._head, own, (features,))
+            result: Tensor = functional_call(self._head, own, (features,), tie_weights=self._tied)
         return result.to(features.dtype)
 
     def norm_mask(self) -> Tensor:
@@ -124,7 +126,7 @@ class Net:
         values = self._named(w) | buffers
         prefixed = {f"net.{name}": value for name, value in values.items()}
         with self._autocast(w):
-            logits, features = functional_call(module, prefixed, (x,))
+            logits, features = functional_call(module, prefixed, (x,), tie_weights=self._tied)
         return logits.to(w.dtype), features.to(w.dtype)
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
@@ -132,6 +134,11 @@ class Net:
             return contextlib.nullcontext()
         # Without the cache: it would keep casts of weights that the next step replaces.
         return torch.autocast(like.device.type, torch.bfloat16, cache_enabled=False)
+
+
+def _has_shared_weights(module: nn.Module) -> bool:
+    named = list(module.named_parameters(remove_duplicate=False))
+    return len(named) > len({id(parameter) for _, parameter in named})
 
 
 class _Outputs(nn.Module):

@@ -2,7 +2,11 @@
 #
 #   snakemake --cores all reproduce_tables                      every table at demo scale
 #   snakemake --cores all reproduce_all --config scale=paper papers=rmfl
+from pathlib import Path
+
 from snakemake.utils import min_version
+
+from fedbench.summary import summary
 
 min_version("9.0")
 
@@ -36,3 +40,12 @@ rule reproduce_all:
         TABLES,
         FIGURES,
         TRACKED,
+
+
+onsuccess:
+    print(
+        summary(
+            PLAN, "".join(Path(file).read_text(encoding="utf-8") for file in log)
+        )
+    )
+    print(f"The report: {LAYOUT.pages()[0]}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ CONFIG = ("--config", "scale=paper")
 def built(tmp_path_factory):
     """A project whose tables were reproduced once."""
     folder = make_project(tmp_path_factory.mktemp("project"))
-    snakemake(folder, "reproduce_all", *CONFIG)
+    said = snakemake(folder, "reproduce_all", *CONFIG).stdout
+    assert "4 runs, 4 of them in several tables or figures." in said
+    assert re.search(r"plan [1-9]\d* s in 1, .*report \d+ s in 1", said)
     return folder
 
 

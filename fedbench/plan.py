@@ -27,12 +27,8 @@ from fedbench.paper import (
 from fedbench.scale import Cut, Scale, cut, load_scale
 from fedbench.spec import Choice, RunSpec, assign, digest
 
-# Settings that make a run another experiment than the paper's; seeds, tuning and how often a model
-# is evaluated do not.
-_EXPERIMENT = (
-    *("dataset", "model", "partition", "clients", "participation"),
-    *("rounds", "epochs", "steps", "batch"),
-)
+# Settings that do not make a run another experiment than the paper's; all others do.
+_INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
 
 
 @dataclass(frozen=True)
@@ -257,14 +253,19 @@ def _spec(place: str, settings: Settings) -> RunSpec:
 
 def substituted(printed: RunSpec, small: RunSpec) -> str:
     """How the run at this scale differs from the paper's experiment, in words."""
-    pairs = [(field, getattr(small, field), getattr(printed, field)) for field in _EXPERIMENT]
+    fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
+    pairs = [(field, getattr(small, field), getattr(printed, field)) for field in fields]
     return "; ".join(
         f"{field} {_show(now)} for {_show(was)}" for field, now, was in pairs if now != was
     )
 
 
 def _show(value: Any) -> str:
-    return str(value) if isinstance(value, Choice) or value is not None else "none"
+    if isinstance(value, tuple):
+        return " + ".join(str(part) for part in value) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value is not None else "none"
 
 
 def search_id(run: RunSpec) -> str:

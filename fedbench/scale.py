@@ -13,6 +13,8 @@ from fedbench.yamlfile import load
 
 Replacements = dict[str, Choice]
 
+_SHARES = ("participation", "validation")
+
 
 class Cut(Strict):
     """Changes to a paper's runs.
@@ -70,7 +72,7 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
             small[kind] = _substitute(Choice.model_validate(found), replacements)
     for field, factor in by.factors.items():
         if isinstance(small.get(field), int | float):
-            small[field] = _times(small[field], factor)
+            small[field] = _times(field, small[field], factor)
     for field, most in by.limit.items():
         if isinstance(small.get(field), int | float):
             small[field] = min(small[field], type(small[field])(most))
@@ -79,8 +81,11 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     return small | by.settings
 
 
-def _times(value: float, factor: float) -> float:
-    return max(1, round(value * factor)) if isinstance(value, int) else min(1.0, value * factor)
+def _times(field: str, value: float, factor: float) -> float:
+    if isinstance(value, int):
+        return max(1, round(value * factor))
+    product = round(value * factor, 12)  # 0.05 · 6 is 0.3
+    return min(1.0, product) if field in _SHARES else product
 
 
 def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:

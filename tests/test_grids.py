@@ -78,6 +78,8 @@ def test_factors_scale_counts_and_shares_before_the_limits():
     # 500 · 0.2 = 100, at most 50; 0.3 · 4 is more than everyone; 0.1 rounds are one
     assert small == {"clients": 50, "participation": 1.0, "rounds": 1}
     assert cut({"clients": 12}, Cut(factors={"clients": 0.2})) == {"clients": 2}
+    # a learning rate is no share: one of two that is ten times the other stays so
+    assert cut({"lr": 0.5}, Cut(factors={"lr": 6})) == {"lr": 3.0}
 
 
 def test_parts_and_probes_are_substituted_by_name():

@@ -19,8 +19,9 @@ _LABELS = {
     "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
     "update_variance": "Variance of the global steps",
 }  # fmt: skip
-_UNRANKED = ("angle_mean", "s_mean", "update_cosine")  # neither more nor less is better
-_LOSSES = ("loss", "seconds", "floats", "best_round", "hessian", "variance", "obtuse")
+# Neither more nor less is better.
+_UNRANKED = ("angle_mean", "angle_share_obtuse", "s_mean", "update_cosine", "best_round")
+_LOSSES = ("loss", "seconds", "floats", "hessian", "variance")
 _FRACTIONS = ("personal_", "local_accuracy")
 _MOMENTS = ("final", "best", "mean", "median")
 _JUMPS = "mean change between rounds"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def draw(ranks: Ranks, title: str) -> Figure:
     height = 0.75 + _LINE * (high - low)
     figure.set_size_inches(_WIDTH, height)
     figure.suptitle(title, fontsize=9.5, weight="bold", x=0.06 / _WIDTH, ha="left")
-    if ranks.substituted:
+    if ranks.test is None:
         corner = (1 - 0.06 / _WIDTH, 1 - 0.04 / height)
         look = {"fontsize": 7.5, "style": "italic", "alpha": 0.75}
         figure.text(*corner, UNTESTED, look, ha="right", va="top")
@@ -49,7 +50,7 @@ def _diagram(ranks: Ranks, axes: Axes) -> None:
     names = {x: f"{x} (control)" if x in ranks.controls else x for x in ranks.mean.index}
     drawn = critical_difference_diagram(
         ranks.mean.rename(names),
-        ranks.pairs.rename(index=names, columns=names),
+        _pairs(ranks).rename(index=names, columns=names),
         alpha=RISK,
         ax=axes,
         label_fmt_left="{label}  {rank:.2f} ",
@@ -63,3 +64,9 @@ def _diagram(ranks: Ranks, axes: Axes) -> None:
     for label in drawn["labels"]:
         label.set_color(INK)
     axes.tick_params(labelsize=8)
+
+
+def _pairs(ranks: Ranks) -> pd.DataFrame:
+    """P of each pair; without a test no two are joined."""
+    names = ranks.mean.index
+    return ranks.test.pairs if ranks.test else pd.DataFrame(0.0, index=names, columns=names)

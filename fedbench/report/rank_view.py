@@ -21,14 +21,20 @@ class RankView:
         ranks = self.ranks
         said = [
             f"{len(ranks.mean)} methods ranked by their means over the seeds in each of "
-            f"{ranks.settings} settings; Friedman's test: p = {ranks.p:.2g}. A bar joins methods "
-            "that Nemenyi's test does not tell apart at 5 %. Settings on one data set are not "
-            "independent, so that the tests are too sure."
+            f"{ranks.settings} settings."
         ]
+        if ranks.test:
+            said.append(
+                f"Friedman's test: p = {ranks.test.p:.2g}. A bar joins methods that Nemenyi's test "
+                "does not tell apart at 5 %. Settings on one data set are not independent, so that "
+                "the tests are too sure."
+            )
+        else:
+            said.append(
+                "These are ranks on substitutes, not on the paper's experiments; none is tested."
+            )
         if ranks.left_out:
             said.append(f"Not run in every setting and left out: {', '.join(ranks.left_out)}.")
-        if ranks.substituted:
-            said.append("These are ranks on substitutes, not on the paper's experiments.")
         return " ".join(said)
 
 

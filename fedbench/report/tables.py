@@ -129,7 +129,7 @@ def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
     rivals: dict[tuple[str, str, str], list[float]] = {}
     for entry in found:
         if not entry.control and entry.measured is not None:
-            rivals.setdefault(_rest(entry), []).append(_rank(entry, table))
+            rivals.setdefault(_rest(entry), []).append(rank(entry, table))
     return [
         replace(entry, best=_is_best(entry, rivals.get(_rest(entry), []), table)) for entry in found
     ]
@@ -139,14 +139,15 @@ def _is_best(entry: Entry, rivals: list[float], table: Table) -> bool:
     ranked = Metric(entry.place.metric).is_ranked and not entry.control
     if not ranked or entry.measured is None or len(rivals) < 2:
         return False
-    return _rank(entry, table) == max(rivals) > -float("inf")
+    return rank(entry, table) == max(rivals) > -float("inf")
 
 
 def _rest(entry: Entry) -> tuple[str, str, str]:
     return entry.place.dataset, entry.place.setting, entry.place.metric
 
 
-def _rank(entry: Entry, table: Table) -> float:
+def rank(entry: Entry, table: Table) -> float:
+    """What methods are compared by: more is better, at the table's digits; −∞ if not finite."""
     mean = entry.measured.mean if entry.measured else float("nan")
     sign = -1 if Metric(entry.place.metric).lower_is_better else 1
     return -float("inf") if mean != mean else sign * round(mean, table.digits)

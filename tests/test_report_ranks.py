@@ -1,0 +1,93 @@
+"""Mean ranks from cells written by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from fedbench.paper import Table
+from fedbench.report.entry import Entry, Run
+from fedbench.report.printed import Place
+from fedbench.report.rank_figure import draw
+from fedbench.report.rank_view import RankView, rank_title
+from fedbench.report.ranks import ranks
+
+TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
+# Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.
+# Means: A 5.5/4 = 1.375, B 6.5/4 = 1.625, C 3. Friedman: 12·4/(3·4)·Σ(R̄−2)² = 4·(.625² + .375² +
+# 1²) = 6.125, over 1 − 6/(4·24) for the one tie: 6.533, p = e^{−3.267} = 0.0381.
+SCORES = {
+    "a": {"A": 90.0, "B": 80.0, "C": 70.0},
+    "b": {"A": 60.0, "B": 50.0, "C": 40.0},
+    "c": {"A": 50.04, "B": 50.01, "C": 10.0},  # alike at one digit
+    "d": {"A": 20.0, "B": 30.0, "C": 10.0},
+}
+
+
+def cell(setting: str, method: str, value: float, substituted: str = "") -> Entry:
+    run = Run(f"{setting}-{method}", 0, "finished", value, "")
+    place = Place("t", "MNIST", f"alpha={setting}", method, "accuracy")
+    return Entry(place, {"method": method}, method == "C", None, (run,), substituted)
+
+
+def cells(substituted: str = "") -> list[Entry]:
+    return [cell(s, m, v, substituted) for s, row in SCORES.items() for m, v in row.items()]
+
+
+def test_mean_ranks_and_friedmans_p_by_hand() -> None:
+    found = ranks(TABLE, cells())
+    assert found is not None
+    assert found.mean.to_dict() == {"A": 1.375, "B": 1.625, "C": 3.0}
+    assert found.settings == 4
+    assert found.controls == {"C"}
+    assert found.test is not None
+    assert found.test.p == pytest.approx(0.0381, abs=1e-4)
+
+
+def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
+    def renamed(metric: str) -> list[Entry]:
+        return [replace(e, place=replace(e.place, metric=metric)) for e in cells()]
+
+    table = TABLE.model_copy(update={"metrics": ("loss",)})
+    losses = ranks(table, renamed("loss"))
+    assert losses is not None
+    assert losses.mean.to_dict() == {"C": 1.0, "B": 2.375, "A": 2.625}
+    table = TABLE.model_copy(update={"metrics": ("best_round",)})
+    assert ranks(table, renamed("best_round")) is None
+
+
+def test_settings_of_the_same_runs_count_once() -> None:
+    twice = [replace(e, place=replace(e.place, dataset="Copy")) for e in cells()]
+    found = ranks(TABLE, cells() + twice)
+    assert found is not None
+    assert found.settings == 4
+
+
+def test_too_few_settings_or_methods_are_not_ranked() -> None:
+    assert ranks(TABLE, [e for e in cells() if e.place.setting in ("alpha=a", "alpha=b")]) is None
+    assert ranks(TABLE, [e for e in cells() if e.place.method != "C"]) is None
+
+
+def test_a_method_that_a_setting_lacks_is_named() -> None:
+    found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
+    assert found is not None
+    assert found.left_out == ("D",)
+    assert "left out: D" in RankView("k", "t", found, "").caption
+
+
+def test_ranks_of_substitutes_are_not_tested() -> None:
+    found = ranks(TABLE, cells("fewer rounds"))
+    assert found is not None
+    assert found.test is None
+    caption = RankView("k", "t", found, "").caption
+    assert "none is tested" in caption
+    assert "p =" not in caption
+
+
+@pytest.mark.parametrize("substituted", ["", "fewer rounds"])
+def test_every_method_stands_in_the_diagram(substituted: str) -> None:
+    found = ranks(TABLE, cells(substituted))
+    assert found is not None
+    figure = draw(found, rank_title("Table I", found))
+    texts = " ".join(text.get_text() for text in figure.axes[0].texts)
+    assert all(name in texts for name in ("A", "B", "C (control)"))
+    assert any("not tested" in t.get_text() for t in figure.texts) == bool(substituted)

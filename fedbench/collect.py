@@ -33,9 +33,9 @@ def _rows(run: RunSpec, results: Path) -> pd.DataFrame:
 
 
 def _substitutes(data: dict[str, str]) -> str:
-    """What stood in for something in the data as they were read: 'tokenizer substitute: …'."""
-    named = {k: v for k, v in data.items() if v.startswith("substitute")}
-    return "; ".join(f"{data['name']}: {key} is a {text}" for key, text in named.items())
+    """What stood in for something in the data as they were read: 'sst5, tokenizer: …'."""
+    named = {k: v.removeprefix("substitute: ") for k, v in data.items() if v.startswith("subst")}
+    return "; ".join(f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items())
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

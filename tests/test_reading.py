@@ -53,4 +53,4 @@ def test_labels_say_the_moment():
     labels = [Metric(text).label for text in ("accuracy@best", "accuracy@50", "best_round")]
     assert labels == ["Accuracy, best", "Accuracy at round 50", "Round of the best"]
     assert Metric("accuracy@best").is_score
-    assert Metric("best_round").lower_is_better
+    assert not Metric("best_round").is_ranked

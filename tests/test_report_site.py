@@ -12,6 +12,7 @@ from fedbench.report import build
 from fedbench.report.figures import inline
 from fedbench.report.latex import escape
 from fedbench.report.numbers import fixed, signed
+from fedbench.report.page import code
 from fedbench.report.styles import styles
 from tests.test_report_case import FULL, SMALL, case, frame_of
 
@@ -70,6 +71,11 @@ def test_names_from_yaml_are_escaped(tmp_path: Path) -> None:
     assert "Toys &amp; &lt;i&gt;games&lt;/i&gt;" in text
     assert "a &lt; b &amp; c" in text
     assert "<b></th>" not in text
+
+
+def test_backticks_become_code_and_all_else_is_escaped() -> None:
+    assert code("a `b<` c & `d`") == "a <code>b&lt;</code> c &amp; <code>d</code>"
+    assert code("<i>") == "&lt;i&gt;"
 
 
 def test_difference_only_where_nothing_is_substituted(tmp_path: Path) -> None:

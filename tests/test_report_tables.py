@@ -102,6 +102,20 @@ def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
+def test_where_most_tie_none_is_marked(plan: Plan) -> None:
+    curves = {"A": {0: [0.5]}, "<b>": {0: [0.50001]}}  # 50.00 and 50.00
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    assert not any(entry.best for entry in cells(plan, frame).values())
+
+
+def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
+    table = plan.papers["toy"].tables["t"]
+    plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": ("accuracy@3",)})
+    cell = entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
+    assert (cell.measured, cell.missing) == (None, ())
+    assert {run.state for run in cell.runs} == {"ends at round 2"}
+
+
 @pytest.mark.parametrize(("name", "best"), [("update_variance", "A"), ("angle_mean", None)])
 def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: str | None) -> None:
     both = [frame_of(plan, {0: [1, 2]}), frame_of(plan, {0: [1, 3]}, method="<b>")]
@@ -164,6 +178,8 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
     assert cell.measured is not None
     assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
     assert len(cell.missing) == 1
+    assert [run.name for run in cell.runs[2:4]] == ["α = 1, seed 2", "α = 0.1, seed 0"]
+    assert tidy("toy", [cell])["n_seeds"].tolist() == [3]
 
 
 GAIN = (

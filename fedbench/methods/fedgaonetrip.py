@@ -67,7 +67,7 @@ class FedGAOneTrip(Part):
             ops_begin=2,
             ops_end=1 if self.with_offset else 2,
             ops_receive=1,
-            ops_maintain=int(self.with_offset),
+            ops_maintain=1,
         )
 
     def _offset(self, t: Turn) -> Tensor:

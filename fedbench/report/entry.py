@@ -9,13 +9,23 @@ from fedbench.report.printed import Place
 
 @dataclass(frozen=True)
 class Run:
-    """A run behind a cell; `state` is 'finished', 'diverged at round n' or 'missing'."""
+    """A run behind a cell.
+
+    `state` is 'finished', 'diverged at round n', 'missing', or, where a later round is asked for,
+    'ends at round n'. `at`: what tells it from the cell's other runs beside its seed: 'α = 0.2'.
+    """
 
     id: str
     seed: int
     state: str
     value: float | None
     tuned: str = ""
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        """'seed 0', 'α = 0.2, seed 0'."""
+        return ", ".join(filter(None, (self.at, f"seed {self.seed}")))
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class Entry:
     @property
     def missing(self) -> tuple[Run, ...]:
         """Runs that the plan has and the results have not."""
-        return tuple(run for run in self.runs if run.value is None)
+        return tuple(run for run in self.runs if run.state == "missing")
 
     @property
     def diverged(self) -> int:

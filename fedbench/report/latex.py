@@ -94,7 +94,7 @@ def _cell(block: Block, entry: Entry | None, layout: Layout, table: Table) -> st
         return "" if points is None else escape(signed(points, metric.point_digits(table)))
     stat = entry.printed if block.kind == "printed" else entry.measured
     if stat is None:
-        return "" if block.kind == "printed" else "missing"
+        return "" if block.kind == "printed" or not entry.missing else "missing"
     mean = escape(fixed(stat.mean, table.digits))
     text = rf"\textbf{{{mean}}}" if block.kind != "printed" and entry.best else mean
     text += "" if stat.std is None else rf" $\pm$ {escape(fixed(stat.std, table.digits))}"

@@ -20,7 +20,10 @@ _LABELS = {
     "update_variance": "Variance of the global steps",
 }  # fmt: skip
 # Neither more nor less is better.
-_UNRANKED = ("angle_mean", "angle_share_obtuse", "s_mean", "update_cosine", "best_round")
+_UNRANKED = (
+    *("angle_mean", "angle_share_obtuse", "s_mean", "update_cosine", "best_round"),
+    *("delta_variance", "residual_variance", "scaled_variance"),  # they grow with the step's length
+)
 _LOSSES = ("loss", "seconds", "floats", "hessian", "variance")
 _FRACTIONS = ("personal_", "local_accuracy")
 _MOMENTS = ("final", "best", "mean", "median")

@@ -45,7 +45,10 @@ def axis_name(axis: str) -> str:
 
 def level_name(axis: str, level: Level) -> str:
     """A level as a row or column heading."""
-    return Metric(str(level)).label if axis == "metric" else level_text(level)
+    if axis == "metric":
+        return Metric(str(level)).label
+    text = level_text(level)
+    return text if isinstance(level, str) else text.replace("-", "−")
 
 
 def point_name(axis: str, level: Level) -> str:

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from fedbench.paper import Facts, Paper, Table
 from fedbench.plan import Plan
@@ -38,8 +39,16 @@ class TableView:
     @property
     def untested(self) -> bool:
         """Whether no cell is the paper's own experiment."""
-        entries = [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
-        return all(entry.substituted for entry in entries)
+        return all(entry.substituted for entry in self._entries)
+
+    @property
+    def marked(self) -> bool:
+        """Whether any cell is the best of its kind."""
+        return any(entry.best for entry in self._entries)
+
+    @property
+    def _entries(self) -> list[Entry]:
+        return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
 
 
 @dataclass(frozen=True)
@@ -155,6 +164,16 @@ def change(entry: Entry, table: Table) -> str:
     return numbers.signed(points, metric.point_digits(table))
 
 
+def code(text: str) -> Markup:
+    """Text of a YAML file, escaped; what stands in back-ticks becomes code."""
+    parts = [escape(part) for part in text.split("`")]
+    pairs = zip_longest(parts[::2], parts[1::2])
+    return Markup("").join(
+        plain + (Markup("<code>") + quoted + Markup("</code>") if quoted is not None else "")
+        for plain, quoted in pairs
+    )
+
+
 @cache
 def _templates() -> jinja2.Environment:
     """Templates that escape all they are given."""
@@ -165,6 +184,6 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    found.filters |= {"fixed": numbers.fixed, "shown": shown}
+    found.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code}
     found.globals |= {"change": change, "untested": numbers.UNTESTED}
     return found

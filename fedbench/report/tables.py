@@ -1,17 +1,18 @@
 """A paper's table as cells: the printed number, the measured one, and the runs behind it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from fedbench.errors import FedbenchError
 from fedbench.paper import Level, Paper, Table, Where
 from fedbench.plan import Cell, Plan, printed_choices, resolve
+from fedbench.reading import reading
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric
-from fedbench.report.numbers import level_text
+from fedbench.report.numbers import level_text, point_name
 from fedbench.report.printed import Place, Printed
 from fedbench.spec import Choice
 
@@ -56,13 +57,12 @@ def _entries(
     groups: dict[str, list[Cell]] = {}
     for cell in plan.select(at[0], table.grid, table.where):
         groups.setdefault(str(_coords(cell, table)), []).append(cell)
-    states, tuned, bases = frames.states(frame), frames.tuned(frame), _bases(plan, at)
+    found = _Found(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
     for metric in table.metrics:
-        values = _values(frame, table, metric)
+        values, last = _values(frame, table, metric), _round(metric, table)
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
-            pairs = [(cell, _value(values, cell, bases)) for cell in cells]
-            runs = tuple(_run(cell, value, states, tuned) for cell, value in pairs)
+            runs = tuple(found.run(cell, values, last) for cell in cells)
             coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
@@ -98,18 +98,36 @@ def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
     return found
 
 
-def _value(values: dict[str, float], cell: Cell, bases: dict[tuple[str, int], str]) -> float | None:
-    """A cell's number, less that of its base where there is one; None if either is missing."""
-    value, base = values.get(cell.run.id), bases.get((str(cell.coords), cell.seed))
-    if base is None or value is None:
-        return value
-    return value - values[base] if base in values else None
+def _round(metric: str, table: Table) -> int:
+    """The round that is asked for, 0 if it is none in particular."""
+    at = reading(metric, table.at).at
+    return at if isinstance(at, int) else 0
 
 
-def _run(cell: Cell, value: float | None, states: dict[str, str], tuned: dict[str, str]) -> Run:
-    name = cell.run.id
-    state = "missing" if value is None else states[name]
-    return Run(name, cell.seed, state, value, tuned.get(name, ""))
+@dataclass(frozen=True)
+class _Found:
+    """What is known of the runs behind a table."""
+
+    table: Table
+    states: dict[str, str]
+    tuned: dict[str, str]
+    bases: dict[tuple[str, int], str]
+
+    def run(self, cell: Cell, values: dict[str, float], last: int) -> Run:
+        """A cell's run with its value; none if it ends before the round `last`."""
+        name, rounds = cell.run.id, cell.run.rounds
+        value = None if rounds < last else self._value(cell, values)
+        state = "missing" if value is None else self.states[name]
+        state = f"ends at round {rounds}" if rounds < last else state
+        at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
+        return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
+
+    def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
+        """Less that of its base where there is one; None if either is missing."""
+        value, base = values.get(cell.run.id), self.bases.get((str(cell.coords), cell.seed))
+        if base is None or value is None:
+            return value
+        return value - values[base] if base in values else None
 
 
 def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
@@ -125,7 +143,10 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
 
 
 def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
-    """Mark the best method among those that share all else; ties at the table's digits share it."""
+    """Mark the best method among those that share all else; ties at the table's digits share it.
+
+    Where more than half tie, none is marked.
+    """
     rivals: dict[tuple[str, str, str], list[float]] = {}
     for entry in found:
         if not entry.control and entry.measured is not None:
@@ -139,7 +160,8 @@ def _is_best(entry: Entry, rivals: list[float], table: Table) -> bool:
     ranked = Metric(entry.place.metric).is_ranked and not entry.control
     if not ranked or entry.measured is None or len(rivals) < 2:
         return False
-    return rank(entry, table) == max(rivals) > -float("inf")
+    best = max(rivals)
+    return rank(entry, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
 
 
 def _rest(entry: Entry) -> tuple[str, str, str]:
@@ -162,4 +184,5 @@ def _record(paper: str, entry: Entry) -> tuple[object, ...]:
     place, ids = entry.place, ";".join(run.id for run in entry.found)
     stats = [(s.mean, s.std) if s else (None, None) for s in (entry.printed, entry.measured)]
     where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
-    return (*where, *stats[0], *stats[1], len(entry.found), ids, entry.substituted)
+    seeds = len({run.seed for run in entry.found})
+    return (*where, *stats[0], *stats[1], seeds, ids, entry.substituted)

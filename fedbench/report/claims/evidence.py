@@ -14,7 +14,7 @@ from fedbench.report.claims.verdict import Verdict
 
 @dataclass(frozen=True)
 class Evidence:
-    """One comparison: its effect on printed and on measured numbers, in `unit`.
+    """One comparison of a `metric`: its effect on printed and on measured numbers, in `unit`.
 
     `found` is None if this scale plans no such runs; `planned`: pairs that it plans; `runs`: those
     behind it; `substituted`: how they differ from the paper's.
@@ -22,6 +22,7 @@ class Evidence:
 
     cell: str
     label: str
+    metric: str
     unit: str
     printed: float | None
     printed_verdict: Verdict | None
@@ -55,7 +56,7 @@ class Bench:
         found = contrast.measured(self.measured, self.level) if planned else None
         differences = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)
         return Evidence(
-            *(cell, contrast.label, contrast.unit, printed),
+            *(cell, contrast.label, str(contrast.points[0]["metric"]), contrast.unit, printed),
             None if printed is None else _of_number(contrast, printed),
             found,
             contrast.limit.of(found) if found else Verdict.UNDECIDED,

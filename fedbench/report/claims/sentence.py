@@ -7,6 +7,7 @@ from fedbench.claim import Together
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.claims.finding import Finding, Judgement
 from fedbench.report.claims.verdict import Verdict
+from fedbench.report.metrics import Metric
 from fedbench.report.numbers import fixed, signed
 
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
@@ -16,7 +17,8 @@ _NAMED = 3  # exceptions that are spelled out
 def amount(value: float, unit: str) -> str:
     """An effect with its sign and unit: '+2.10 points'."""
     if unit not in _DIGITS:
-        return f"{value:+.3g}".replace("-", "−")
+        text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+        return text.replace("-", "−")
     return f"{signed(value, _DIGITS[unit])} {unit}"
 
 
@@ -81,7 +83,7 @@ def evidence(finding: Finding) -> str:
         return _members(judged)
     rows = [row for row in finding.rows if row.found and not math.isnan(row.found.effect)]
     if not rows:
-        return "no pair of runs"
+        return "; ".join({row.note: None for row in finding.rows if row.note}) or "no pair of runs"
     cells = "" if len(judged.parts) == 1 else _counts(judged) + "; "
     if len(rows) == 1 and rows[0].found:
         return f"{cells}{interval(rows[0])}, {rows[0].found.pairs} of {rows[0].planned} pairs"
@@ -89,6 +91,15 @@ def evidence(finding: Finding) -> str:
 
 
 def _range(rows: list[Evidence]) -> str:
+    """Of each metric on its own if they have no unit in common: a loss and an accuracy."""
+    if len({row.unit or row.metric for row in rows}) == 1:
+        return _range_of(rows)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    parts = {name: _range_of([row for row in rows if row.metric == name]) for name in metrics}
+    return "; ".join(f"{Metric(name).label}: {text}" for name, text in parts.items())
+
+
+def _range_of(rows: list[Evidence]) -> str:
     effects = sorted(row.found.effect for row in rows if row.found)
     low, middle, high = (
         amount(x, rows[0].unit) for x in (effects[0], median(effects), effects[-1])

@@ -51,7 +51,7 @@ def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Diff
     unit, limit = unit_of(values[0][0].points[0]), Beyond(claim.by)
     if claim.steps == "overall":
         terms = _weighed(values, _line(len(values)))
-        return [Difference(f"{named[0]} → {named[-1]}", unit, limit, terms)]
+        return [Difference(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
     pairs = zip(named, named[1:], values, values[1:], strict=False)
     return [
         Difference(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs

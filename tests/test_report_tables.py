@@ -1,5 +1,6 @@
 """Cells of a table from frames small enough to check by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -213,3 +214,12 @@ def test_a_gain_over_what_is_not_planned_is_refused(tmp_path: Path) -> None:
     plan = with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
     with pytest.raises(FedbenchError, match=r"toy: tables\.t\.minus: no run at .*'Z'"):
         entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())
+
+
+def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan) -> None:
+    table = plan.papers["toy"].tables["t"]
+    found = list(cells(plan, frame_of(plan, CURVES)).values())
+    narrow = arrange(table, found)
+    assert [block.kind for block in narrow.in_page] == [block.kind for block in narrow.blocks]
+    wide = replace(narrow, blocks=tuple(replace(b, columns=b.columns * 5) for b in narrow.blocks))
+    assert [block.kind for block in wide.in_page] == ["measured", "controls"]

@@ -9,6 +9,7 @@ from fedbench.errors import FedbenchError
 from fedbench.paper import Figure, Level, Paper, Where
 from fedbench.plan import Cell, Plan, matches
 from fedbench.reading import reading
+from fedbench.report.differences import merged
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name
 from fedbench.report.panel import Hue, Panel, Results
@@ -71,7 +72,7 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
     _check(draft)
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
-    notes = " / ".join(dict.fromkeys(cell.substituted for cell in cells if cell.substituted))
+    notes = merged(cell.substituted for cell in cells)
     caption = figure.caption
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
 

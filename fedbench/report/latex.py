@@ -46,7 +46,8 @@ def to_latex(label: str, table: Table, layout: Layout, caption: str) -> str:
 
 def _remarks(layout: Layout) -> list[str]:
     """The substitutions, once each, for the caption."""
-    found = [f"({mark}) {UNTESTED}: {text}." for text, mark in layout.notes.items()]
+    found = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
+    found += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
     named: dict[str, list[str]] = {g.substituted: [] for g in layout.groups if g.substituted}
     for group in layout.groups:
         if group.substituted:

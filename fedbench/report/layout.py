@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from fedbench.paper import Table
+from fedbench.report.differences import common, rest
 from fedbench.report.entry import Entry
 from fedbench.report.numbers import axis_name
 from fedbench.report.rows import Group, Point, group_of, label_of, point_of
 from fedbench.report.tables import axes
 
+_ROOM = 4  # columns of a block that leave room for another
 _BLOCKS = {
     "printed": "Printed in the paper",
     "measured": "Measured here",
@@ -40,12 +42,36 @@ class Block:
 
 @dataclass(frozen=True)
 class Layout:
-    """A whole table; `notes` are the substitutions that cells name one by one, by mark."""
+    """A whole table; `notes` are the substitutions that cells name one by one, by mark.
+
+    `common` is what they share; `note` gives what a note says beyond it.
+    """
 
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     groups: tuple[Group, ...]
     notes: dict[str, str]  # what was substituted → its mark
+    common: tuple[str, ...]
+
+    def note(self, text: str) -> str:
+        """What is substituted for some cells only."""
+        return rest(text, self.common)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a page has no room for blocks side by side."""
+        return any(block.size > _ROOM for block in self.blocks)
+
+    @property
+    def says_printed(self) -> bool:
+        """Whether measured cells hold the printed numbers, as there is no room for their block."""
+        return self.is_wide and any(block.kind == "printed" for block in self.blocks)
+
+    @property
+    def in_page(self) -> tuple[Block, ...]:
+        """The blocks of an HTML table; in a wide one printed numbers stand in measured cells."""
+        apart = ("printed", "difference") if self.is_wide else ()
+        return tuple(block for block in self.blocks if block.kind not in apart)
 
 
 def arrange(table: Table, entries: list[Entry]) -> Layout:
@@ -58,9 +84,17 @@ def arrange(table: Table, entries: list[Entry]) -> Layout:
     groups = tuple(
         group_of(label_of(first, title), own, inner, columns) for title, own in parts.items()
     )
-    return Layout(
-        tuple(axis_name(axis) for axis in inner), _blocks(entries, columns), groups, _notes(groups)
-    )
+    heads, texts = tuple(_head(axis) for axis in inner), _substitutions(groups)
+    shared = common(texts)
+    told = [text for text in texts if rest(text, shared)]
+    notes = {text: str(mark) for mark, text in enumerate(told, start=1)}
+    return Layout(heads, _blocks(entries, columns), groups, notes, shared)
+
+
+def _head(axis: str) -> str:
+    """The axis as a word with a capital, or as its symbol."""
+    name = axis_name(axis)
+    return name[0].upper() + name[1:] if len(name) > 1 else name
 
 
 def _blocks(entries: list[Entry], names: tuple[str, ...]) -> tuple[Block, ...]:
@@ -82,14 +116,13 @@ def _kinds(entry: Entry, apart: bool) -> list[str]:
     return kinds + (["difference"] if entry.difference is not None else [])
 
 
-def _notes(groups: tuple[Group, ...]) -> dict[str, str]:
+def _substitutions(groups: tuple[Group, ...]) -> list[str]:
+    """What is substituted in cells, nothing included, where it is not the same in a whole group."""
     entries = [
         entry
         for group in groups
         if not group.substituted
         for row in group.rows
         for entry in row.cells.values()
-        if entry.substituted
     ]
-    texts = dict.fromkeys(entry.substituted for entry in entries)
-    return {text: str(mark) for mark, text in enumerate(texts, start=1)}
+    return list(dict.fromkeys(entry.substituted for entry in entries))

@@ -10,6 +10,7 @@ from fedbench.report.claims.interval import FEWEST, Interval
 from fedbench.report.claims.measured import Measured
 from fedbench.report.claims.source import Source
 from fedbench.report.claims.verdict import Verdict
+from fedbench.report.differences import merged
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,13 @@ class Bench:
         planned = min(len(cells) for cells in points)
         cells = [cell for own in points for cell in own]
         found = contrast.measured(self.measured, self.level) if planned else None
-        differences = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)
         return Evidence(
             *(cell, contrast.label, str(contrast.points[0]["metric"]), contrast.unit, printed),
             None if printed is None else _of_number(contrast, printed),
             found,
             contrast.limit.of(found) if found else Verdict.UNDECIDED,
             planned,
-            " / ".join(differences),
+            merged(cell.substituted for cell in cells),
             "; ".join(self._notes(contrast, found, planned)),
             tuple(dict.fromkeys(cell.run.id for cell in cells)),
         )

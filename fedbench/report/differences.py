@@ -15,7 +15,7 @@ def rest(text: str, known: tuple[str, ...]) -> str:
 
 
 def merged(texts: Iterable[str]) -> str:
-    """One text for all: 'rounds 6 for 500; lr 0.3 for 0.1 / 0.6 for 0.2'; empty ones are skipped."""
+    """One text for all: 'rounds 6 for 500; lr 0.3 for 0.1 / 0.6 for 0.2'."""
     found: dict[str, dict[str, None]] = {}
     for text in filter(None, texts):
         for part in text.split("; "):

@@ -6,8 +6,9 @@ figure for one core; a GPU that no run was measured on is taken for so many core
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from fedbench import registry
@@ -81,12 +82,7 @@ def _hours(hours: float) -> str:
 
 def passes(run: RunSpec) -> tuple[float, float]:
     """(samples trained on, samples scored); partitions are taken to use all the data."""
-    source = registry.find("dataset", run.dataset.name).constants
-    if "SAMPLES" not in source:
-        raise FedbenchError(
-            f"dataset '{run.dataset.name}': its size is not known before it is read"
-        )
-    train, test = float(source["SAMPLES"][0]), float(source["SAMPLES"][1])
+    train, test = _samples(run.dataset.name, json.dumps(run.dataset.params))
     cohort = max(1, round(run.clients * run.participation))
     share = train * (1 - run.validation) / run.clients
     work = (
@@ -96,8 +92,16 @@ def passes(run: RunSpec) -> tuple[float, float]:
     return run.rounds * cohort * work, scored
 
 
-def measured_speeds(results: Path) -> Speeds:
-    """What the finished runs in `results` reached."""
+@cache
+def _samples(name: str, params: str) -> tuple[int, int]:
+    found: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
+    if found is None:
+        raise FedbenchError(f"dataset '{name}': its size is not known before it is read")
+    return found
+
+
+def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
+    """What the finished runs in `results` reached; `core` for models that none of them trained."""
     total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in (results / "runs").glob("*/run.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
@@ -107,8 +111,8 @@ def measured_speeds(results: Path) -> Speeds:
         done, seconds = total.get(at, (0.0, 0.0))
         total[at] = (done + record["sample_passes"], seconds + record["seconds"]["train"])
     reached = {at: done / seconds for at, (done, seconds) in total.items()}
-    core, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
-    return Speeds(core, gpu)
+    here, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
+    return Speeds({**(core or {}), **here}, gpu)
 
 
 def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:

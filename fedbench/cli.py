@@ -139,6 +139,7 @@ def plan(
     with _sentences():
         from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
         from fedbench.plan import make_plan
+        from fedbench.scale import load_scale
         from fedbench.schedule import schedule, to_json
 
         found = make_plan(workflow, scale, split(papers), split(tables))
@@ -149,14 +150,15 @@ def plan(
         if as_json:
             sys.stdout.write(to_json(schedule(found)))
             return
-        speeds = measured_speeds(results)
+        speeds = measured_speeds(results, load_scale(workflow, scale).speeds)
         costs = by_table(found, speeds) | {
             "all, shared runs once": budget(found.runs.values(), speeds)
         }
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
     console.print(
-        f"Hours rest on the speed of finished runs of a model in {results}, else on its reference "
-        f"figure for one core; a GPU without such runs is taken for {GPU_CORES} cores.",
+        f"Hours rest on the speed of finished runs of a model in {results}, else on the figure for "
+        "one core in the scale's file or the model's own; a GPU without such runs is taken for "
+        f"{GPU_CORES} cores.",
         soft_wrap=True,
     )
 

@@ -38,9 +38,14 @@ class Cut(Strict):
 
 
 class Scale(Cut):
-    """A cut for all papers, with further cuts for some; `about` is printed in every report."""
+    """A cut for all papers, with further cuts for some; `about` is printed in every report.
+
+    speeds: samples a second that one core trained on, by model as reports write it; for models
+    that no run has timed yet.
+    """
 
     about: str
+    speeds: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     papers: dict[str, Cut] = Field(default_factory=dict)
 
     def of(self, paper: str) -> Cut:

@@ -5,6 +5,10 @@ import json
 import pytest
 
 from fedbench.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
+from fedbench.data.sources.agnews import AGNews
+from fedbench.data.sources.digitpairs import DigitPairs
+from fedbench.data.sources.toy import Toy
+from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec
 
 
@@ -14,6 +18,25 @@ def test_passes_of_rmfl_on_cifar10():
         dataset="cifar10", model="lenet5", clients=100, participation=0.1, epochs=2, rounds=500
     )
     assert passes(run) == (5e6, 10_000 * 500)
+
+
+def test_the_size_of_a_data_set_follows_its_parameters():
+    pairs = {"digitpairs": {"train": 20, "test": 5}}
+    run = RunSpec(dataset=pairs, model="scnn", clients=10, participation=0.1, epochs=1, rounds=2)
+    # 100 classes: 2,000 samples, 200 a client; 500 are scored each round
+    assert passes(run) == (400, 1000)
+
+
+@pytest.mark.parametrize("source", [DigitPairs(train=3, test=2), Toy(train=7, test=9)])
+def test_a_source_has_the_samples_that_it_says(source, tmp_path):
+    data = source.load(tmp_path)
+    assert source.samples() == (len(data.y_train), len(data.y_test))
+
+
+def test_a_share_of_a_source_and_a_file_of_unknown_size():
+    assert AGNews(share=0.1).samples() == (12_000, 7_600)
+    with pytest.raises(FedbenchError, match="dataset 'file': its size is not known"):
+        passes(RunSpec(dataset={"file": {"path": "a.npz"}}))
 
 
 def test_fixed_steps_and_held_out_data():
@@ -49,3 +72,5 @@ def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):
         (tmp_path / "runs" / name).mkdir(parents=True)
         (tmp_path / "runs" / name / "run.json").write_text(json.dumps(record))
     assert measured_speeds(tmp_path) == Speeds({"mlp": 100.0}, {"mlp": 3.0})
+    known = {"mlp": 7.0, "lenet5": 8.0}  # what was measured here wins
+    assert measured_speeds(tmp_path, known).core == {"mlp": 100.0, "lenet5": 8.0}

@@ -15,3 +15,7 @@ class Source(Checked, ABC):
     @abstractmethod
     def load(self, folder: Path) -> Dataset:
         """Read the data set from `folder` (see `data_folder`), fetched into it first if need be."""
+
+    def samples(self) -> tuple[int, int] | None:
+        """Training and test samples, before anything is read; None if that cannot be known."""
+        return getattr(self, "SAMPLES", None)

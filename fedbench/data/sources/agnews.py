@@ -50,6 +50,10 @@ class AGNews(Source):
     vocabulary: Count = 20_000  # words of the substitute tokenizer
     tokenizer: Kind = "auto"
 
+    def samples(self) -> tuple[int, int]:
+        """See the base class."""
+        return round(self.share * _OFFICIAL), self.SAMPLES[1]
+
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/ag_news/{train,test}.csv`, or download them."""
         place = folder / "ag_news"

@@ -34,6 +34,10 @@ class DigitPairs(Source):
     train: Annotated[int, Ge(1), Le(5_000)] = 60  # training pairs a class
     test: Annotated[int, Ge(1), Le(500)] = 20  # test pairs a class
 
+    def samples(self) -> tuple[int, int]:
+        """See the base class."""
+        return self.train * _CLASSES, self.test * _CLASSES
+
     def load(self, folder: Path) -> Dataset:
         """Pair the images that come with scikit-learn; `folder` is not used."""
         digits, rng = Digits().load(folder), random.Random(0)  # noqa: S311  # the same numbers in every version of Python

@@ -34,6 +34,10 @@ class Toy(Source):
     test: Count = 1_000  # points
     seed: Natural = 0
 
+    def samples(self) -> tuple[int, int]:
+        """See the base class."""
+        return self.train, self.test
+
     def load(self, folder: Path) -> Dataset:
         """Draw the points; `folder` is not used."""
         rng = random.Random(self.seed)  # noqa: S311  # the same numbers in every version of Python

@@ -254,13 +254,18 @@ def _spec(place: str, settings: Settings) -> RunSpec:
 def substituted(printed: RunSpec, small: RunSpec) -> str:
     """How the run at this scale differs from the paper's experiment, in words."""
     fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
-    pairs = [(field, getattr(small, field), getattr(printed, field)) for field in fields]
+    changed = [field for field in fields if getattr(small, field) != getattr(printed, field)]
+    searched = printed.tune.grid if printed.tune else {}
+    was = {field: _show(getattr(printed, field)) for field in changed}
+    was |= {field: f"the best of {len(searched[field])}" for field in changed if field in searched}
     return "; ".join(
-        f"{field} {_show(now)} for {_show(was)}" for field, now, was in pairs if now != was
+        f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed
     )
 
 
 def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, tuple):
         return " + ".join(str(part) for part in value) or "none"
     if isinstance(value, float):

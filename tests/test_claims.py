@@ -434,8 +434,8 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
     [
         (
             {"table": "t", "kind": "greater", "winner": "A", "loser": "B"},
-            "fails: in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, Accuracy: "
-            "A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
+            "fails: holds in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, "
+            "Accuracy: A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
         ),
         (
             {"table": "t", "kind": "equal", "of": "A", "to": "B", "margin": 1.5}

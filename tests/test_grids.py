@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.errors import FedbenchError
 from fedbench.paper import Case, Grid, Paper
-from fedbench.plan import make_plan, points, resolve
+from fedbench.plan import make_plan, points, resolve, substituted
 from fedbench.scale import Cut, cut
 from fedbench.spec import RunSpec
 from tests.project import make_project
@@ -114,3 +114,10 @@ def test_a_scale_cannot_keep_what_is_not_there(tmp_path):
     (workflow / "scales/small.yaml").write_text("about: x\npapers: {tiny: {keep: [table9]}}\n")
     with pytest.raises(FedbenchError, match=r"papers.tiny.keep: no table or figure 'table9'"):
         make_plan(workflow, "small")
+
+
+def test_what_differs_is_said_with_the_search_that_it_replaces():
+    printed = RunSpec(lr=0.1, normalise=True, tune={"grid": {"lr": [0.1, 0.3, 1.0]}})
+    small = RunSpec(lr=0.2, normalise=False, seed=7)
+    assert substituted(printed, small) == "lr 0.2 for the best of 3; normalise off for on"
+    assert substituted(printed, RunSpec(lr=0.1, normalise=True)) == ""  # a search is no setting

@@ -28,17 +28,18 @@ def to_latex(label: str, table: Table, layout: Layout, caption: str) -> str:
     width = len(layout.heads) + sum(len(block.columns) for block in layout.blocks)
     spec = "l" * len(layout.heads) + "r" * (width - len(layout.heads))
     lines = [
-        r"% needs \usepackage{booktabs}",
+        r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table}",
         r"\centering\small",
         rf"\caption{{{escape(' '.join([caption, *_remarks(layout)]))}}}",
         rf"\label{{tab:{label}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{spec}}}",
         r"\toprule",
         *_header(layout),
         *(line for group in layout.groups for line in _group(group, layout, table, width)),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from fedbench.paper import Table
-from fedbench.report.differences import common, rest
+from fedbench.report.differences import common, merged, rest
 from fedbench.report.entry import Entry
 from fedbench.report.numbers import axis_name
 from fedbench.report.rows import Group, Point, group_of, label_of, point_of
 from fedbench.report.tables import axes
 
-_ROOM = 4  # columns of a block that leave room for another
+_ROOM = 6  # columns that a page has room for
 _BLOCKS = {
     "printed": "Printed in the paper",
     "measured": "Measured here",
@@ -52,6 +52,7 @@ class Layout:
     groups: tuple[Group, ...]
     notes: dict[str, str]  # what was substituted → its mark
     common: tuple[str, ...]
+    swap: str  # all of them in one line; empty if some cells are the paper's own
 
     def note(self, text: str) -> str:
         """What is substituted for some cells only."""
@@ -60,7 +61,7 @@ class Layout:
     @property
     def is_wide(self) -> bool:
         """Whether a page has no room for blocks side by side."""
-        return any(block.size > _ROOM for block in self.blocks)
+        return sum(block.size for block in self.blocks) > _ROOM
 
     @property
     def says_printed(self) -> bool:
@@ -88,7 +89,8 @@ def arrange(table: Table, entries: list[Entry]) -> Layout:
     shared = common(texts)
     told = [text for text in texts if rest(text, shared)]
     notes = {text: str(mark) for mark, text in enumerate(told, start=1)}
-    return Layout(heads, _blocks(entries, columns), groups, notes, shared)
+    swap = merged(texts) if all(texts) else ""
+    return Layout(heads, _blocks(entries, columns), groups, notes, shared, swap)
 
 
 def _head(axis: str) -> str:

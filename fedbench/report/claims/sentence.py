@@ -43,7 +43,8 @@ def printed(finding: Finding) -> str:
     if isinstance(finding.claim, Together):
         return f"{words}: {_members(judged)}"
     if len(finding.measured.parts) > 1:
-        words += f": in {_printed_cells(finding, judged)}"
+        holds = "" if judged.verdict == Verdict.HOLDS else "holds "
+        words += f": {holds}in {_printed_cells(finding, judged)}"
     effects = [row for row in finding.rows if row.printed is not None]
     if len(effects) == 1:
         return f"{words} ({_printed_effect(effects[0])})"

@@ -46,10 +46,15 @@ def draw(drawing: Drawing) -> Figure:
     return figure
 
 
+def wrapped(title: str, width: float) -> list[str]:
+    """The lines of a title in so many inches; 'α = 0.1' stays whole."""
+    return textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), max(12, int(width / _LETTER)))
+
+
 def _framed(drawing: Drawing) -> Figure:
     """A grid of axes under a title and above a legend."""
     grid = Grid.of(drawing)
-    title = textwrap.wrap(drawing.title, int((grid.width - _room(drawing)) / _LETTER))
+    title = wrapped(drawing.title, grid.width - _room(drawing.substituted))
     below = explain(drawing, grid.width)
     above = 0.08 + 0.17 * len(title)
     height = grid.height + above + below.height
@@ -65,6 +70,6 @@ def _framed(drawing: Drawing) -> Figure:
     return figure
 
 
-def _room(drawing: Drawing) -> float:
+def _room(note: str) -> float:
     """Inches beside the title."""
-    return 1.5 if drawing.substituted else 0.1
+    return 1.5 if note else 0.1

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fedbench.report.drawing import Drawing
+from fedbench.report.metrics import Metric
 from fedbench.report.panel import Panel
 
 
@@ -55,6 +56,7 @@ def fill(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
             where = grid.place(i, j)
             drawn.add(where)
             _fill_one(drawing, axes[where], replace(panel, part=part))
+    _share(drawing, axes, grid)
     for where, one in ((w, axes[w]) for w in _places(grid)):
         if where not in drawn:
             one.axis("off")
@@ -73,6 +75,22 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
     title = ": ".join(filter(None, [panel.title, panel.part]))
     if title:
         axes.set_title(title, fontsize=8.5, loc="left")
+
+
+def _share(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
+    """One range for all panels of a metric drawn over an axis, of one point of a score at least."""
+    if not getattr(drawing.kind, "shared", False):
+        return
+    groups: dict[str, list[Axes]] = {}
+    for i, panel in enumerate(drawing.panels):
+        if drawing.kind.has(panel):
+            groups.setdefault(panel.metric, []).append(axes[grid.place(i, 0)])
+    for metric, own in groups.items():
+        low, high = min(a.get_ylim()[0] for a in own), max(a.get_ylim()[1] for a in own)
+        least = 1.0 if Metric(metric).is_score else 0.0
+        spare = max(0.0, least - (high - low)) / 2
+        for one in own:
+            one.set_ylim(low - spare, high + spare)
 
 
 def _columns(panels: int) -> int:

@@ -17,6 +17,8 @@ _SYMBOLS = {
     "tau": "τ",
 }
 
+_TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
+
 
 def fixed(value: float | None, digits: int) -> str:
     """With so many decimals; a dash for nothing, words for what is not finite."""
@@ -41,6 +43,11 @@ def power(value: float) -> str:
 def axis_name(axis: str) -> str:
     """An axis as a heading: a Greek letter where it is one."""
     return _SYMBOLS.get(axis, axis)
+
+
+def axis_title(axis: str) -> str:
+    """An axis as the label of a figure's axis, in words where it has some."""
+    return _TITLES.get(axis, axis_name(axis))
 
 
 def level_name(axis: str, level: Level) -> str:

@@ -1,21 +1,24 @@
 """A critical-difference diagram: methods along their mean rank, bars over those not told apart."""
 
+import textwrap
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import FixedLocator
 from scikit_posthocs import critical_difference_diagram
 
+from fedbench.report.figures import wrapped
 from fedbench.report.look import INK, write
 from fedbench.report.numbers import UNTESTED
 from fedbench.report.ranks import RISK, Ranks
 from fedbench.report.styles import styles
 
-_WIDTH = 6.6  # inches
-_LINE = 0.19  # inches that a method's line takes
+_SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches: the ranks, a letter; letters of a line
+_LINE = 0.19  # inches that each line of a method's name takes
+_APART = 0.012  # of the scale: nearer stems hide each other
 
 
 def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
@@ -26,44 +29,74 @@ def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
 
 def draw(ranks: Ranks, title: str) -> Figure:
     """The diagram; controls say so beside their names."""
+    labels = _labels(ranks)
+    longest = max(len(line) for label in labels.values() for line in label.splitlines())
+    width = _SCALE + 2 * _LETTER * longest
+    lines = wrapped(title, width - (0.1 if ranks.test else 1.5))
+    rows = max(label.count("\n") + 1 for label in labels.values())
     figure = Figure(layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    axes.grid(visible=False)
-    axes.spines["top"].set_visible(True)
-    axes.spines["top"].set_bounds(1, len(ranks.mean))
-    axes.xaxis.set_major_locator(MultipleLocator(1))
-    _diagram(ranks, axes)
+    _scale(axes, len(labels))
+    _diagram(ranks, labels, axes)
     low, high = axes.get_ylim()
-    height = 0.75 + _LINE * (high - low)
-    figure.set_size_inches(_WIDTH, height)
-    figure.suptitle(title, fontsize=9.5, weight="bold", x=0.06 / _WIDTH, ha="left")
+    height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
+    figure.set_size_inches(width, height)
+    figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", x=0.06 / width, ha="left")
     if ranks.test is None:
-        corner = (1 - 0.06 / _WIDTH, 1 - 0.04 / height)
+        corner = (1 - 0.06 / width, 1 - 0.04 / height)
         look = {"fontsize": 7.5, "style": "italic", "alpha": 0.75}
         figure.text(*corner, UNTESTED, look, ha="right", va="top")
     return figure
 
 
-def _diagram(ranks: Ranks, axes: Axes) -> None:
+def _scale(axes: Axes, methods: int) -> None:
+    """Ranks from the best to the last, at the top; limits set, so that nothing draws beyond."""
+    axes.grid(visible=False)
+    axes.spines["top"].set_visible(True)
+    axes.set_xlim(1, methods)
+    axes.xaxis.set_major_locator(FixedLocator(range(1, methods + 1)))
+    axes.tick_params(labelsize=8)
+
+
+def _labels(ranks: Ranks) -> dict[str, str]:
+    """Each method's name and mean rank in short lines."""
+    said = {x: f"{x} (control)" if x in ranks.controls else x for x in ranks.mean.index}
+    return {x: textwrap.fill(f"{name}  {ranks.mean[x]:.2f}", _LABEL) for x, name in said.items()}
+
+
+def _places(ranks: Ranks) -> "pd.Series[float]":
+    """Where the stems stand: at the mean ranks, ties a little apart so that each is seen."""
+    mean = ranks.mean.sort_values()
+    gap, last, found = _APART * (len(mean) - 1), float("-inf"), {}
+    for name, rank in mean.items():
+        last = found[name] = max(rank, last + gap)
+    return pd.Series(found)
+
+
+def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
     looks = styles(list(ranks.mean.index))
-    names = {x: f"{x} (control)" if x in ranks.controls else x for x in ranks.mean.index}
     drawn = critical_difference_diagram(
-        ranks.mean.rename(names),
-        _pairs(ranks).rename(index=names, columns=names),
+        _places(ranks).rename(labels),
+        _pairs(ranks).rename(index=labels, columns=labels),
         alpha=RISK,
         ax=axes,
-        label_fmt_left="{label}  {rank:.2f} ",
-        label_fmt_right=" {rank:.2f}  {label}",
-        label_props={"fontsize": 8.5},
-        elbow_props={"linewidth": 1.1},
-        text_h_margin=0.06 * (len(names) - 1),
+        label_fmt_left="{label} ",
+        label_fmt_right=" {label}",
+        label_props={"fontsize": 8.5, "va": "center"},
+        elbow_props={"linewidth": 1.2, "clip_on": False},
+        text_h_margin=0.06 * (len(labels) - 1),
         crossbar_props={"color": INK, "linewidth": 2.5, "solid_capstyle": "butt"},
-        color_palette={names[x]: looks[x].colour for x in names},
+        color_palette={labels[x]: looks[x].colour for x in labels},
     )
-    for label in drawn["labels"]:
-        label.set_color(INK)
-    axes.tick_params(labelsize=8)
+    names = {label: name for name, label in labels.items()}
+    for text, elbow in zip(drawn["labels"], drawn["elbows"], strict=True):
+        look = looks[names[text.get_text().strip()]]
+        elbow.set(linestyle=look.line, marker=look.marker, markevery=[2], markersize=5)
+        text.set_color(INK)
+    for marker in drawn["markers"]:
+        marker.remove()  # the elbow ends in the method's own
+    axes.set_xlim(1, len(labels))
 
 
 def _pairs(ranks: Ranks) -> pd.DataFrame:

@@ -14,14 +14,16 @@ Dashes = str | tuple[int, tuple[int, ...]]
 # is last and darker.
 _BLUE, _RED, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _SKY, _ORANGE, _OLIVE, _GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
+# Darker shades, for methods that meet one of the same colour.
+_NAVY, _BROWN, _FOREST = "#003F66", "#8A3B00", "#005F46"
 _COLOURS = (_BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
-_LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", (0, (7, 2)))
+_LONG: Dashes = (0, (7, 2))
+_CHAIN: Dashes = (0, (3, 1, 1, 1, 1, 1))
+_LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", _LONG)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx"}
+_HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx", _CHAIN: "++"}
 # Lines of a method's variants, in the order in which they are met.
-_VARIANTS: tuple[Dashes, ...] = (
-    *(":", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (9, 2, 1, 2))),
-)
+_VARIANTS: tuple[Dashes, ...] = (*(":", "-.", _LONG, _CHAIN, (0, (1, 3)), (0, (9, 2, 1, 2))),)
 
 
 @dataclass(frozen=True)
@@ -47,26 +49,26 @@ class Style:
 # In each paper all colours differ, but for methods of one family; so do lines or markers in grey.
 _METHODS = {
     "FedAvg": Style(_GREY, "-", "o"),
-    "FedProx": Style(_ORANGE, "-", "s"),
-    "FedDyn": Style(_GREEN, "-", "^"),
-    "FedNTD": Style(_PURPLE, "-", "D"),
-    "MOON": Style(_SKY, "-", "X"),
+    "FedProx": Style(_ORANGE, "--", "s"),
+    "FedDyn": Style(_GREEN, "-.", "^"),
+    "FedNTD": Style(_PURPLE, ":", "D"),
+    "MOON": Style(_SKY, _LONG, "X"),
     "FedADC": Style(_RED, "-", "*"),
-    "FedRS": Style(_OLIVE, "-", "v"),
-    "SlowMo": Style(_GREEN, "-", "<"),
+    "FedRS": Style(_OLIVE, _CHAIN, "v"),
+    "SlowMo": Style(_FOREST, "--", "<"),
     "FedGKD": Style(_BLUE, "-", "P"),
-    "FedDistill+": Style(_GREEN, "-", "^"),
-    "FedGen": Style(_PURPLE, "-", "D"),
-    "FedDF": Style(_OLIVE, "-", "v"),
-    "FedExP": Style(_SKY, "-", "X"),
-    "FedGA": Style(_PURPLE, "-", "D"),
-    "FedCM": Style(_GREEN, "-", "^"),
-    "FedVARP": Style(_OLIVE, "-", "v"),
+    "FedDistill+": Style(_GREEN, "-.", "^"),
+    "FedGen": Style(_PURPLE, ":", "D"),
+    "FedDF": Style(_OLIVE, "--", "v"),
+    "FedExP": Style(_SKY, "-.", "X"),
+    "FedGA": Style(_PURPLE, ":", "D"),
+    "FedCM": Style(_BROWN, _LONG, "^"),
+    "FedVARP": Style(_OLIVE, _CHAIN, "v"),
     "FedDPC": Style(_BLUE, "-", "P"),
-    "FedSpeed": Style(_RED, "-", "v"),
-    "FedDisco": Style(_SKY, "-", "X"),
-    "FedSAM": Style(_OLIVE, "-", "P"),
-    "MFL": Style(_BLUE, "-", "o"),
+    "FedSpeed": Style(_RED, _LONG, "v"),
+    "FedDisco": Style(_SKY, "--", "X"),
+    "FedSAM": Style(_OLIVE, _CHAIN, "P"),
+    "MFL": Style(_BLUE, "-.", "^"),
     "RMFL": Style(_RED, "--", "s"),
     "SCAFFOLD": Style(_BLUE, "--", "v"),
     "MimeLite": Style(_SKY, "--", "D"),
@@ -78,7 +80,7 @@ _METHODS = {
 }
 # Variants that have a line of their own, whichever others are met.
 _NAMED = {
-    "FedADC blue": replace(_METHODS["FedADC"], colour=_BLUE, line="-.", hollow=True),
+    "FedADC blue": replace(_METHODS["FedADC"], colour=_NAVY, line="-.", hollow=True),
     "FedADC double": replace(_METHODS["FedADC"], colour=_OLIVE, line=":", hollow=True),
     "FedADC+": replace(_METHODS["FedADC"], line="--", hollow=True),
     "FedGKD+": replace(_METHODS["FedGKD"], line="--", hollow=True),
@@ -86,9 +88,8 @@ _NAMED = {
     "FedLS-NTD": _METHODS["FedNTD"],
     "Two-sided FedAvg": replace(_METHODS["FedAvg"], line="--", hollow=True),
     **{
-        f"{name}+ASD": replace(look, line="--", hollow=True)
+        f"{name}+ASD": replace(look, line="-" if look.line == "--" else "--", hollow=True)
         for name, look in _METHODS.items()
-        if look.line == "-"
     },
 }
 _KNOWN = _METHODS | _NAMED
@@ -123,12 +124,11 @@ def _ordered(numbers: list[Level]) -> dict[Level, Style]:
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:
-    found: dict[Level, Style] = {}
+    found = {level: _KNOWN[str(level)] for level in levels if str(level) in _KNOWN}
     free = (look for look in map(style, range(280)) if look not in _KNOWN.values())
-    for level in levels:
-        variant = _variant(str(level), set(found.values()))
-        found[level] = _KNOWN.get(str(level)) or variant or next(free)
-    return found
+    for level in (level for level in levels if level not in found):
+        found[level] = _variant(str(level), set(found.values())) or next(free)
+    return {level: found[level] for level in levels}
 
 
 def _variant(name: str, taken: set[Style]) -> Style | None:
@@ -137,5 +137,6 @@ def _variant(name: str, taken: set[Style]) -> Style | None:
     if not bases:
         return None
     look = replace(_KNOWN[max(bases, key=len)], hollow=True)
-    lines = [line for line in _VARIANTS if replace(look, line=line) not in taken]
+    used = {look.line, *(other.line for other in taken if other.colour == look.colour)}
+    lines = [line for line in _VARIANTS if line not in used]
     return replace(look, line=lines[0] if lines else look.line)

@@ -1,5 +1,6 @@
 """One bar for each hue."""
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,7 +42,7 @@ class Bars(Kind):
         if self.axis:
             axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
         else:
-            axes.set_xticks([])
+            self._name(axes, panel)
         axes.grid(visible=False, axis="x")
         axes.margins(y=0.18)
         axes.set_ylabel(_label(panel))
@@ -49,6 +50,13 @@ class Bars(Kind):
     def handle(self, hue: Hue) -> Artist:
         """A patch."""
         return Patch(**_look(hue))
+
+    def _name(self, axes: Axes, panel: Panel) -> None:
+        """Each bar's name at its tick."""
+        count = len(panel.hues)
+        at = [(i - (count - 1) / 2) * 0.82 / count for i in range(count)]
+        names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
+        axes.set_xticks(at, names, fontsize=7)
 
     def _groups(self, panel: Panel) -> list[Level]:
         if not self.axis:
@@ -71,7 +79,7 @@ class Bars(Kind):
         if np.isfinite(std):
             axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)
         top = mean + (std if np.isfinite(std) else 0)
-        text = fixed(mean, 1 if abs(mean) >= 10 else 2)
+        text = fixed(mean, 1 if hue.factor == 100 else 2)
         turned: Any = {"rotation": 90 if width < _NARROW else 0, "fontsize": 7.5}
         axes.annotate(text, (at, top), (0, 3), textcoords="offset points", ha="center", **turned)
 

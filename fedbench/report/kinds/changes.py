@@ -25,7 +25,7 @@ class Changes(Kind):
     """
 
     reads: ClassVar[str] = "changes"
-    size: ClassVar[tuple[float, float]] = (5.2, 2.1)
+    size: ClassVar[tuple[float, float]] = (2.6, 1.8)
     alone: ClassVar[tuple[float, float]] = (5.6, 2.6)
 
     clients: Count = 2
@@ -46,9 +46,10 @@ class Changes(Kind):
             change = 100 * (own["after"] - own["before"]).loc[counts.index]
             axes.bar(places + (i - (len(tables) - 1) / 2) * width, change, width, **_look(hue))
         axes.axhline(0, color=INK, linewidth=0.8)
-        axes.set_xticks(places, [f"{label}\n{n}" for label, n in counts.items()], fontsize=7.5)
+        axes.set_xticks(places, [f"{label}\n{n}" for label, n in counts.items()], fontsize=6)
+        axes.set_ylim(-100, 100)
         axes.grid(visible=False, axis="x")
-        axes.set_xlabel("Class, and the client's samples of it")
+        axes.set_xlabel("Class and its samples")
         axes.set_ylabel("Change (points)")
 
     def handle(self, hue: Hue) -> Artist:

@@ -1,14 +1,15 @@
 """Lines over the rounds."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from fedbench.checked import Count, Natural
 from fedbench.report.kind import Kind, metric_label, stroke
-from fedbench.report.look import INK
+from fedbench.report.look import INK, PAPER
 from fedbench.report.numbers import signed
 from fedbench.report.panel import Hue, Panel
 from fedbench.report.units import units_a_round
@@ -27,6 +28,8 @@ class Curves(Kind):
     is written (FedADC paper, Figs. 3 and 4), or the last round where there are fewer; 0 marks none.
     """
 
+    shared: ClassVar[bool] = True
+
     smooth: Count = 1
     x: Literal["round", "units"] = "round"
     mark: Natural = 0
@@ -34,23 +37,26 @@ class Curves(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line a hue, with a band of one sample standard deviation on either side."""
-        for hue in panel.hues:
+        for place, hue in enumerate(panel.hues):
             if hue.found and len(hue.curves.columns):
-                self._line(axes, hue)
+                self._line(axes, hue, max(1.1, 2.2 - 0.2 * place))
         axes.set_xlabel(_LABELS[self.x])
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
-        axes.margins(x=0.015)
+        axes.margins(x=0.03)
+        if self.x == "round":
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         if self.mark:
             self._mark(axes, panel)
 
-    def _line(self, axes: Axes, hue: Hue) -> None:
+    def _line(self, axes: Axes, hue: Hue, width: float) -> None:
+        """Later lines are thinner, so that one that is covered is still seen."""
         runs = self._smoothed(hue)
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
         x = mean.index.to_numpy() * self._scale(hue)
         band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
         axes.fill_between(x, mean - std, mean + std, **band)
-        axes.plot(x, mean, linewidth=1.6, markevery=max(1, len(mean) // 8), **stroke(hue))
+        axes.plot(x, mean, linewidth=width, markevery=max(1, len(mean) // 8), **stroke(hue))
 
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()
@@ -67,11 +73,17 @@ class Curves(Kind):
         if not ours or not others:
             return
         at = max(mean.index[-1] for mean in means.values() if len(mean))
-        lead, top = max(ours) - max(others), max(*ours, *others)
+        lead = max(ours) - max(others)
         ends: dict[str, Any] = {"xy": (at, max(ours)), "xytext": (at, max(others))}
         axes.axvline(at, linewidth=0.8, linestyle=":", color="#7A8290")
         axes.annotate("", **ends, arrowprops=_ARROW)
         text = f"{signed(lead, 1)} at round {at}"
         side = "right" if at > axes.get_xlim()[1] * 0.6 else "left"
-        move = (-5, 5) if side == "right" else (5, 5)
-        axes.annotate(text, (at, top), move, textcoords="offset points", ha=side, fontsize=7.5)
+        move = (-5 if side == "right" else 5, -2)
+        box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
+        look: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7.5, "bbox": box}
+        place: dict[str, Any] = {
+            "xycoords": axes.get_xaxis_transform(),
+            "textcoords": "offset points",
+        }
+        axes.annotate(text, (at, 1), move, **place, **look)

@@ -1,12 +1,13 @@
 """A metric against a number that the grid varies."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from matplotlib.axes import Axes
 
 from fedbench.errors import FedbenchError
 from fedbench.report.kind import Kind, metric_label, stroke
-from fedbench.report.numbers import axis_name, level_text
+from fedbench.report.numbers import axis_title, level_text
 from fedbench.report.panel import Hue, Panel
 
 
@@ -16,6 +17,8 @@ class Levels(Kind):
 
     Mean and, as a bar, one sample standard deviation over the seeds.
     """
+
+    shared: ClassVar[bool] = True
 
     axis: str = "participation"
     log: bool = False
@@ -30,7 +33,7 @@ class Levels(Kind):
             axes.minorticks_off()
         levels = self._levels(panel)
         axes.set_xticks(levels, [level_text(level) for level in levels])
-        axes.set_xlabel(axis_name(self.axis))
+        axes.set_xlabel(axis_title(self.axis))
         axes.set_ylabel(metric_label(panel.metric))
 
     def _line(self, axes: Axes, hue: Hue) -> None:

@@ -1,0 +1,57 @@
+"""How the dissimilarity of the clients' gradients depends on the strength of ASD."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from fedbench.report.kind import Kind, metric_label
+from fedbench.report.numbers import axis_name
+from fedbench.report.panel import Panel
+
+_COLOURS = {"mean": "#0072B2", "single": "#D55E00"}
+_NAMES = {"mean": "mean of the models", "single": "single models"}
+_LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
+
+
+@dataclass(frozen=True)
+class Dissimilarity(Kind):
+    """The probe `dissimilarity`: G_d(w, λ) over λ at the same w (ASD paper, Proposition 3.4).
+
+    A line for each scaling of ASD's weights, at the mean of the cohort's models and at single ones,
+    the average of these; the mean over the seeds.
+    """
+
+    reads: ClassVar[str] = "dissimilarity"
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One line a model and scaling."""
+        for model, weights, line in _lines(panel):
+            axes.plot(line.index, line, **_look(model, weights))
+        axes.set_xlabel(axis_name("lam"))
+        axes.set_ylabel(metric_label("dissimilarity"))
+
+    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+        """The models with their scalings."""
+        found = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
+        return [
+            (Line2D([], [], **_look(model, weights)), f"{_NAMES[model]}, {weights}")
+            for model, weights in found
+        ]
+
+
+def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
+    """(model, scaling, G_d over λ)."""
+    table = panel.table("dissimilarity")
+    kinds = table["model"].where(table["model"] == "mean", "single")
+    for (model, weights), own in table.groupby([kinds, "weights"]):
+        yield str(model), str(weights), own.groupby("lam")["dissimilarity"].mean()
+
+
+def _look(model: str, weights: str) -> dict[str, Any]:
+    line = {"color": _COLOURS[model], "linestyle": _LINES[weights], "linewidth": 1.6}
+    return line | {"marker": "o" if model == "mean" else "s", "markersize": 3.5}

@@ -134,6 +134,9 @@ def test_the_embedding_shows_what_the_scored_model_says():
     accuracy = (own["label"] == own["predicted"]).mean()
     assert accuracy == pytest.approx(result().history["accuracy"].iloc[-1])
     assert np.isfinite(table[["x", "y"]].to_numpy()).all()
+    for rows in models.values():  # of the drawn model, not the mean over the cohort
+        hits = (rows["label"] == rows["predicted"]).mean()
+        assert rows["accuracy"].to_numpy() == pytest.approx(hits)
     assert not models["local"]["predicted"].equals(own["predicted"].set_axis(range(60, 120)))
 
 

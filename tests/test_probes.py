@@ -49,7 +49,7 @@ TABLES = {
     "calibration": "client kind accuracy",
     "changes": "round client label count before after",
     "dissimilarity": "lam weights model dissimilarity",
-    "embedding": "model x y label predicted",
+    "embedding": "model x y label predicted accuracy",
     "locals": "",
     "regions": "model kind x1 x2 predicted label",
     "spectrum": "eigenvalue density",

@@ -20,9 +20,10 @@ class Embedding(Probe):
 
     FedGKD paper, Fig. 2. Features are what the classifier sees, on a fixed subset of the test set;
     each model has a map of its own. The local model is that of the cohort's first client. Table:
-    model ('global', 'local'), x, y, label, predicted. Columns: local_accuracy (mean over the
-    cohort's models, whole test set), silhouette and silhouette_local (of the features by label).
-    Cost: a pass through the test set for each client of the cohort, and two t-SNE.
+    model ('global', 'local'), accuracy (of that model, whole test set), x, y, label, predicted.
+    Columns: local_accuracy (mean over the cohort's models, whole test set), silhouette and
+    silhouette_local (of the features by label).
+    Cost: a pass through the test set for each client of the cohort and two more, and two t-SNE.
     """
 
     samples: Count = 1000  # test samples, at most
@@ -45,17 +46,17 @@ class Embedding(Probe):
         rng = seeds.torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
         rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
-        found = {
-            "global": seen(s.problem, s.scored, rows),
-            "local": seen(s.problem, s.local[0], rows),
-        }
+        models = {"global": s.scored, "local": s.local[0]}
+        found = {name: seen(s.problem, model, rows) for name, model in models.items()}
         columns = {
             "local_accuracy": mean_accuracy(s.problem, s.local),
             "silhouette": silhouette(found["global"].features, labels),
             "silhouette_local": silhouette(found["local"].features, labels),
         }
         maps = (self._map(s, name, own, labels.tolist()) for name, own in found.items())
-        return Sight(columns, [*chain(*maps)])
+        scores = (mean_accuracy(s.problem, [model]) for model in models.values())
+        full = ([c | {"accuracy": a} for c in own] for own, a in zip(maps, scores, strict=True))
+        return Sight(columns, [*chain(*full)])
 
     def _map(self, s: Scene, name: str, own: Seen, labels: list[int]) -> list[Cells]:
         points = plane(own.features, self.perplexity, s.number(name)).tolist()

@@ -15,7 +15,8 @@ _LABELS = {
     "angle_share_obtuse": "Share of angles above 90°", "update_cosine": "Cosine of global steps",
     "residual_variance": "Variance of the residuals", "scaled_variance": "Variance, scaled",
     "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
-    "local_accuracy": "Accuracy of a client's model", "silhouette": "Silhouette score",
+    "local_accuracy": "Accuracy of a client's model, mean over the round's clients",
+    "silhouette": "Silhouette score",
     "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
     "update_variance": "Variance of the global steps",
 }  # fmt: skip

@@ -13,7 +13,6 @@ from fedbench.report.kind import Kind
 from fedbench.report.panel import Panel
 
 _MODELS = {"Global model": "global", "A client's model": "local"}
-_SCORES = {"global": "accuracy", "local": "local_accuracy"}
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class Embedding(Kind):
         classes.scatter(axes, own, ("x", "y"), s=7, alpha=0.65, linewidths=0)
         axes.set(xticks=[], yticks=[])
         axes.grid(visible=False)
-        score = hue.value(_SCORES[model])
-        if score is not None:
-            axes.set_xlabel(f"test accuracy {100 * score:.1f} %", fontsize=8)
+        if "accuracy" in own:
+            text = f"test accuracy {100 * own['accuracy'].iloc[0]:.1f} %"
+            axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The classes, where they are few."""

@@ -87,6 +87,8 @@ def test_every_figure_can_be_laid_out(paper: str, scale: str) -> None:
     for key, figure in made.papers[paper].figures.items():
         drawn = drawing(made, (paper, key), NOTHING)
         shown = [hue for panel in drawn.panels for hue in panel.hues]
+        for panel in drawn.panels:
+            assert len({hue.style for hue in panel.hues}) == len(panel.hues), (key, panel.title)
         assert {cell.run.id for hue in shown for cell in hue.cells} == {
             cell.run.id for cell in made.select(paper, figure.grid, figure.where)
         }

@@ -10,6 +10,8 @@ from fedbench.report.drawing import Drawing
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Panel
 
+_WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -32,11 +34,13 @@ class Grid:
 
     @classmethod
     def of(cls, drawing: Drawing) -> "Grid":
-        """Wider than high: the longer of panels and parts lies across."""
+        """The longer of panels and parts lies across, if that is not too wide."""
         panels, parts = len(drawing.panels), len(drawing.parts)
         size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
         if parts > 1:
             rows, columns = sorted((panels, parts))
+            if columns * size[0] > _WIDEST:
+                rows, columns = columns, rows
             return cls(rows, columns, size, parts)
         columns = drawing.across or _columns(panels)
         return cls(-(-panels // columns), columns, size, parts)
@@ -79,7 +83,7 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
 
 def _share(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
     """One range for all panels of a metric drawn over an axis, of one point of a score at least."""
-    if not getattr(drawing.kind, "shared", False):
+    if not drawing.kind.shared:
         return
     groups: dict[str, list[Axes]] = {}
     for i, panel in enumerate(drawing.panels):

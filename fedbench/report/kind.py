@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fedbench.checked import Checked
+from fedbench.report.look import INK
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Hue, Panel
+from fedbench.report.styles import Style
 
 
 class Kind(Checked, ABC):
@@ -23,6 +26,7 @@ class Kind(Checked, ABC):
 
     reads: ClassVar[str] = ""  # the table of a run's folder that it draws; empty: the history
     apart: ClassVar[bool] = False  # whether each level of the hue has axes of its own
+    shared: ClassVar[bool] = False  # whether panels of a metric share their range
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one axes among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only one
 
@@ -45,6 +49,11 @@ class Kind(Checked, ABC):
         """What stands for a hue in the legend."""
         return Line2D([], [], linewidth=1.6, **stroke(hue))
 
+    @property
+    def named(self) -> bool:
+        """Whether each hue's name is written at what it draws."""
+        return self.apart
+
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The legend's entries where they are not the hues."""
         return None
@@ -57,8 +66,19 @@ def stroke(hue: Hue) -> dict[str, Any]:
         "color": look.colour,
         "linestyle": look.line,
         "marker": look.marker,
-        "markersize": 4,
+        "markersize": 5,
         "markerfacecolor": look.face,
+    }
+
+
+def filling(style: Style, strength: float = 1.0) -> dict[str, Any]:
+    """How a bar or box is filled: opaque, as a see-through face swallows the hatch of an SVG."""
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(style.colour))
+    return {
+        "facecolor": to_hex((red, green, blue)),
+        "edgecolor": INK,
+        "hatch": style.hatch,
+        "linewidth": 0.6,
     }
 
 

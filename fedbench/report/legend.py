@@ -49,7 +49,12 @@ def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
     for hue in (hue for panel in drawing.panels for hue in panel.hues):
         found.setdefault(hue.label, []).append(hue)
     entries = [(drawing.kind.handle(own[0]), _text(own)) for own in found.values()]
-    known = {label for label in found if drawing.kind.apart or f", {label}" in drawing.title}
+    titles = {panel.title for panel in drawing.panels}
+    known = {
+        label
+        for label in found
+        if drawing.kind.named or label in titles or f", {label}" in drawing.title
+    }
     return [
         e for e, label in zip(entries, found, strict=True) if e[1] != label or label not in known
     ]

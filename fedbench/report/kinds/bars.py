@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from fedbench.paper import Level
-from fedbench.report.kind import Kind, metric_label
+from fedbench.report.kind import Kind, filling, metric_label
 from fedbench.report.look import INK
 from fedbench.report.numbers import fixed, point_name
 from fedbench.report.panel import Hue, Panel
@@ -47,9 +47,14 @@ class Bars(Kind):
         axes.margins(y=0.18)
         axes.set_ylabel(_label(panel))
 
+    @property
+    def named(self) -> bool:
+        """At its tick, where there are no groups."""
+        return not self.axis
+
     def handle(self, hue: Hue) -> Artist:
         """A patch."""
-        return Patch(**_look(hue))
+        return Patch(**filling(hue.style, 0.4 if hue.style.hollow else 1.0))
 
     def _name(self, axes: Axes, panel: Panel) -> None:
         """Each bar's name at its tick."""
@@ -75,7 +80,7 @@ class Bars(Kind):
         if values.empty:
             return
         mean, std = float(values.mean()), float(values.std(ddof=1))
-        axes.bar(at, mean, width * 0.92, **_look(hue))
+        axes.bar(at, mean, width * 0.92, **filling(hue.style, 0.4 if hue.style.hollow else 1.0))
         if np.isfinite(std):
             axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)
         top = mean + (std if np.isfinite(std) else 0)
@@ -90,9 +95,3 @@ def _label(panel: Panel) -> str:
     if len(labels) == 1:
         return next(iter(labels))
     return "Test accuracy (%)" if all(text.endswith("(%)") for text in labels) else "Value"
-
-
-def _look(hue: Hue) -> dict[str, Any]:
-    look = hue.style
-    fill = (look.colour, 0.35) if look.hollow else look.colour
-    return {"facecolor": fill, "edgecolor": look.colour, "hatch": look.hatch, "linewidth": 0.8}

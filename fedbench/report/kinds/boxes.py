@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from fedbench.checked import Natural
 from fedbench.errors import FedbenchError
 from fedbench.report.columns import column_label
-from fedbench.report.kind import Kind
+from fedbench.report.kind import Kind, filling
 from fedbench.report.panel import Hue, Panel
 from fedbench.report.styles import Style
 
@@ -53,7 +53,7 @@ class Boxes(Kind):
 
     def handle(self, hue: Hue) -> Artist:
         """A patch."""
-        return Patch(**_filling(hue.style))
+        return Patch(**filling(hue.style, 0.25))
 
     def _values(self, table: pd.DataFrame) -> pd.DataFrame:
         """Columns `at` and `value`; rows of a whole round (step −1) have no local step."""
@@ -92,13 +92,8 @@ class Boxes(Kind):
         thin: dict[str, Any] = {"color": style.colour, "linewidth": 0.9}
         axes.boxplot(
             list(groups.values()), positions=places, widths=width * 0.85, manage_ticks=False,
-            showfliers=False, patch_artist=True, showmeans=True, boxprops=_filling(style),
+            showfliers=False, patch_artist=True, showmeans=True, boxprops=filling(style, 0.25),
             whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
             meanprops={"marker": style.marker, "markersize": 2.6, "markeredgecolor": style.colour,
                        "markerfacecolor": style.face},
         )  # fmt: skip
-
-
-def _filling(style: Style) -> dict[str, Any]:
-    """A pale box with a line in full colour."""
-    return {"facecolor": (style.colour, 0.25), "edgecolor": style.colour, "hatch": style.hatch}

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from fedbench.checked import Count
-from fedbench.report.kind import Kind
+from fedbench.report.kind import Kind, filling
 from fedbench.report.look import INK
 from fedbench.report.panel import Hue, Panel
 
@@ -42,9 +42,10 @@ class Changes(Kind):
         tables = {hue: _of(client, hue) for hue in panel.hues if _has(hue)}
         counts = next(iter(tables.values()))["count"]
         places, width = np.arange(len(counts)), 0.8 / len(tables)
+        first = -(len(tables) - 1) / 2
         for i, (hue, own) in enumerate(tables.items()):
             change = 100 * (own["after"] - own["before"]).loc[counts.index]
-            axes.bar(places + (i - (len(tables) - 1) / 2) * width, change, width, **_look(hue))
+            axes.bar(places + (first + i) * width, change, width, **_look(hue))
         axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xticks(places, [f"{label}\n{n}" for label, n in counts.items()], fontsize=6)
         axes.set_ylim(-100, 100)
@@ -75,6 +76,4 @@ def _of(client: int, hue: Hue) -> pd.DataFrame:
 
 
 def _look(hue: Hue) -> dict[str, Any]:
-    look = hue.style
-    fill = (look.colour, 0.3) if look.hollow else look.colour
-    return {"facecolor": fill, "edgecolor": look.colour, "hatch": look.hatch, "linewidth": 0.8}
+    return filling(hue.style, 0.4 if hue.style.hollow else 1.0)

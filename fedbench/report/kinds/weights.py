@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from fedbench.checked import Decay
 from fedbench.report.columns import column_label
-from fedbench.report.kind import Kind, stroke
+from fedbench.report.kind import Kind, filling, stroke
 from fedbench.report.panel import Hue, Panel
-from fedbench.report.styles import Style, styles
+from fedbench.report.styles import styles
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Weights(Kind):
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
         steps, looks = max(len(bias) for bias in biases.values()), styles(["MFL", "RMFL"])
         for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
-            axes.bar(np.arange(steps) + shift, weights, 0.4, **_look(looks[name]))
+            axes.bar(np.arange(steps) + shift, weights, 0.4, **filling(looks[name], 0.55))
         right = axes.twinx()
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
@@ -56,7 +56,7 @@ class Weights(Kind):
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The two weightings, then the lines."""
         entries: list[tuple[Artist, str]] = [
-            (Patch(**_look(look)), f"share in {name}'s momentum")
+            (Patch(**filling(look, 0.55)), f"share in {name}'s momentum")
             for name, look in styles(["MFL", "RMFL"]).items()
         ]
         hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.found}
@@ -76,11 +76,6 @@ class Weights(Kind):
         table = hue.table(self.reads).query("step >= 0")
         mean: pd.Series[Any] = table.groupby("step")[self.column].mean()
         return 1 - mean if self.column == "cosine" else mean
-
-
-def _look(style: Style) -> dict[str, Any]:
-    face = (style.colour, 0.55)
-    return {"facecolor": face, "edgecolor": style.colour, "hatch": style.hatch, "linewidth": 0.5}
 
 
 def _line(hue: Hue, hues: int) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_ranks_of_substitutes_are_not_tested() -> None:
 def test_every_method_stands_in_the_diagram(substituted: str) -> None:
     found = ranks(TABLE, cells(substituted))
     assert found is not None
-    figure = draw(found, rank_title("Table I", found))
+    figure = draw(found, rank_title(TABLE, found))
     texts = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert all(name in texts for name in ("A", "B", "C (control)"))
     assert any("not tested" in t.get_text() for t in figure.texts) == bool(substituted)
@@ -97,7 +97,7 @@ def test_the_scale_ends_within_the_picture_and_tied_stems_stand_apart() -> None:
     found = ranks(TABLE, cells())
     assert found is not None
     tied = replace(found, mean=found.mean.where(found.mean > 2, 1.5))
-    axes = draw(tied, rank_title("Table I", tied)).axes[0]
+    axes = draw(tied, rank_title(TABLE, tied)).axes[0]
     assert axes.get_xlim() == (1, 3)
     assert list(axes.get_xticks()) == [1, 2, 3]
     stems = [line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) == 3]

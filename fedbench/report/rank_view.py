@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fedbench.paper import Table
 from fedbench.report.metrics import Metric
 from fedbench.report.ranks import Ranks
 
@@ -38,7 +39,7 @@ class RankView:
         return " ".join(said)
 
 
-def rank_title(table: str, ranks: Ranks) -> str:
-    """'Table I, Accuracy: mean ranks over 9 settings (1 is the best)'."""
-    label = Metric(ranks.metric).label
-    return f"{table}, {label}: mean ranks over {ranks.settings} settings (1 is the best)"
+def rank_title(table: Table, ranks: Ranks) -> str:
+    """'Table I: mean ranks over 9 settings (1 is the best)', of which metric if it has several."""
+    what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
+    return f"{table.title}{what}: mean ranks over {ranks.settings} settings (1 is the best)"

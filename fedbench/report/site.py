@@ -86,7 +86,7 @@ class _Writer:
         placed = ranks(table, found)
         if placed is None:
             return None
-        key, title = f"ranks_{at[1]}", rank_title(table.title, placed)
+        key, title = f"ranks_{at[1]}", rank_title(table, placed)
         written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
         self.files += written
         svg = figures.inline(written[0].read_text(encoding="utf-8"), key)

@@ -68,9 +68,18 @@ def test_changes_add_up_to_the_accuracies_of_the_models():
     assert table["label"].tolist() == [0, 1, 2]
     assert table["before"] @ shares == pytest.approx(history["accuracy"].iloc[1])
     assert table["after"] @ shares == pytest.approx(history["accuracy"].iloc[2])
+    gained = 100 * (table["after"] - table["before"])
+    assert table["change"].tolist() == pytest.approx(gained.tolist())
     held = alone().tables["clients"].set_index(["client", "label"])["count"]
     counts = table.set_index(["client", "label"])["count"]
     assert counts[counts > 0].tolist() == held[counts[counts > 0].index].tolist()
+
+
+def test_classes_with_fewer_than_half_of_an_even_share_are_rare():
+    table = alone().tables["changes"]
+    # three classes: an even share is a third of the client's samples
+    rare = table["count"] < table["count"].sum() / 6
+    assert table["held"].tolist() == ["rare" if x else "common" for x in rare]
 
 
 def points_of_the_test_set():

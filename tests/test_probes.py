@@ -47,7 +47,7 @@ COLUMNS = {
 TABLES = {
     "angles": "round client angle length along residual scaled s",
     "calibration": "client kind accuracy",
-    "changes": "round client label count before after",
+    "changes": "round client label count held before after change",
     "dissimilarity": "lam weights model dissimilarity",
     "embedding": "model x y label predicted accuracy",
     "locals": "",

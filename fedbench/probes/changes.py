@@ -13,8 +13,10 @@ from fedbench.problem import Problem
 class Changes(Probe):
     """Test accuracy of each class before and after one local round (ASD paper, Fig. 1).
 
-    Table: round, client, label, count (the client's training samples of the class), before (of
-    x_t), after (of y_i), fractions, not a number where the test set lacks the class. The global
+    Table: round, client, label, count (the client's training samples of the class), held ('rare':
+    fewer than half of an even share of its samples, else 'common'), before (of x_t), after (of
+    y_i), fractions, and after minus before in points; not a number where the test set lacks the
+    class. The global
     model is the run's own: methods are compared after each has trained its own. Cost: a pass
     through the test set for each of the clients, and one.
     """
@@ -39,6 +41,8 @@ class Changes(Probe):
         for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
             measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
+                held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
+                seen = {"before": float(old), "after": float(new), "change": 100 * float(new - old)}
                 own = {"round": s.r.t + 1, "client": int(i), "label": label, "count": int(n)}
-                rows.append({**own, "before": float(old), "after": float(new)})
+                rows.append({**own, "held": held, **seen})
         return rows

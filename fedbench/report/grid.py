@@ -82,14 +82,15 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
 
 
 def _share(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
-    """One range for all panels of a metric drawn over an axis, of one point of a score at least."""
+    """One range for all panels of a metric and a data set, of one point of a score at least."""
     if not drawing.kind.shared:
         return
-    groups: dict[str, list[Axes]] = {}
+    groups: dict[tuple[str, str], list[Axes]] = {}
     for i, panel in enumerate(drawing.panels):
         if drawing.kind.has(panel):
-            groups.setdefault(panel.metric, []).append(axes[grid.place(i, 0)])
-    for metric, own in groups.items():
+            data = {cell.coords.get("dataset") for hue in panel.hues for cell in hue.cells}
+            groups.setdefault((panel.metric, str(data)), []).append(axes[grid.place(i, 0)])
+    for (metric, _), own in groups.items():
         low, high = min(a.get_ylim()[0] for a in own), max(a.get_ylim()[1] for a in own)
         least = 1.0 if Metric(metric).is_score else 0.0
         spare = max(0.0, least - (high - low)) / 2

@@ -26,7 +26,7 @@ class Kind(Checked, ABC):
 
     reads: ClassVar[str] = ""  # the table of a run's folder that it draws; empty: the history
     apart: ClassVar[bool] = False  # whether each level of the hue has axes of its own
-    shared: ClassVar[bool] = False  # whether panels of a metric share their range
+    shared: ClassVar[bool] = False  # whether panels of a metric and a data set share a range
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one axes among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only one
 

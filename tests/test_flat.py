@@ -18,4 +18,4 @@ def test_a_weight_used_twice_is_one_entry_and_feels_both_uses():
     w = torch.tensor([3.0], requires_grad=True)
     y, _ = shared.train(w, {}, torch.tensor([[2.0]]))
     (gradient,) = torch.autograd.grad(y.sum(), w)
-    assert (float(y), float(gradient)) == (18.0, 12.0)
+    assert (y.item(), gradient.item()) == (18.0, 12.0)

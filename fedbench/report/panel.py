@@ -86,13 +86,6 @@ class Hue:
         ]
         return pd.DataFrame(rows, columns=None if rows else ["seed", "run", "value"])
 
-    def value(self, metric: str) -> float | None:
-        """Another metric's mean over the runs found, in the frame's unit; None if it is unknown."""
-        known = frames.values(self.results.frame, metric, "final")
-        own = [known[run] for run in sorted(self.planned) if run in known]
-        stat = frames.Stat.of(own)
-        return stat.mean if stat else None
-
     def table(self, name: str) -> pd.DataFrame:
         """The runs' tables of that name below each other, with `hue` and `seed` in front."""
         found = [

@@ -8,13 +8,14 @@ from pydantic import Field, model_validator
 from fedbench import registry
 from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
-from fedbench.compositions import compositions
+from fedbench.compositions import known_levels as known_levels
 from fedbench.errors import FedbenchError, unknown
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
 from fedbench.reading import reading
-from fedbench.spec import Choice, RunSpec
-from fedbench.strict import Strict
+from fedbench.paper_names import check_names
+from fedbench.spec import Choice
+from fedbench.strict import Name, Strict, require_name
 from fedbench.yamlfile import load
 
 Settings = dict[str, Any]
@@ -59,12 +60,12 @@ class Table(Strict):
     where: Where = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     minus: dict[str, Level] = Field(default_factory=dict)
-    rows: tuple[str, ...]
+    rows: Annotated[tuple[str, ...], Field(min_length=1)]
     columns: tuple[str, ...] = ("method",)
-    metrics: tuple[str, ...] = ("accuracy",)
-    at: Literal["final", "best"] | int = "final"
+    metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("accuracy",)
+    at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"
     unit: Literal["percent", "fraction"] = "percent"
-    digits: int = 2
+    digits: Annotated[int, Field(ge=0, le=10)] = 2
     controls: tuple[Level, ...] = ()
 
     @model_validator(mode="after")
@@ -135,11 +136,11 @@ class Paper(Strict):
     settings: Settings = Field(default_factory=dict)
     always: tuple[Choice, ...] = ()
     levels: dict[str, dict[Level, Settings]] = Field(default_factory=dict)
-    grids: dict[str, Grid]
-    tables: dict[str, Table] = Field(default_factory=dict)
-    figures: dict[str, Figure] = Field(default_factory=dict)
-    facts: dict[str, Facts] = Field(default_factory=dict)
-    claims: dict[str, Claim] = Field(default_factory=dict)
+    grids: dict[Name, Grid]
+    tables: dict[Name, Table] = Field(default_factory=dict)
+    figures: dict[Name, Figure] = Field(default_factory=dict)
+    facts: dict[Name, Facts] = Field(default_factory=dict)
+    claims: dict[Name, Claim] = Field(default_factory=dict)
     deviations: tuple[str, ...] = ()
 
     def items(self) -> list[tuple[str, Table | Figure]]:
@@ -148,67 +149,9 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
-        for name, grid in self.grids.items():
-            for axis, labels in grid.axes.items():
-                _check_axis(f"grids.{name}.axes", axis, labels, self.levels)
-            _check_places(name, grid)
-        for name, item in self.items():
-            _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
+        check_names(self)
         check_claims(self)
         return self
-
-
-def known_levels(
-    axis: str, levels: dict[str, dict[Level, Settings]]
-) -> dict[Level, Settings] | None:
-    """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
-    if axis == "method":
-        named: dict[Level, Settings] = {k: v.run_settings() for k, v in compositions().items()}
-        return named | levels.get(axis, {})
-    return levels.get(axis)
-
-
-def _check_axis(
-    place: str, axis: str, labels: tuple[Level, ...], levels: dict[str, dict[Level, Settings]]
-) -> None:
-    known = known_levels(axis, levels)
-    if known is None:
-        if axis not in RunSpec.model_fields:
-            raise FedbenchError(
-                f"{place}: {unknown('axis', axis, [*levels, *RunSpec.model_fields])}"
-            )
-        return
-    for label in labels:
-        if "each" not in known and label not in known:
-            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, known))}")
-
-
-def _check_places(name: str, grid: Grid) -> None:
-    wheres = [*grid.without, *(case.where for case in grid.cases)]
-    for axis in (axis for where in wheres for axis in where):
-        if axis not in grid.axes:
-            raise FedbenchError(f"grids.{name}: {unknown('axis', axis, grid.axes)}")
-
-
-def _check_item(place: str, item: Table | Figure, grids: dict[str, Grid]) -> None:
-    if item.grid not in grids:
-        raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, grids)}")
-    axes = grids[item.grid].axes
-    used = [*item.where, *(_drawn_axes(item) if isinstance(item, Figure) else _told_axes(item))]
-    for axis in used:
-        if axis not in axes and axis != "metric":
-            raise FedbenchError(f"{place}: {unknown('axis', axis, [*axes, 'metric'])}")
-
-
-def _told_axes(table: Table) -> tuple[str, ...]:
-    """Axes that a table shows, takes for repeats, or subtracts along."""
-    return (*table.rows, *table.columns, *table.over, *table.minus)
-
-
-def _drawn_axes(figure: Figure) -> tuple[str, ...]:
-    """Panels, hue, and the axis that the kind's option of that name puts along the bottom."""
-    axis = figure.kind.params.get("axis")
-    return (*figure.panels, figure.hue, *([axis] if axis else []))
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
@@ -221,4 +164,10 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     for name in names:
         if name not in files:
             raise unknown("paper", name, files)
-    return {name: load(file, Paper) for name, file in files.items() if not names or name in names}
+    return {n: _paper(file) for n, file in files.items() if not names or n in names}
+
+
+def _paper(file: Path) -> Paper:
+    """A paper's file; its name stands in paths and links."""
+    require_name("the file's name", file.stem, file)
+    return load(file, Paper)

@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_serializer, model_validator
 
 from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, quoted
 from fedbench.strict import Strict
 
 NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
 _KINDS = ("dataset", "model", "partition", "sampler")
 
-Whole = Annotated[int, Field(ge=1, strict=True)]
+Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is a slip of the keyboard
 
 
 class Choice(Strict):
@@ -34,7 +34,7 @@ class Choice(Strict):
             return {"name": value}
         if isinstance(value, dict) and "name" not in value:
             if len(value) != 1:
-                raise ValueError(f"{value!r} must be a name or {{name: {{parameter: value}}}}")
+                raise ValueError(f"{quoted(value)} must be a name or {{name: {{parameter: value}}}}")
             ((name, params),) = value.items()
             return {"name": name, "params": params or {}}
         return value

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from fedbench import registry
 from fedbench.errors import FedbenchError
@@ -21,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-console = Console()
+console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 Results = Annotated[Path, typer.Option(help="Folder of run folders and collected frames.")]
 Workflow = Annotated[Path, typer.Option(help="Folder with papers/ and scales/.")]
@@ -59,7 +60,8 @@ def _sentences() -> Iterator[None]:
     try:
         yield
     except FedbenchError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        said = Text.assemble(("error:", "red"), f" {error}")
+        Console(stderr=True).print(said, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 
@@ -240,7 +242,10 @@ def train(
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, mode, checkpoint_minutes=checkpoint_minutes)  # type: ignore[arg-type]  # checked
-        failed = work(load_schedule(plan), run_ids, results, machine, data_dir)
+        schedule = load_schedule(plan)
+        for run_id in run_ids:
+            schedule.run(run_id)  # refuses a strange one before it names a folder
+        failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
             raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
 
@@ -256,8 +261,9 @@ def select(search: str, plan: PlanFile, results: Results = Path("results")) -> N
         from fedbench.search import winner_file
 
         schedule = load_schedule(plan)
+        trials = schedule.trials(search)
         run = next(r for r in schedule.runs.values() if r.tune and search_id(r) == search)
-        winner = choose(run, [schedule.run(t) for t in schedule.searches[search]], results)
+        winner = choose(run, trials, results)
         write_text(winner_file(results, search), json.dumps(winner, indent=2) + "\n")
 
 
@@ -274,8 +280,7 @@ def collect(
         from fedbench.collect import write
         from fedbench.schedule import load_schedule
 
-        schedule = load_schedule(plan)
-        write(gather([schedule.run(i) for i in schedule.papers[paper]], results), out)
+        write(gather(load_schedule(plan).paper(paper), results), out)
 
 
 @app.command()

@@ -49,9 +49,7 @@ def known_levels(
 ) -> dict[Level, dict[str, Any]] | None:
     """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
     if axis == "method":
-        own: dict[Level, dict[str, Any]] = {
-            k: v.run_settings() for k, v in compositions().items()
-        }
+        own: dict[Level, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
         return own | levels.get(axis, {})
     return levels.get(axis)
 

@@ -10,10 +10,11 @@ from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
 from fedbench.compositions import known_levels as known_levels
 from fedbench.errors import FedbenchError, unknown
+from fedbench.files import matching
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
-from fedbench.reading import reading
 from fedbench.paper_names import check_names
+from fedbench.reading import reading
 from fedbench.spec import Choice
 from fedbench.strict import Name, Strict, require_name
 from fedbench.yamlfile import load
@@ -156,7 +157,7 @@ class Paper(Strict):
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
     """The papers of a workflow folder by file name; all of them, or those named."""
-    files = {file.stem: file for file in sorted((workflow / "papers").glob("*.yaml"))}
+    files = {file.stem: file for file in matching(workflow / "papers", "*.yaml")}
     if not files:
         raise FedbenchError(
             f"{workflow / 'papers'}: no paper found; run from the project's top folder"

@@ -18,6 +18,8 @@ NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANG
 
 _KINDS = ("dataset", "model", "partition", "sampler")
 
+_FORMS = "a name or {name: {parameter: value}}"
+
 Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is a slip of the keyboard
 
 
@@ -34,7 +36,8 @@ class Choice(Strict):
             return {"name": value}
         if isinstance(value, dict) and "name" not in value:
             if len(value) != 1:
-                raise ValueError(f"{quoted(value)} must be a name or {{name: {{parameter: value}}}}")
+                form = "a name or {name: {parameter: value}}"
+                raise ValueError(f"{quoted(value)} must be {form}")
             ((name, params),) = value.items()
             return {"name": name, "params": params or {}}
         return value

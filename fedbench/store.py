@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic, require_writable, write_text
+from fedbench.files import atomic, exists, require_writable, write_text
 
 DONE = ("finished", "diverged")
 
@@ -29,7 +29,7 @@ class RunFolder:
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
         file = self.path / "run.json"
-        if not file.exists():
+        if not exists(file):
             return None
         try:
             found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ class RunFolder:
     def load_checkpoint(self, run_id: str, device: torch.device) -> dict[str, Any] | None:
         """The checkpoint of this very run, if there is one; raises `FedbenchError` if damaged."""
         file = self.path / "checkpoint.pt"
-        if not file.exists():
+        if not exists(file):
             return None
         try:
             state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)

@@ -72,8 +72,9 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     if first["type"] == "value_error":
         message = str(first["ctx"]["error"])
         return f"{place}: {message}" if place else message
-    named = first["type"] == "string_pattern_mismatch" or LONGEST_NAME == first.get("ctx", {}).get(
-        "max_length"
+    named = (
+        first["type"] == "string_pattern_mismatch"
+        or first.get("ctx", {}).get("max_length") == LONGEST_NAME
     )
     what = f"{place} = {quoted(first['input'])}" if place else quoted(first["input"])
     return f"{what} is not allowed: {_NAMES if named else _lower(first['msg'])}"

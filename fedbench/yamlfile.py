@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 
 from fedbench.errors import FedbenchError, shown
+from fedbench.files import read_text
 from fedbench.strict import Strict
 
 M = TypeVar("M", bound=Strict)
@@ -30,18 +31,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FedbenchError(f"{path}: must be a mapping of fields, not {type(found).__name__}")
     return found
-
-
-def read_text(path: Path) -> str:
-    """A text file; raises `FedbenchError` naming it if it cannot be read or is no UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FedbenchError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise FedbenchError(f"{path}: not UTF-8 text (byte {error.start + 1})") from None
-    except ValueError as error:  # a NUL in the name
-        raise FedbenchError(f"{path}: cannot be read ({error})") from None
 
 
 def read_value(text: str) -> Any:

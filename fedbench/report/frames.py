@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 from fedbench.reading import At, reading
 from fedbench.report.metrics import Metric
 from fedbench.spec import RunSpec
@@ -34,7 +35,7 @@ class Stat:
 
 def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
-    if not path.exists():
+    if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
     frame = pd.read_parquet(path)
     absent = [name for name in _COLUMNS if name not in frame]

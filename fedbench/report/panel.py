@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 from fedbench.paper import Level
 from fedbench.plan import Cell
 from fedbench.report import frames
@@ -30,7 +31,7 @@ class Results:
         """A table of a run's folder; empty without the file, as of a run that diverged early."""
         file = self.runs / run / f"{name}.parquet"
         try:
-            return pd.read_parquet(file) if file.exists() else pd.DataFrame()
+            return pd.read_parquet(file) if exists(file) else pd.DataFrame()
         except (OSError, ValueError) as error:
             raise FedbenchError(f"{file}: cannot be read ({str(error).splitlines()[0]})") from None
 

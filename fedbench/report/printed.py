@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 from fedbench.report.frames import Stat
 
 _KEY = ["table", "dataset", "setting", "method", "metric"]
@@ -43,7 +44,7 @@ class Printed:
 
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
-    if not path.exists():
+    if not exists(path):
         return Printed(path, {})
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     if list(frame.columns) != _COLUMNS:

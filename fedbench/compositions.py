@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 
 from fedbench import registry
 from fedbench.errors import FedbenchError, unknown
-from fedbench.level import Level
 from fedbench.spec import Choice, RunSpec
 from fedbench.strict import Strict
 from fedbench.yamlfile import read_yaml
@@ -42,16 +41,6 @@ class Composition(Strict):
 def compositions(file: Path = FILE) -> dict[str, Composition]:
     """All named methods, as the file orders them; imports no torch."""
     return {name: _checked(file, name, fields) for name, fields in read_yaml(file).items()}
-
-
-def known_levels(
-    axis: str, levels: dict[str, dict[Level, dict[str, Any]]]
-) -> dict[Level, dict[str, Any]] | None:
-    """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
-    if axis == "method":
-        own: dict[Level, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
-        return own | levels.get(axis, {})
-    return levels.get(axis)
 
 
 def named(name: str) -> Composition:

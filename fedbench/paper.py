@@ -1,25 +1,23 @@
 """What a paper's YAML file may say: grids of runs, the tables and figures drawn from them."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from fedbench import registry
 from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
-from fedbench.compositions import known_levels as known_levels
 from fedbench.errors import FedbenchError, unknown
 from fedbench.files import matching
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
+from fedbench.levels import Settings
 from fedbench.paper_names import check_names
 from fedbench.reading import reading
 from fedbench.spec import Choice
 from fedbench.strict import Name, Strict, require_name
 from fedbench.yamlfile import load
-
-Settings = dict[str, Any]
 
 
 class Case(Strict):
@@ -35,8 +33,9 @@ class Case(Strict):
 class Grid(Strict):
     """All combinations of some axes' levels, each with every seed.
 
-    `without` leaves out the points that match any of its entries; `cases` change the settings of
-    those that match, in order, after the levels have.
+    `settings` win over those of the paper and of the levels, but may not overwrite what the levels
+    of an axis differ in. `without` leaves out the points that match any of its entries; `cases`
+    change the settings of those that match, in order, last of all.
     """
 
     axes: dict[str, tuple[Level, ...]]
@@ -127,7 +126,8 @@ class Paper(Strict):
     """A paper: what all its runs share, what each level of an axis stands for, and its results.
 
     `levels` says which settings a level of an axis stands for: `{label: settings}`, or
-    `{each: settings}` where '$' is the level itself. A level of the axis `method` that is not among
+    `{each: settings}` where '$' is the level itself. A setting may name a part's parameter
+    (`asd.tau: $`), whichever axis names the parts. A level of the axis `method` that is not among
     them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
     `always` are parts that stand before those of every method.
     """

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fedbench import registry
-from fedbench.compositions import known_levels
 from fedbench.errors import FedbenchError, quoted, unknown
 from fedbench.level import Level, Where, as_tuple
+from fedbench.levels import known_levels, refuse_flattening
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def check_names(paper: "Paper") -> None:
         wheres = [*grid.without, *(case.where for case in grid.cases)]
         for where in wheres:
             _check_where(f"grids.{name}", where, grid)
+        refuse_flattening(f"grids.{name}", grid.settings, grid.axes, paper.levels)
     for key, table in paper.tables.items():
         _check_table(f"tables.{key}", table, paper)
     for key, figure in paper.figures.items():

@@ -12,6 +12,7 @@ from fedbench.report.metrics import Metric
 @pytest.fixture
 def frame(tmp_path):
     rows = {"run_id": ["a"] * 4, "status": ["finished"] * 4, "round": [2, 4, 6, 8]}
+    rows |= {"rounds": [8] * 4, "eval_every": [2] * 4}
     rows |= {"train_seconds": [2.0, 8.0, 10.0, 16.0], "server_seconds": [0.0, 0.0, 2.0, 2.0]}
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
@@ -54,3 +55,47 @@ def test_labels_say_the_moment():
     assert labels == ["Accuracy, best", "Accuracy at round 50", "Round of the best"]
     assert Metric("accuracy@best").is_score
     assert not Metric("best_round").is_ranked
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("accuracy@mean:2", 0.45),  # 0.5 and 0.4
+        ("accuracy@median:3", 0.5),
+        ("accuracy@best:1", 0.4),
+        ("accuracy@std:2", 0.1 / 2**0.5),  # of 0.5 and 0.4: 0.05 off their mean each, n − 1 = 1
+        ("accuracy@std", (0.0275 / 3) ** 0.5),  # 0.125² + 0.075² + 0.075² + 0.025² = 0.0275
+        ("accuracy@jumps:3", 0.05),  # 0 and 0.1
+    ],
+)
+def test_a_moment_of_the_last_evaluated_rounds(frame, text, value):
+    assert frames.values(frame, text, "final") == {"a": pytest.approx(value)}
+
+
+def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
+    assert frames.values(frame, "accuracy@mean:4", "final") == {"a": pytest.approx(0.425)}
+    assert frames.values(frame, "accuracy@mean:5", "final") == {}
+    asked = reading("accuracy@mean:5")
+    assert [asked.needs(2), asked.needs(1), reading("accuracy@7").needs(2)] == [9, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("accuracy@final:3", "final is one round; mean:N looks at the last N"),
+        ("accuracy@std:1", "after std: must stand a number of evaluated rounds ≥ 2"),
+        ("accuracy@mean:", "after mean: must stand a number of evaluated rounds ≥ 1"),
+        ("accuracy@mean:x", "after mean: must stand a number of evaluated rounds ≥ 1"),
+    ],
+)
+def test_a_window_that_is_none_is_refused(text, words):
+    with pytest.raises(FedbenchError, match=words):
+        reading(text)
+
+
+def test_how_much_a_curve_varies_is_better_low():
+    found = Metric("accuracy@std:50")
+    assert found.label == "Accuracy, standard deviation over the rounds (last 50 evaluations)"
+    assert found.lower_is_better
+    assert Metric("accuracy@mean:10").label == "Accuracy, mean (last 10 evaluations)"
+    assert not Metric("accuracy@mean:10").lower_is_better

@@ -43,9 +43,10 @@ class Measured(Source):
         return ids <= self._results.states.keys()
 
     def too_late(self, point: Coords) -> bool:
-        """Whether the metric is of a round that the runs do not have."""
-        at = reading(str(point["metric"])).at
-        return isinstance(at, int) and any(at > cell.run.rounds for cell in self.cells(point))
+        """Whether the metric is of rounds that the runs do not have."""
+        asked = reading(str(point["metric"]))
+        runs = [cell.run for cell in self.cells(point)]
+        return any(run.rounds < asked.needs(run.eval_every) for run in runs)
 
     def values(self, point: Coords) -> Repeats:
         """See the base class; a round after a run's last is missing."""
@@ -64,13 +65,13 @@ class Measured(Source):
 
     def _value(self, cell: Cell, point: Coords) -> float | None:
         metric = str(point["metric"])
-        name, at = reading(metric)
+        name = reading(metric).metric
         if "/" in name:
             return self._of_table(cell.run.id, name, point)
         if self.too_late(point):
             return None
         if metric not in self._columns:
-            self._columns[metric] = frames.values(self._results.frame, metric, at)
+            self._columns[metric] = frames.values(self._results.frame, metric, "final")
         return self._columns[metric].get(cell.run.id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:

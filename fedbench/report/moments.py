@@ -17,7 +17,8 @@ _RATES = ("round_seconds",)  # rounds that were not made took no time
 
 def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
     """The last value that each run has."""
-    return rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
+    found: pd.Series = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
+    return found
 
 
 def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
@@ -30,7 +31,8 @@ def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     found = _moment(full, asked)
     ends = at_round(rows[rows["status"] == "diverged"], asked.metric).items()
     lost = [run for run, end in ends if _is_lost(asked.at, end, run in found)]
-    return pd.concat([found.drop(lost, errors="ignore"), pd.Series(math.nan, index=lost)])
+    known: pd.Series = found.drop(lost, errors="ignore")
+    return pd.concat([known, pd.Series(math.nan, index=lost)]) if lost else known
 
 
 def _moment(rows: pd.DataFrame, asked: Reading) -> pd.Series:

@@ -312,6 +312,9 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
         (55, [10, 40, 50, 60], [10, 20, 30, 40], 1, HOLDS),  # 4 against never: 5
         (70, [10, 40, 50, 60], [10, 20, 30, 40], 0, UNDECIDED),  # both never: a tie
         (None, [10, 20, 30, 35], [10, 40, 30, 30], -3, FAILS),  # never against 2
+        (None, [10, 30], [10, 20, 30, 40], -1, FAILS),  # diverged, so never: 5 against 4
+        (35, [10, 40], [10, 20, 30, 40], 2, HOLDS),  # there in round 2, before it diverged
+        (35, [10, 20, 30, 40], [10], 1, HOLDS),  # 4 against never: 5, not 2
     ],
 )
 def test_rounds_to_an_accuracy(

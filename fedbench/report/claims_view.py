@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench.plan import Plan
+from fedbench.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.claims import Finding, findings, sentence
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.numbers import UNTESTED
 from fedbench.report.panel import Results
-from fedbench.report.printed import read_printed
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Reading the collected frame of a paper: one value or one curve for each run."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from fedbench.errors import FedbenchError
@@ -14,23 +12,6 @@ from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
 
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
-
-
-@dataclass(frozen=True)
-class Stat:
-    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
-
-    mean: float
-    std: float | None
-
-    @classmethod
-    def of(cls, values: list[float]) -> "Stat | None":
-        """Over some seeds; None over none. A value that is not finite makes the mean so."""
-        if not values:
-            return None
-        if not np.isfinite(values).all():
-            return cls(float("nan"), None)
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import pandas as pd
 from fedbench.files import write_text
 from fedbench.paper import Table
 from fedbench.plan import Plan
+from fedbench.printed import Printed, read_printed
 from fedbench.report import figures, frames, page, rank_figure
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
@@ -20,7 +21,6 @@ from fedbench.report.latex import to_latex
 from fedbench.report.layout import arrange
 from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
 from fedbench.report.panel import Results
-from fedbench.report.printed import Printed, read_printed
 from fedbench.report.rank_view import RankView, rank_title
 from fedbench.report.ranks import ranks
 from fedbench.report.tables import entries, tidy

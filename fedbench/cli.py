@@ -132,7 +132,7 @@ def plan(
     tables: Names = "",
     as_json: AsJson = False,
     check: Annotated[
-        bool, typer.Option(help="Also build every part, model and partition.")
+        bool, typer.Option(help="Also build every part, model, partition and option of a figure.")
     ] = False,
     workflow: Workflow = Path("workflow"),
     results: Results = Path("results"),
@@ -140,15 +140,17 @@ def plan(
     """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
     with _sentences():
         from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.scale import load_scale
         from fedbench.schedule import schedule, to_json
 
-        found = make_plan(workflow, scale, split(papers), split(tables))
+        found = planned(workflow, scale, split(papers), split(tables))
         if check:
             from fedbench.build import check_choices
+            from fedbench.report.checks import check_shown
 
             check_choices(found.runs.values())
+            check_shown(found, workflow / "papers")
         if as_json:
             sys.stdout.write(to_json(schedule(found)))
             return
@@ -294,10 +296,11 @@ def report(
 ) -> None:
     """Draw the tables, figures and pages from what was collected."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.report import build
 
-        written = build(make_plan(workflow, scale, split(papers), split(tables)), results, out)
+        found = planned(workflow, scale, split(papers), split(tables))
+        written = build(found, results, out, workflow / "papers")
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
 
@@ -312,10 +315,10 @@ def claims(
 ) -> None:
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.report.claims_view import verdicts
 
-        rows = verdicts(make_plan(workflow, scale, split(papers)), results, workflow / "papers")
+        rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -335,9 +338,9 @@ def track(
 ) -> None:
     """Mirror finished runs into MLflow; calling it again adds only what is new."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.track import mirror
 
-        found = make_plan(workflow, scale, split(papers), split(tables))
+        found = planned(workflow, scale, split(papers), split(tables))
         added = mirror(found, results, uri or None)
         console.print(f"{added} runs added to MLflow, {len(found.runs)} in this plan")

@@ -39,7 +39,7 @@ class Grid(Strict):
     """
 
     axes: dict[str, tuple[Level, ...]]
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     settings: Settings = Field(default_factory=dict)
     without: tuple[Where, ...] = ()
     cases: tuple[Case, ...] = ()

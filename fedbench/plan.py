@@ -112,11 +112,16 @@ def make_plan(
     ]
     runs = {cell.run.id: cell.run for cell in cells}
     searches = {search_id(run): run for run in runs.values() if run.tune}
-    trials = {search: trial_runs(run) for search, run in searches.items()}
+    trials = {search: _trials(run) for search, run in searches.items()}
     for found in trials.values():
         runs |= {trial.id: trial for trial in found}
     names = {search: [trial.id for trial in found] for search, found in trials.items()}
     return Plan(chosen, scale, cuts.about, cells, runs, names, left_out, everything)
+
+
+def _trials(run: RunSpec) -> list[RunSpec]:
+    with _at(f"the search of run {run.id}"):
+        return trial_runs(run)
 
 
 def _left_out(paper: Paper, by: Cut) -> LeftOut:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
 from fedbench.files import exists
 from fedbench.reading import At, reading
@@ -18,11 +19,25 @@ def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
     if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    frame = pd.read_parquet(path)
+    try:
+        frame = pd.read_parquet(path)
+    except Exception as error:  # a damaged file fails in as many ways as it has parts
+        raise FedbenchError(f"{path}: {short(error)}; collect the runs again") from None
+    _refuse_damaged(path, frame)
+    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
+
+
+def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
+    """Raise `FedbenchError` unless each run has each round once, in columns of numbers."""
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
+    if not pd.api.types.is_numeric_dtype(frame["round"]):
+        raise FedbenchError(f"{path}: column 'round' has no numbers; collect the runs again")
+    repeated = frame[frame.duplicated(["run_id", "round"])]
+    if len(repeated):
+        run, at = repeated.iloc[0][["run_id", "round"]]
+        raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
 
 
 def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:

@@ -60,7 +60,7 @@ class Table(Strict):
     where: Where = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     minus: dict[str, Level] = Field(default_factory=dict)
-    rows: Annotated[tuple[str, ...], Field(min_length=1)]
+    rows: tuple[str, ...]
     columns: tuple[str, ...] = ("method",)
     metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("accuracy",)
     at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"

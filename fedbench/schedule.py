@@ -59,9 +59,8 @@ def to_json(found: Schedule) -> str:
 
 def load_schedule(file: Path) -> Schedule:
     """The inverse of `to_json`; raises `FedbenchError` naming the file."""
-    plain = read_json(file)
     try:
-        return Schedule(**plain)
+        return Schedule(**read_json(file))
     except FedbenchError as error:
         raise FedbenchError(
             f"{file}: is no plan ({error}); make it with `fedbench plan --json`"

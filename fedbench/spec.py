@@ -45,7 +45,8 @@ class Choice(Strict):
             ((name, params),) = value.items()
             if not isinstance(params, dict | None):
                 raise ValueError(
-                    f"{quoted(value)} must be {_FORMS}: {quoted(params)} is no mapping"
+                    f"{quoted(value)} must be {_FORMS}: {quoted(params)} is no mapping of "
+                    "parameters"
                 )
             return {"name": name, "params": {} if params is None else params}
         return value

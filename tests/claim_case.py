@@ -74,12 +74,13 @@ def _plan(scale: str) -> Plan:
 def frame_of(plan: Plan, values: Values) -> pd.DataFrame:
     """The collected frame; a cell without values has not been run. A probe's slope is as given."""
     rows = {
-        (cell.run.id, "finished" if len(curve) == 4 else "diverged", t, 4, 1, value / 100)
+        (cell.run.id, t): ("finished" if len(curve) == 4 else "diverged", 4, 1, value / 100)
         for cell in plan.cells
         if (curve := values(cell)) is not None
         for t, value in enumerate(curve, start=1)
     }
-    frame = pd.DataFrame(sorted(rows), columns=COLUMNS)
+    flat_rows = [(run, how, t, *rest) for (run, t), (how, *rest) in sorted(rows.items())]
+    frame = pd.DataFrame(flat_rows, columns=COLUMNS)
     frame = frame.astype({"accuracy": float})
     return frame.assign(drift_slope=frame["accuracy"])
 

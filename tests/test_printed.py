@@ -77,7 +77,7 @@ def test_no_file_means_no_number(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("table,mean\n", "the columns must be"),
-        (HEADER + "t,a,b,c,d,seven,1\n", "line 2: 'seven', '1' must be numbers"),
+        (HEADER + "t,a,b,c,d,seven,1\n", "line 2: mean = 'seven' and std = '1' must be finite"),
         (HEADER + "t,a,b,c,d,1,1\nt,a,b,c,d,2,1\n", "line 3 repeats"),
     ],
 )

@@ -28,7 +28,6 @@ tables:
   t: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], controls: [control_%]}
   best: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], at: best}
   first: {title: Table 1, grid: main, where: {alpha: 1}, rows: [dataset, alpha], at: 1}
-  mixed: {title: M, grid: main, rows: [dataset]}
 figures:
   f: {title: Fig. 1, grid: main, where: {dataset: MNIST, alpha: 1}}
 deviations: ["a < b & c"]

@@ -69,7 +69,7 @@ def test_sizes_are_counted_by_the_partition_beside_the_printed_ones(paper):
 
 def test_a_printed_size_without_a_place_is_refused(paper):
     place = Place("sizes", "CIFAR-10", "", "", "train size")
-    with pytest.raises(FedbenchError, match="is no cell of sizes"):
+    with pytest.raises(FedbenchError, match="sizes has no"):
         rows(paper, "sizes", {place: Stat(1, None)})
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fedbench import registry
 from fedbench.compositions import compositions
 from fedbench.errors import FedbenchError
+from fedbench.outlook import planned
 from fedbench.report.figures import draw, inline, save
 from fedbench.report.kinds.density import _mean
 from fedbench.report.look import INK, LOOK
@@ -124,10 +125,10 @@ def test_a_substitute_is_marked(tmp_path):
     assert "not tested at this scale" in texts(shown((plan, results), "bubbles"))
 
 
-def test_a_figure_needs_the_probe_it_reads(made, tmp_path):
-    plan = made_up(tmp_path, text=PAPER.replace("embedding, changes", "changes"))
+def test_a_figure_needs_the_probe_it_reads(tmp_path):
+    made_up(tmp_path, text=PAPER.replace("embedding, changes", "changes"))
     with pytest.raises(FedbenchError, match=r"figures\.embedding: .*'embedding'.*`watch`"):
-        draw_from(plan, "embedding", made[1])
+        planned(tmp_path / "workflow", "paper")
 
 
 def test_a_figure_needs_its_column(made):
@@ -136,10 +137,10 @@ def test_a_figure_needs_its_column(made):
         draw_from(made[0], "smooth", Results(frame, made[1].runs))
 
 
-def test_a_figure_of_an_axis_that_is_not_there_is_refused(made, tmp_path):
+def test_a_figure_of_an_axis_that_is_not_there_is_refused(tmp_path):
     text = PAPER.replace("kind: {levels: {axis: C}}", "kind: levels")
-    with pytest.raises(FedbenchError, match="axis 'participation' is none of the grid's: alpha, C"):
-        draw_from(made_up(tmp_path, text=text), "levels", made[1])
+    with pytest.raises(FedbenchError, match="no axis 'participation'; choose from C, alpha, "):
+        made_up(tmp_path, text=text)
 
 
 def test_the_same_figure_has_the_same_bytes_and_takes_the_pages_colours(made, tmp_path):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbench.errors import FedbenchError
+from fedbench.places import check_printed
 from fedbench.plan import Plan, make_plan
 from fedbench.report import frames
 from fedbench.report.entry import Entry
@@ -143,13 +144,8 @@ def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
 
 def test_a_printed_number_without_a_cell_is_refused(plan: Plan) -> None:
     stray = printed_of(("MNIST", "alpha=7", "A", 50.0, 2.0))
-    with pytest.raises(FedbenchError, match=r"alpha=7.*no cell of t"):
-        entries(plan, ("toy", "t"), frame_of(plan, {}), stray)
-
-
-def test_a_table_that_would_mix_levels_is_refused(plan: Plan) -> None:
-    with pytest.raises(FedbenchError, match="axis 'alpha' is neither shown nor set"):
-        entries(plan, ("toy", "mixed"), frame_of(plan, {}), printed_of())
+    with pytest.raises(FedbenchError, match=r"t has no setting 'alpha=7'; did you mean 'alpha="):
+        check_printed(stray, plan.whole["toy"])
 
 
 def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
@@ -212,9 +208,8 @@ def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
 
 
 def test_a_gain_over_what_is_not_planned_is_refused(tmp_path: Path) -> None:
-    plan = with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
-    with pytest.raises(FedbenchError, match=r"toy: tables\.t\.minus: no run at .*'Z'"):
-        entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())
+    with pytest.raises(FedbenchError, match=r"tables\.t\.minus: method: no level 'Z'"):
+        with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
 
 
 def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan) -> None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from fedbench import registry
+from fedbench.errors import FedbenchError
 from fedbench.paper import Figure, Level, Paper, Where
 from fedbench.plan import Cell, Plan, matches
+from fedbench.reading import reading
 from fedbench.report.differences import merged
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name
@@ -64,11 +66,22 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
     cells = plan.select(at[0], figure.grid, figure.where)
     draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, results)
+    _check_columns(draft)
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
     notes = merged(cell.substituted for cell in cells)
     caption = figure.caption
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
+
+
+def _check_columns(draft: _Draft) -> None:
+    """Refuse a figure of a column that the collected runs do not have."""
+    columns = draft.results.frame.columns
+    for metric in (reading(name).metric for name in draft.figure.metrics if not draft.kind.reads):
+        if metric not in columns and any(c.run.id in draft.results.states for c in draft.cells):
+            raise FedbenchError(
+                f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
+            )
 
 
 def _panels(draft: _Draft) -> Iterator[Panel]:

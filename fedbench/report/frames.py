@@ -32,7 +32,7 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    if not pd.api.types.is_numeric_dtype(frame["round"]):
+    if len(frame) and not pd.api.types.is_numeric_dtype(frame["round"]):
         raise FedbenchError(f"{path}: column 'round' has no numbers; collect the runs again")
     repeated = frame[frame.duplicated(["run_id", "round"])]
     if len(repeated):

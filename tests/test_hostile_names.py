@@ -1,0 +1,146 @@
+"""Names that reach paths are plain; labels may be any text and are text wherever they arrive."""
+
+import csv
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from fedbench.budget import measured_speeds
+from fedbench.errors import FedbenchError
+from fedbench.outlook import planned
+from fedbench.plan import make_plan
+from fedbench.report import build
+from fedbench.report.cells import plain, to_csv
+from fedbench.report.latex import escape
+from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.scale import load_scale
+from fedbench.schedule import load_schedule
+from fedbench.spec import RunSpec
+from tests.project import PAPER
+
+IMAGE = 'f"><img src=x onerror=alert(1)>'
+BAD = ["../../../evil", "..", ".", "", "a b", "a/b", "a\\b", IMAGE, "x$(touch hit)", "é", "x" * 201]
+LABEL = '=HYPERLINK("http://x")<img src=x onerror=alert(1)>\' onload=x & 50 % \\input{evil} #1'
+
+
+def project(folder, paper=PAPER, name="tiny", printed=None):
+    for part in ("papers", "scales"):
+        (folder / part).mkdir(exist_ok=True)
+    (folder / f"papers/{name}.yaml").write_text(paper, encoding="utf-8")
+    (folder / "scales/paper.yaml").write_text("about: As printed.\n")
+    if printed is not None:
+        (folder / f"papers/{name}.printed.csv").write_text(printed)
+    return folder
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@pytest.mark.parametrize("kind", ["grids", "tables", "figures", "facts", "claims"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_key_that_is_no_name_is_refused_at_load(tmp_path, kind, name):
+    if kind == "grids":
+        paper = PAPER.replace("  main:", f"  {quoted(name)}:")
+    elif kind in ("tables", "figures"):
+        key = {"tables": "table1", "figures": "fig1"}[kind]
+        paper = PAPER.replace(f"  {key}:", f"  {quoted(name)}:")
+    else:
+        paper = PAPER + f"{kind}: {{{quoted(name)}: {{}}}}\n"
+    with pytest.raises(FedbenchError) as caught:
+        make_plan(project(tmp_path, paper), "paper")
+    assert "tiny.yaml" in str(caught.value)
+    assert f"{kind}." in str(caught.value)
+    assert "a name is up to 200 of the letters A-Z a-z 0-9 _ . -" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a b", "x$(touch hit)", "<b>"])
+def test_a_file_that_is_no_name_is_refused(tmp_path, name):
+    with pytest.raises(FedbenchError, match=r"the file's name = .* is not allowed"):
+        make_plan(project(tmp_path, name=name), "paper")
+    (tmp_path / f"scales/{name}.yaml").write_text("about: Strange.\n")
+    with pytest.raises(FedbenchError, match=r"the file's name = .* is not allowed"):
+        load_scale(tmp_path, name)
+
+
+def test_ids_and_papers_of_a_damaged_plan_name_no_other_folder(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_text('{"scale": "x", "runs": {"../../evil": {}}, "searches": {}, "papers": {}}')
+    with pytest.raises(FedbenchError, match=r"plan.json: is no plan \(runs.../../evil = "):
+        load_schedule(file)
+
+
+def test_a_run_with_many_parts_fits_into_a_folders_name():
+    parts = ["fedprox", "fedrs", "selfconfidence", "fedexp", "meanofselected", "fedsam"] * 6
+    spec = RunSpec.model_construct(**{**RunSpec().__dict__, "parts": ()})
+    assert len(spec.id) < 255
+    long = RunSpec(parts=[{"fedprox": {"mu": 0.1}}]).model_copy(
+        update={"parts": tuple(RunSpec(parts=[name]).parts[0] for name in parts)}
+    )
+    assert len(long.id) == 150 + len("-s0-") + 12
+
+
+class _Live(HTMLParser):
+    """Elements and attributes that a browser would see."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
+    paper = PAPER.replace("Digits", quoted(LABEL)[1:-1].join(('"', '"')), 1)
+    paper = paper.replace("dataset: [Digits]", f"dataset: [{quoted(LABEL)}]")
+    paper = paper.replace("FedProx: {parts", f"{quoted(LABEL)}: {{parts")
+    paper = paper.replace("[FedAvg, FedProx]", f"[FedAvg, {quoted(LABEL)}]")
+    paper = paper.replace("A tiny paper", quoted(LABEL)).replace(
+        "title: Table I,", f"title: {quoted(LABEL)},"
+    )
+    plan = planned(project(tmp_path, paper), "paper")
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
+    shown = tmp_path / "reports/paper"
+    live = _Live()
+    for page in shown.glob("*.html"):
+        live.feed(page.read_text(encoding="utf-8"))
+    assert "img" not in live.tags
+    assert not {name for name in live.attributes if name.startswith("on")}
+    with (shown / "tables/tiny/table1.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["dataset"] for row in rows} == {"'" + LABEL}
+    tex = (shown / "tables/tiny/table1.tex").read_text(encoding="utf-8")
+    assert r"\input" not in tex
+    assert r"\textbackslash{}input\{evil\} \#1" in tex
+    assert re.search(r"\\label\{tab:tiny-table1\}", tex)
+
+
+def test_cells_are_never_formulas_and_numbers_stay():
+    for text in ("=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\rx"):
+        assert plain(text) == "'" + text
+    for value in (-1.5, "-1.5", "+2", "1e-3", None, "a=b", "'=x", True):
+        assert plain(value) == value
+    frame = pd.DataFrame({"text": ["=x", "y"], "number": [-0.5, 2.0]})
+    assert to_csv(frame) == "text,number\n'=x,-0.5\ny,2\n"
+    sheet = Sheet("=head", (Column("@a"),), (Row("-b", (-3,)), Row("c", ("+d",))))
+    assert sheet.to_csv() == "'=head,'@a\n'-b,-3\nc,'+d\n"
+
+
+def test_latex_reads_no_command_of_a_label():
+    assert escape("\\a{b}$%&#_^~") == (
+        r"\textbackslash{}a\{b\}\$\%\&\#\_\textasciicircum{}\textasciitilde{}"
+    )
+
+
+def test_a_damaged_record_is_named_when_hours_are_told(tmp_path):
+    file = tmp_path / "runs/x/run.json"
+    file.parent.mkdir(parents=True)
+    for text in ("{", "[]", "{}", '{"resolved": {"model": 3}}', "\xff"):
+        file.write_bytes(text.encode("latin-1"))
+        with pytest.raises(FedbenchError) as caught:
+            measured_speeds(tmp_path)
+        assert str(file) in str(caught.value)

@@ -1,0 +1,75 @@
+"""YAML is read as plain values of bounded size; whatever else it says is refused at its line."""
+
+import time
+
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.spec import RunSpec
+from fedbench.yamlfile import DEEPEST, MOST, load, read_value, read_yaml
+
+TENFOLD = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
+BOMB = f"a0: &a0 [{', '.join('x' * 10)}]\n{TENFOLD}lr: *a11\n"
+
+
+def refusal(tmp_path, text):
+    file = tmp_path / "spec.yaml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(FedbenchError) as caught:
+        load(file, RunSpec)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert str(caught.value).isprintable()
+    return str(caught.value).removeprefix(f"{file}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("? [a]\n: 1", "line 1: a list as a key; put it in quotes"),
+        ("lr: 0.1\n? {a: b}\n: 1", "line 2: a mapping as a key"),
+        (".nan: 7", "line 1: '.nan' as a key"),
+        ("true: 7", "line 1: 'true' as a key"),
+        ("7: 7", "no field in RunSpec '7'"),
+        ("lr: 2001-13-45", "line 1: timestamp '2001-13-45': a value is null, true or false"),
+        ("lr: 2001-12-14", "put a date in quotes"),
+        ("lr: !!int x", "line 1: 'x' is no int"),
+        ("lr: !!bool x", "line 1: 'x' is no bool"),
+        ("lr: !!float x", "line 1: 'x' is no float"),
+        ("lr: !!timestamp x", "line 1: timestamp 'x'"),
+        ("lr: !!binary aGk=", "line 1: binary 'aGk='"),
+        ("lr: !!python/name:os.system", "line 1: python/name:os.system"),
+        ("seed: " + "9" * 5000, "line 1: '9999"),
+        ("seed: 9223372036854775808", "is beyond 64 bits"),
+        ("rounds: 1000001", "rounds = 1000001 is not allowed: input should be less than or equal"),
+        ("lr: " + "[" * 3000, f"more than {DEEPEST} deep"),
+        ("a: &a [*a]", "line 1: an alias stands inside what it names"),
+        (BOMB, f"more than {MOST:,} values, aliases followed"),
+        ("lr: " + "x" * 600_000, "600,004 letters; at most 500,000 are read"),
+        ('lr: "\\ud800"', "has a control character or half a letter"),
+        ('lr: "\\e[31m"', "has a control character"),
+        ("lr: 1\nlr: 2", "line 2: 'lr' is given twice"),
+        ("clip: .inf", "clip = inf is not allowed: input should be a finite number"),
+        ("model: {3: {}}", "model: no field in Choice '3'"),
+        ("parts: 54", "parts = 54 is not allowed"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_refused_in_a_sentence(tmp_path, text, words):
+    assert words in refusal(tmp_path, text)
+
+
+def test_a_bomb_is_refused_at_once():
+    start = time.perf_counter()
+    with pytest.raises(FedbenchError, match="aliases followed"):
+        read_value(BOMB)
+    assert time.perf_counter() - start < 1
+
+
+def test_aliases_within_bounds_are_read():
+    assert read_value("{a: &x [1, 2], b: *x}") == {"a": [1, 2], "b": [1, 2]}
+
+
+def test_names_that_no_file_can_have(tmp_path):
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(FedbenchError, match="cannot be read"):
+            read_yaml(tmp_path / name)

@@ -138,3 +138,46 @@ def test_a_report_before_any_run_shows_every_cell_as_missing(cli, tmp_path, monk
     table = pd.read_csv(tmp_path / "reports/paper/tables/tiny/table1.csv")
     assert table["n_seeds"].tolist() == [0, 0]
     assert table["measured_mean"].isna().all()
+
+
+@pytest.fixture
+def plan_file(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(make_project(tmp_path))
+    (tmp_path / "plan.json").write_text(cli("plan", "--scale", "paper", "--json").output)
+    return tmp_path / "plan.json"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("select", "abc"), "no search in this plan 'abc'; choose from nothing"),
+        (("collect", "tinny", "--out", "x.parquet"), "no paper in this plan 'tinny'; did you mean"),
+        (("train", "abc"), "no run in this plan 'abc'"),
+        (("train", "../../.."), "no run in this plan '..'"),
+    ],
+)
+def test_what_a_plan_does_not_have(cli, plan_file, words, sentence):
+    done = cli(*words, "--plan", plan_file, "--results", "none")
+    assert done.exit_code == 2
+    assert sentence in done.output
+    assert done.output.count("\n") == 1
+    assert not (plan_file.parent / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["x[old]", "x[red]", ":smile:", "[/]", "x" * 300])
+def test_a_folders_name_is_printed_as_it_is(cli, tmp_path, name):
+    done = cli("run", tmp_path / name / "spec.yaml", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert f"{tmp_path / name}/spec.yaml: cannot be read" in done.output
+    (tmp_path / "spec.yaml").write_text("rounds: 1")
+    (tmp_path / "file").write_text("in the way")
+    done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "file" / name)
+    assert done.exit_code == 2
+    assert "cannot write there" in done.output
+    assert done.output.count("\n") == 1
+
+
+def test_a_picture_with_a_name_that_no_file_can_have(cli, tmp_path):
+    done = cli("partition", "dl", "--out", tmp_path / ("x" * 300 + ".png"))
+    assert done.exit_code == 2
+    assert "cannot be written: File name too long" in done.output

@@ -32,8 +32,9 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    if len(frame) and not pd.api.types.is_numeric_dtype(frame["round"]):
-        raise FedbenchError(f"{path}: column 'round' has no numbers; collect the runs again")
+    for name in ("round", "accuracy") if len(frame) else ():
+        if name in frame and not pd.api.types.is_numeric_dtype(frame[name]):
+            raise FedbenchError(f"{path}: column '{name}' has no numbers; collect the runs again")
     repeated = frame[frame.duplicated(["run_id", "round"])]
     if len(repeated):
         run, at = repeated.iloc[0][["run_id", "round"]]

@@ -1,0 +1,44 @@
+"""A damaged frame is refused in a sentence that names it."""
+
+import pandas as pd
+import pytest
+
+from fedbench.errors import FedbenchError
+from fedbench.report.frames import read
+
+GOOD = {"run_id": ["a", "a"], "status": "finished", "round": [1, 2], "rounds": 2, "eval_every": 1}
+
+
+def refusal(file, frame):
+    frame.to_parquet(file)
+    with pytest.raises(FedbenchError) as caught:
+        read(file)
+    return str(caught.value).removeprefix(f"{file}: ")
+
+
+def test_a_sound_frame_is_read(tmp_path):
+    frame = pd.DataFrame(GOOD | {"accuracy": [0.1, 0.2]})
+    frame.to_parquet(tmp_path / "p.parquet")
+    assert read(tmp_path / "p.parquet")["best_round"].tolist() == [1, 2]
+
+
+def test_half_a_file(tmp_path):
+    file = tmp_path / "p.parquet"
+    pd.DataFrame(GOOD).to_parquet(file)
+    whole = file.read_bytes()
+    for size in (0, 4, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(FedbenchError, match=r"p\.parquet: .*; collect the runs again"):
+            read(file)
+
+
+def test_columns_and_rounds(tmp_path):
+    file = tmp_path / "p.parquet"
+    again = "; collect the runs again"
+    assert refusal(file, pd.DataFrame(GOOD).drop(columns="status")) == f"no column 'status'{again}"
+    words = pd.DataFrame(GOOD | {"round": ["one", "two"]})
+    assert refusal(file, words) == f"column 'round' has no numbers{again}"
+    twice = pd.DataFrame(GOOD | {"round": [2, 2]})
+    assert refusal(file, twice) == f"run a has round 2 twice{again}"
+    text = pd.DataFrame(GOOD | {"accuracy": ["high", "low"]})
+    assert refusal(file, text) == f"column 'accuracy' has no numbers{again}"

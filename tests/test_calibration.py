@@ -262,9 +262,8 @@ def test_plain_pytorch_with_a_frozen_body(norm):
 
 
 def test_features_are_not_cropped_and_flipped():
-    problem, world = trained()
-    spec = SPEC.changed(augment={"crop": 2})
-    got = calibrate(assemble(spec, {}, CPU, None), world)
+    cropped = assemble(SPEC.changed(augment={"crop": 2}), {}, CPU, None)
+    got = calibrate(cropped, trained()[1])
     assert torch.equal(got.heads, calibrated("none").heads)
 
 

@@ -212,7 +212,8 @@ class _Engine:
         """Save now and then, between rounds."""
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
-            self.folder.save_checkpoint({"id": self.problem.identity.id, **self.progress.state()})
+            owner = {"id": self.problem.identity.id, "data": self.problem.data.checksum}
+            self.folder.save_checkpoint({**owner, **self.progress.state()})
             self._saved = time.monotonic()
 
     def _fresh(self) -> Progress:
@@ -228,6 +229,8 @@ class _Engine:
         if self.folder is None:
             return None
         state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
+        if state:
+            self._require_same_data(state.get("data"))
         try:
             return Progress.of(state, self.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
@@ -235,6 +238,16 @@ class _Engine:
                 f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of another version; "
                 "delete it to start again"
             ) from None
+
+    def _require_same_data(self, before: str | None) -> None:
+        """Refuse a checkpoint of other data; those of earlier versions do not say which it was."""
+        data, folder = self.problem.data, self.folder
+        if folder and before and before != data.checksum:
+            raise FedbenchError(
+                f"{folder.path / 'checkpoint.pt'}: was trained on data set '{data.name}' with "
+                f"checksum {before[:12]}, which now has {data.checksum[:12]}; put the former data "
+                f"back, or delete the folder {folder.path} to train the run again on these"
+            )
 
     def _result(self) -> Result:
         progress = self.progress

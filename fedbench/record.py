@@ -28,7 +28,11 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
         "mode": mode,
         "versions": {name: metadata.version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},
-        "data": {"name": problem.data.name, **problem.data.origin},
+        "data": {
+            "name": problem.data.name,
+            **problem.data.origin,
+            "checksum": problem.data.checksum,
+        },
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
     }

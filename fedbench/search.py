@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.errors import FedbenchError
+from fedbench.plan import trial_runs
 from fedbench.spec import RunSpec, Tune
-from fedbench.store import RunFolder
+from fedbench.versions import complete, one_version
 
 Winner = dict[str, Any]
 
@@ -22,6 +23,7 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     points = [dict(zip(tune.grid, v, strict=True)) for v in itertools.product(*tune.grid.values())]
+    one_version([(trial, complete(trial.id, results)[1]) for trial in trials])
     scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in points]
     best = max(range(len(points)), key=scores.__getitem__)
     return {
@@ -43,7 +45,7 @@ def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
     column = "val_accuracy" if tune.on == "held-out" else "accuracy"
     found = []
     for trial in trials:
-        history = RunFolder(results / "runs" / trial.id).history()
+        history = complete(trial.id, results)[0].history()
         values = history[column]
         last = float(values.iloc[-1])
         missing = (trial.rounds - int(history["round"].iloc[-1])) // trial.eval_every
@@ -64,10 +66,20 @@ def winner_file(results: Path, search: str) -> Path:
 
 
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
-    """The run with its search's winner in place."""
+    """The run with its search's winner in place.
+
+    The winner is chosen anew from the trials: raises `FedbenchError` if that which was written down
+    is another one, because the file or a trial has been changed since.
+    """
     file = winner_file(results, search)
     try:
         chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
     except (OSError, ValueError, KeyError) as error:
         raise FedbenchError(f"{file}: no winner to read ({error}); run its trials first") from None
-    return run.changed(tune=None, **chosen)
+    again = select(run, trial_runs(run), results)["chosen"]
+    if chosen != again:
+        raise FedbenchError(
+            f"{file}: says {chosen}, but by its trials the winner is {again}; delete the file to "
+            "have the winner chosen again"
+        )
+    return run.changed(tune=None, **again)

@@ -211,7 +211,7 @@ def test_results_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("text", ["{", "", "[]", '"finished"', "3", "\x00"])
 def test_a_damaged_record(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    refuses(stored(tmp_path), str(tmp_path / "run.json"), "delete it")
+    refuses(stored(tmp_path), str(tmp_path / "run.json"), f"delete the folder {tmp_path} to train")
 
 
 def test_a_finished_run_is_kept(tmp_path):

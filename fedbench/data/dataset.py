@@ -1,7 +1,9 @@
 """What every data source returns: four checked arrays and where they came from."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fedbench.errors import FedbenchError
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+_CHUNK = 4096  # samples that are copied at a time where they are not stored in one piece
 
 
 class Inputs(NamedTuple):
@@ -85,6 +88,16 @@ class Dataset:
     def inputs(self) -> Inputs:
         """What a model is built for."""
         return Inputs(self.shape, self.classes, self.vocabulary)
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of everything that a run can see: which version of the data this is."""
+        found = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        for array in (self.x_train, self.y_train, self.x_test, self.y_test):
+            found.update(f"{array.dtype.str} {array.shape}".encode())
+            for first in range(0, len(array), _CHUNK):
+                found.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
+        return found.hexdigest()
 
     def _check(self, where: str, part: str) -> None:
         x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")

@@ -63,9 +63,10 @@ def run(
     """Train the run that `spec` describes.
 
     `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
-    `data`, `model`, `partition`, `parts` and `loss` may be given as objects in place of what the
-    spec names. `watch` is called with each evaluated round. `searched`: the spec whose search chose
-    these settings and which identifies the run. Raises `FedbenchError` on bad input.
+    `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
+    place of what the spec names; they are then part of the run's identity (`fedbench.identity`).
+    `watch` is called with each evaluated round. `searched`: the spec whose search chose these
+    settings and which identifies the run. Raises `FedbenchError` on bad input.
     """
     if spec.tune:
         raise FedbenchError(
@@ -73,16 +74,15 @@ def run(
         )
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None
-    if folder and objects:
-        raise FedbenchError(
-            "out: a run of objects has no identity and cannot be stored; leave out unset"
-        )
     if folder:
         folder.require_writable()
         if folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
     problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)
-    problem = replace(problem, identity=searched or spec)
+    if searched:
+        problem = replace(problem, identity=replace(problem.identity, spec=searched))
+    if folder:
+        problem.identity.require_known(str(out))
     return _Engine(problem, machine, folder, watch or (lambda row: None)).run()
 
 
@@ -269,9 +269,9 @@ class _Engine:
         held = self.fed.labels.long().cpu().numpy()
         clients, labels = held.nonzero()
         counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-        rows = zip(self.spec.watch, self.progress.tables, strict=True)
+        rows = zip(self.problem.probes, self.progress.tables, strict=True)
         return {"clients": pd.DataFrame(counts)} | {
-            probe.name: pd.DataFrame(table) for probe, table in rows if table
+            type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
         }
 
 

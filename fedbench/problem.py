@@ -10,12 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench import losses, registry
+from fedbench import losses
 from fedbench.augment import refuse_without_images
 from fedbench.build import (
     build_model,
     build_parts,
     build_probes,
+    build_sampler,
     load_data,
     optimiser,
     refuse_missing,
@@ -25,6 +26,7 @@ from fedbench.data.dataset import Dataset
 from fedbench.errors import FedbenchError, unknown
 from fedbench.evaluate import Scorer
 from fedbench.flat import Model, Net
+from fedbench.identity import Identity, identify, named
 from fedbench.local import Loss, Task
 from fedbench.machine import Machine
 from fedbench.part import Fed, Part
@@ -43,6 +45,8 @@ class Objects(TypedDict, total=False):
     model: nn.Module
     partition: Rows
     parts: tuple[Part, ...]
+    sampler: Sampler
+    probes: tuple[Probe, ...]
     loss: Loss
 
 
@@ -51,7 +55,7 @@ class Problem:
     """Everything a run needs that no round changes; `rows[i]` are client i's samples."""
 
     spec: RunSpec
-    identity: RunSpec  # the spec that names the run: before its search, if there was one
+    identity: Identity  # by which the run is known: the settings before its search, if it had one
     data: Dataset
     fed: Fed
     task: Task
@@ -89,6 +93,7 @@ def refuse_unknown(objects: Objects) -> None:
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
+    spec = named(spec, objects)
     device = machine.torch_device()
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec, folder)
@@ -112,11 +117,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         channels_last=spec.channels_last,
     )  # fmt: skip
     fed = constants(spec, data, rows, net, machine)
-    sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
+    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out)
-    probes = build_probes(spec)
-    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers, probes)
+    probes = objects["probes"] if "probes" in objects else build_probes(spec)
+    identity = identify(spec, objects)
+    return Problem(spec, identity, data, fed, task, tensors, sampler, scorers, probes)
 
 
 def _as_first_seen(x: Tensor) -> Tensor:

@@ -14,13 +14,14 @@ _PACKAGES = ("fedbench", "torch", "numpy")
 
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
     """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
-    spec = problem.spec
+    spec, objects = problem.spec, dict(problem.identity.objects)
     return {
         "id": problem.identity.id,
         "status": status,
         "rounds": progress.round,
         "settings": problem.identity.settings(),
-        "resolved": spec.model_dump(mode="json"),
+        "resolved": spec.model_dump(mode="json") | objects,
+        **({"objects": sorted(objects)} if objects else {}),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},

@@ -161,11 +161,6 @@ def test_unknown_objects_are_not_ignored():
     refuses(of_objects(part=(FedProx(),)), "no object 'part'", "did you mean 'parts'")
 
 
-def test_objects_cannot_be_stored(tmp_path):
-    refuses(of_objects(out=tmp_path / "x"), "out", "objects")
-    assert not (tmp_path / "x").exists()
-
-
 def test_parts_that_stand_twice():
     refuses(of_objects(parts=(MFL(), MFL(0.5))), "'mfl' is listed twice")
 

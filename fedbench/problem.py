@@ -25,6 +25,7 @@ from fedbench.combine import refuse_conflicts
 from fedbench.data.dataset import Dataset
 from fedbench.errors import FedbenchError, unknown
 from fedbench.evaluate import Scorer
+from fedbench.fit import refuse_misfit
 from fedbench.flat import Model, Net
 from fedbench.identity import Identity, identify, named
 from fedbench.local import Loss, Task
@@ -104,10 +105,11 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     train, held_out = hold_out(data, spec)
     rows = objects["partition"] if "partition" in objects else draw_partition(data, train, spec)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
-    prepare = preparation(data, spec, device, dtype)
+    prepare = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(prepare(x[:1]))
     net = Net(_module(spec, objects, data, example).to(device, dtype), spec.precision == "bfloat16")
+    refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
     task = Task(
@@ -134,6 +136,10 @@ def _module(spec: RunSpec, objects: Objects, data: Dataset, example: Tensor) -> 
     if "model" in objects:
         return copy.deepcopy(objects["model"])
     return build_model(spec, data, example)
+
+
+def _name(spec: RunSpec, objects: Objects) -> str:
+    return type(objects["model"]).__name__ if "model" in objects else f"'{spec.model}'"
 
 
 def _usual_loss(data: Dataset) -> Loss:

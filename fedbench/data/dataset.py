@@ -32,6 +32,15 @@ class Inputs(NamedTuple):
     classes: int
     vocabulary: int = 0  # of text: token ids are 0…vocabulary−1, and 0 is padding
 
+    @property
+    def words(self) -> str:
+        """What the samples are, in words."""
+        if self.vocabulary:
+            return f"texts of {self.shape[0]} token ids"
+        if len(self.shape) == 1:
+            return f"rows of {self.shape[0]} numbers"
+        return f"images of (channels, height, width) = {self.shape}"
+
 
 class Normalisation(NamedTuple):
     """Mean and standard deviation of each channel, in units of pixel / 255."""
@@ -62,6 +71,7 @@ class Dataset:
     origin: Mapping[str, str] = field(default_factory=dict)
     normalisation: Normalisation | None = None
     vocabulary: int = 0  # > 0 only of text
+    columns: tuple[str, ...] = ()  # names of a table's features, where they are known
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -73,6 +83,10 @@ class Dataset:
         for part in ("train", "test"):
             self._check(where, part)
         self._check_train_against_test(where)
+        if self.columns and len(self.columns) != self.shape[0]:
+            raise FedbenchError(
+                f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
+            )
         if self.normalisation is not None:
             check_normalisation(where, *self.normalisation, channels=self.shape[0])
 

@@ -105,7 +105,7 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
     total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in (results / "runs").glob("*/run.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
-        if not record["seconds"]["train"]:
+        if not record["seconds"]["train"] or "objects" in record:  # no model that a plan could name
             continue
         at = (record["device"] == "cpu", str(RunSpec(model=record["resolved"]["model"]).model))
         done, seconds = total.get(at, (0.0, 0.0))

@@ -16,6 +16,7 @@ from fedbench.optimisers import SGD, Adam, Optimiser
 from fedbench.part import Part
 from fedbench.probe import Probe
 from fedbench.projection import with_projection
+from fedbench.sampler import Sampler
 from fedbench.spec import RunSpec
 
 
@@ -45,6 +46,12 @@ def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:
     """The parts that the spec lists, in order."""
     return tuple(registry.build("method", part.name, part.params) for part in spec.parts)
+
+
+def build_sampler(spec: RunSpec) -> Sampler:
+    """The sampler that the spec names."""
+    found: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
+    return found
 
 
 def build_probes(spec: RunSpec) -> tuple[Probe, ...]:

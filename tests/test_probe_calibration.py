@@ -62,3 +62,9 @@ def test_options_reach_the_analysis():
     problem = assemble(SPEC, {}, CPU, None)
     wanted = calibrate(problem, Model(result.weights, result.buffers), (), how).summary()
     assert result.history["personal_none"].iloc[-1] == pytest.approx(wanted["accuracy"])
+
+
+@pytest.mark.parametrize("setting", [{"augment": {}}, {"decay_norms": False, "weight_decay": 0.1}])
+def test_augmented_runs_and_those_that_spare_norms_are_watched_to_the_end(setting):
+    spec = SPEC.changed(watch=["calibration"], **setting)
+    assert run(spec, machine=CPU).history["personal_none"].notna().iloc[-1]

@@ -1,7 +1,9 @@
 """What every data source returns: four checked arrays and where they came from."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fedbench.errors import FedbenchError
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+_CHUNK = 4096  # samples that are copied at a time where they are not stored in one piece
 
 
 class Inputs(NamedTuple):
@@ -28,6 +31,15 @@ class Inputs(NamedTuple):
     shape: tuple[int, ...]
     classes: int
     vocabulary: int = 0  # of text: token ids are 0…vocabulary−1, and 0 is padding
+
+    @property
+    def words(self) -> str:
+        """What the samples are, in words."""
+        if self.vocabulary:
+            return f"texts of {self.shape[0]} token ids"
+        if len(self.shape) == 1:
+            return f"rows of {self.shape[0]} numbers"
+        return f"images of (channels, height, width) = {self.shape}"
 
 
 class Normalisation(NamedTuple):
@@ -59,6 +71,7 @@ class Dataset:
     origin: Mapping[str, str] = field(default_factory=dict)
     normalisation: Normalisation | None = None
     vocabulary: int = 0  # > 0 only of text
+    columns: tuple[str, ...] = ()  # names of a table's features, where they are known
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -70,6 +83,10 @@ class Dataset:
         for part in ("train", "test"):
             self._check(where, part)
         self._check_train_against_test(where)
+        if self.columns and len(self.columns) != self.shape[0]:
+            raise FedbenchError(
+                f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
+            )
         if self.normalisation is not None:
             check_normalisation(where, *self.normalisation, channels=self.shape[0])
 
@@ -85,6 +102,16 @@ class Dataset:
     def inputs(self) -> Inputs:
         """What a model is built for."""
         return Inputs(self.shape, self.classes, self.vocabulary)
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of everything that a run can see: which version of the data this is."""
+        found = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        for array in (self.x_train, self.y_train, self.x_test, self.y_test):
+            found.update(f"{array.dtype.str} {array.shape}".encode())
+            for first in range(0, len(array), _CHUNK):
+                found.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
+        return found.hexdigest()
 
     def _check(self, where: str, part: str) -> None:
         x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fedbench import frame as stored
 from fedbench.errors import FedbenchError
 from fedbench.reading import At, reading
 from fedbench.report.moments import at_round, over_rounds
@@ -36,7 +37,7 @@ def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
     if not path.exists():
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    frame = pd.read_parquet(path)
+    frame = stored.read(path)
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, median_low
 
 from fedbench import registry
 from fedbench.checked import Count
@@ -46,7 +46,7 @@ class Momentum(Fact):
     def _row(self, name: str, level: Level, source: Source) -> Row:
         run = source.run({"dataset": name, self.axis: level})
         sizes = [median(shares(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
-        H = round(median(local_steps(run, size) for size in sizes))
+        H = median_low([local_steps(run, size) for size in sizes])
         cells = [f"{x:.3f}" for own in self._weights(H, source) for x in own]
         return Row(point_name(self.axis, level), (round(median(sizes)), H, *cells), name)
 

@@ -50,6 +50,8 @@ class Table(Strict):
     a metric names its own ('accuracy@best').
     `controls` are levels of the method axis that the paper does not print. Axes in `over` count as
     repeats, like seeds. `minus`: each number less that of the same seed at these levels, a gain.
+    `printed`: the table whose printed numbers stand beside, its own if empty; for a table that
+    shows the cells of another with more seeds.
     """
 
     title: str
@@ -64,6 +66,7 @@ class Table(Strict):
     at: Literal["final", "best"] | int = "final"
     unit: Literal["percent", "fraction"] = "percent"
     digits: int = 2
+    printed: str = ""
     controls: tuple[Level, ...] = ()
 
     @model_validator(mode="after")
@@ -155,6 +158,10 @@ class Paper(Strict):
             refuse_flattening(f"grids.{name}", grid.settings, grid.axes, self.levels)
         for name, item in self.items():
             _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
+        for name, table in self.tables.items():
+            if table.printed and table.printed not in self.tables:
+                missing = unknown("table", table.printed, self.tables)
+                raise FedbenchError(f"tables.{name}.printed: {missing}")
         check_claims(self)
         return self
 

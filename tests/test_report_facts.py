@@ -82,6 +82,24 @@ def test_an_architecture_is_listed_layer_by_layer(paper):
     assert {row.group for row in found} == {"LeNet5, CIFAR-10"}
 
 
+def test_rmfls_weights_in_a_setting_by_hand(tmp_path):
+    # 500 of 50,000 samples a client, 2 epochs of batches of 64: 8 batches twice, H = 16
+    text = """title: T
+authors: A
+settings: {clients: 100, epochs: 2, batch: 64, dataset: cifar10}
+levels: {alpha: {each: {partition: iid}}, dataset: {CIFAR-10: {dataset: cifar10}}}
+grids: {}
+facts: {m: {title: M, kind: {momentum: {rows: [CIFAR-10], levels: [1], seeds: 2}}}}
+"""
+    (row,) = sheet_of("m", made_up(tmp_path, text=text).papers["made"], Printed(Path("p"), {})).rows
+    samples, H, *weights = row.values
+    assert (row.group, row.name, samples, H) == ("CIFAR-10", "α = 1", 500, 16)
+    assert weights[:3] == ["0.206", "1.000", "8.332"]  # 0.9¹⁵, 1; 0.9¹⁶ + (1 − 0.9¹⁶)/0.1
+    assert weights[3:6] == ["0.090", "0.185", "1.000"]  # 0.1·0.9, 0.9¹⁶
+    assert weights[6:9] == ["0.100", "0.206", "1.100"]
+    assert weights[9:] == ["0.100", "0.021", "1.000"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -22,7 +22,8 @@ class Steps(Probe):
     ‖g_i^k − ∇f(x_t)‖; at step −1 `momentum_cosine` and `momentum_projection` of the uploaded
     momentum against its mean, where a method uploads one. Columns: the measures' means over clients
     and steps, gradient_cosine and so on, and their slopes per step, gradient_cosine_slope and so
-    on; momentum_cosine, momentum_projection.
+    on; update_similarity, the mean cosine of the clients' updates to their mean; momentum_cosine,
+    momentum_projection.
 
     Cost of a watched round: its local training again, and a pass forward and backward through the
     data of the clients that `reference` names. It keeps every gradient of the round (on disk beyond
@@ -39,6 +40,8 @@ class Steps(Probe):
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
         columns, momenta = trends(found), _momentum(s)
+        updates = torch.stack([reply.delta for reply in s.replies])
+        columns["update_similarity"] = float(aligned(updates)[0].mean())
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]
             columns |= {name: sum(values) / len(values)} if values else {}

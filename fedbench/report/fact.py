@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from fedbench import registry
 from fedbench.checked import Checked
 from fedbench.errors import FedbenchError, unknown
@@ -77,3 +79,18 @@ def constant(run: RunSpec, name: str) -> Any:
     if name not in found.constants:
         raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
     return found.constants[name]
+
+
+def shares(run: RunSpec) -> tuple[int, list[int]]:
+    """Training samples that are not held out, and those of each client, the smallest first.
+
+    By the run's partition, of as many labels as the source declares, equally frequent.
+    """
+    from fedbench.data.dataset import Dataset
+    from fedbench.shares import draw_partition, hold_out  # only here, as it loads torch
+
+    classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
+    labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
+    data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
+    train, _ = hold_out(data, run)
+    return len(train), sorted(len(rows) for rows in draw_partition(data, train, run))

@@ -9,6 +9,7 @@ import pandas as pd
 from fedbench.paper import Level
 from fedbench.plan import Cell
 from fedbench.report import frames
+from fedbench.report.holdings import holdings
 from fedbench.report.metrics import Metric
 from fedbench.report.styles import Style
 from fedbench.store import RunFolder
@@ -27,7 +28,12 @@ class Results:
         return frames.states(self.frame)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
-        """A table of a run's folder; empty without the file, as of a run that diverged early."""
+        """A table of a run's folder, or `holdings`, what its clients hold.
+
+        Empty without the file, as of a run that diverged early.
+        """
+        if name == "holdings":
+            return holdings(self.table(run, "clients"))
         folder = RunFolder(self.runs / run)
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 

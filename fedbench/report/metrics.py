@@ -17,7 +17,10 @@ _LABELS = {
     "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
     "local_accuracy": "Accuracy of a client's model, mean over the round's clients",
     "silhouette": "Silhouette score",
+    "silhouette_local": "Silhouette score of a client's model",
     "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
+    "personal_gain_whole_lowest": "Lowest gain over the whole test set",
+    "personal_gain_whole_highest": "Highest gain over the whole test set",
     "update_variance": "Variance of the global steps",
 }  # fmt: skip
 # Neither more nor less is better.

@@ -29,11 +29,11 @@ ITEMS = {
 OWN = {
     "fedadc": {
         *("table1_best", "fig7_gains", "coverage", "coverage_gain", "coverage_sweep"),
-        *("momentum", "lambdas"),
+        *("momentum", "weights", "traffic"),
     },
     "feddpc": {"table2_rounds", "table2_seconds", "variance", "fig6_controls", "fig7_scalings"},
     "rmfl": {"table1_alldata", "fig4_momentum", "fig5_momentum"},
-    "fedgkd": {"fig2numbers"},
+    "fedgkd": {"fig2numbers", "silhouettes", "traffic"},
     "asd": {"fig11numbers", "similarity"},
 }
 names = pytest.mark.parametrize("paper", ITEMS)

@@ -71,7 +71,7 @@ class Problem:
         return self.task.x.device
 
     def validate(self, model: Model) -> float:
-        """A model's mean loss on the held-out training data."""
+        """A model's mean loss on the held-out data."""
         return self._held_out()(model)["loss"]
 
     def proxy(self) -> Tensor:
@@ -121,7 +121,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     fed = constants(spec, data, rows, net, machine)
     sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
-    scorers = _scorers(task, data, held_out)
+    scorers = _scorers(task, data, held_out, spec)
     probes = objects["probes"] if "probes" in objects else build_probes(spec)
     identity = identify(spec, objects)
     return Problem(spec, identity, data, fed, task, tensors, sampler, scorers, probes)
@@ -146,11 +146,16 @@ def _usual_loss(data: Dataset) -> Loss:
     return losses.cross_entropy if data.classes else losses.half_squared_error
 
 
-def _scorers(task: Task, data: Dataset, held_out: NDArray[np.int64]) -> dict[str, Scorer]:
-    """How models are scored: on the test set, and on held-out training data if there are any."""
+def _scorers(
+    task: Task, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
+) -> dict[str, Scorer]:
+    """How models are scored: on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
-    if len(held_out):
+    if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
+        official = images(data.x_held_out, device), targets(data.y_held_out, device, dtype)
+        sets["val_"] = official
+    elif len(held_out):
         rows = torch.as_tensor(held_out, device=device)
         sets["val_"] = (task.x[rows], task.y[rows])
     return {

@@ -108,10 +108,11 @@ class RunSpec(Strict):
     them (the FedGKD authors' released code does decay these). `augment` changes what local steps
     see, not what is scored. `precision` 'bfloat16' runs the network under autocast, with weights,
     updates and losses in float32; `channels_last` is the memory layout of images. `validation` is
-    the share of the training data held out before partitioning. `projection` puts a projection head
-    of that width between the model's features and its classifier. `watch` lists the probes whose
-    columns and tables are written beside the history. `data_seed` (default: `seed`) drives the
-    partition. Raises `FedbenchError` with one sentence on a wrong field, type or range.
+    the share of the training data held out before partitioning; a data set that brings a validation
+    set of its own is scored on that, and keeps them. `projection` puts a projection head of that
+    width between the model's features and its classifier. `watch` lists the probes whose columns
+    and tables are written beside the history. `data_seed` (default: `seed`) drives the partition.
+    Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")

@@ -29,7 +29,7 @@ ITEMS = {
 OWN = {
     "fedadc": {
         *("table1_best", "fig7_gains", "coverage", "coverage_gain", "coverage_sweep"),
-        *("momentum", "lambdas"),
+        *("momentum", "weights", "traffic"),
     },
     "feddpc": {
         *("table2_rounds", "table2_seconds", "table2_seeds", "stability", "fedexp", "variance"),
@@ -39,7 +39,7 @@ OWN = {
         *("weights", "table1_last10", "table1_alldata", "fig3_table1"),
         *("fig4_rounds", "fig4_momentum", "fig5_rounds", "fig5_momentum"),
     },
-    "fedgkd": {"fig2numbers"},
+    "fedgkd": {"fig2numbers", "silhouettes", "traffic"},
     "asd": {"fig11numbers", "similarity"},
 }
 names = pytest.mark.parametrize("paper", ITEMS)

@@ -54,6 +54,14 @@ def test_gains_are_the_least_and_the_most_of_the_kinds():
     assert last["personal_gain_highest"] == pytest.approx(gains.max())
 
 
+def test_gains_over_the_whole_test_set_start_from_the_scored_accuracy():
+    last = watched(mu=3.0, lam=0.9).history.iloc[-1]
+    gains = last[["personal_none", "personal_prox", "personal_distil"]] - last["accuracy"]
+    assert last["accuracy"] != last["personal_global"]  # clients' shares differ in size
+    assert last["personal_gain_whole_lowest"] == pytest.approx(gains.min())
+    assert last["personal_gain_whole_highest"] == pytest.approx(gains.max())
+
+
 def test_options_reach_the_analysis():
     still = watched(epochs=0).history.iloc[-1]
     assert still["personal_none"] == still["personal_global"]

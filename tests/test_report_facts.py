@@ -60,6 +60,18 @@ def test_costs_by_phase(paper):
     assert found["FedAvg+ASD"][1] == "H·g + H·f"
 
 
+def test_traffic_in_models_and_passes(paper):
+    found = rows(paper, "traffic")
+    assert found["FedAvg"] == ("1", "1", "1", "1")
+    assert found["FedADC"] == ("2", "1", "1", "1")  # m_t comes with x_t
+    assert found["FedADC+"] == ("2", "1", "2", "1")
+    assert found["FedGKD"] == ("2", "1", "2", "1")  # M = 5: w̄_t comes with x_t
+    assert found["FedGKD-Vote"] == ("5", "1", "6", "1")
+    # Γ has 77·512 + 513·84 weights and 1,024 statistics, LeNet5 62,006, its classifier 85·10
+    assert found["FedGen"] == ("2.347", "1", "1.014", "1.014")
+    assert found["λ = 0.4"] == ("1", "1", "2", "1")  # ASD's teacher
+
+
 def test_sizes_are_counted_by_the_partition_beside_the_printed_ones(paper):
     place = Place("sizes", "CIFAR-10", "", "", "train_size")
     found = rows(paper, "sizes", {place: Stat(45_000, None)})

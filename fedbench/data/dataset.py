@@ -58,8 +58,9 @@ class Dataset:
     0 being padding; `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by
     hand may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where
     the arrays came from (source, file, sha256). `normalisation` is what the literature usually
-    applies to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if
-    shapes, types, ranges or lengths do not fit.
+    applies to the pixels; whether it is applied is the run's choice. `x_held_out`, `y_held_out` are
+    an official validation set, where there is one: a run that validates then holds out no training
+    sample. Raises `FedbenchError` if shapes, types, ranges or lengths do not fit.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Dataset:
     normalisation: Normalisation | None = None
     vocabulary: int = 0  # > 0 only of text
     columns: tuple[str, ...] = ()  # names of a table's features, where they are known
+    x_held_out: Features | None = None
+    y_held_out: Labels | None = None
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -80,9 +83,11 @@ class Dataset:
             raise FedbenchError(
                 f"{where}: classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
             )
-        for part in ("train", "test"):
+        parts = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
+        for part in parts:
             self._check(where, part)
-        self._check_train_against_test(where)
+        for part in parts[1:]:
+            self._check_train_against(where, part)
         if self.columns and len(self.columns) != self.shape[0]:
             raise FedbenchError(
                 f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
@@ -129,14 +134,14 @@ class Dataset:
         if self.classes:
             object.__setattr__(self, f"y_{part}", y.astype(np.int64, copy=False))
 
-    def _check_train_against_test(self, where: str) -> None:
-        train, test = self.x_train, self.x_test
-        if train.shape[1:] != test.shape[1:]:
+    def _check_train_against(self, where: str, part: str) -> None:
+        train, other = self.x_train, getattr(self, f"x_{part}")
+        if train.shape[1:] != other.shape[1:]:
             raise FedbenchError(
-                f"{where}: x_test has samples of shape {test.shape[1:]}; "
+                f"{where}: x_{part} has samples of shape {other.shape[1:]}; "
                 f"they must be {train.shape[1:]} as in x_train"
             )
-        if train.dtype != test.dtype:
+        if train.dtype != other.dtype:
             raise FedbenchError(
-                f"{where}: x_test has dtype {test.dtype}; it must be {train.dtype} as in x_train"
+                f"{where}: x_{part} has dtype {other.dtype}; it must be {train.dtype} as in x_train"
             )

@@ -13,9 +13,9 @@ class ByHand(Panel):
         rows = [
             ("mean", 0, 0.0, 2.0), ("mean", 0, 30.0, 1.0),
             ("mean", 1, 0.0, 4.0), ("mean", 1, 30.0, 3.0),
-            ("client 3", 0, 0.0, 5.0), ("client 8", 0, 0.0, 9.0),
+            ("single", 0, 0.0, 5.0), ("single", 0, 0.0, 9.0),
         ]  # fmt: skip
-        table = pd.DataFrame(rows, columns=["model", "seed", "lam", "dissimilarity"])
+        table = pd.DataFrame(rows, columns=["models", "seed", "lam", "dissimilarity"])
         return table.assign(weights="normalised")
 
 

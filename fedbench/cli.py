@@ -250,10 +250,10 @@ def select(search: str, plan: PlanFile, results: Results = Path("results")) -> N
     """Choose the winner of a search from its finished trials."""
     with _sentences():
         from fedbench.files import write_text
-        from fedbench.plan import search_id
         from fedbench.schedule import load_schedule
         from fedbench.search import select as choose
         from fedbench.search import winner_file
+        from fedbench.trials import search_id
 
         schedule = load_schedule(plan)
         run = next(r for r in schedule.runs.values() if r.tune and search_id(r) == search)

@@ -11,6 +11,7 @@ from fedbench.errors import FedbenchError
 from fedbench.files import atomic
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
+from fedbench.trials import words
 
 
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
@@ -28,6 +29,7 @@ def _rows(run: RunSpec, results: Path) -> pd.DataFrame:
         raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
     actual = RunSpec(**record["resolved"])
     settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
+    settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record["data"])
     return folder.history().assign(**settings, **columns(actual))
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench.plan import Plan, search_id
+from fedbench.plan import Plan
 from fedbench.spec import RunSpec
+from fedbench.trials import search_id
 
 
 def split(names: str) -> tuple[str, ...]:

@@ -1,23 +1,21 @@
 """What a paper's YAML file may say: grids of runs, the tables and figures drawn from them."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from fedbench import registry
 from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
-from fedbench.compositions import compositions
 from fedbench.errors import FedbenchError, unknown
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
+from fedbench.levels import Settings, known_levels, refuse_flattening
 from fedbench.reading import reading
 from fedbench.spec import Choice, RunSpec
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
-
-Settings = dict[str, Any]
 
 
 class Case(Strict):
@@ -33,8 +31,9 @@ class Case(Strict):
 class Grid(Strict):
     """All combinations of some axes' levels, each with every seed.
 
-    `without` leaves out the points that match any of its entries; `cases` change the settings of
-    those that match, in order, after the levels have.
+    `settings` win over those of the paper and of the levels, but may not overwrite what the levels
+    of an axis differ in. `without` leaves out the points that match any of its entries; `cases`
+    change the settings of those that match, in order, last of all.
     """
 
     axes: dict[str, tuple[Level, ...]]
@@ -125,7 +124,8 @@ class Paper(Strict):
     """A paper: what all its runs share, what each level of an axis stands for, and its results.
 
     `levels` says which settings a level of an axis stands for: `{label: settings}`, or
-    `{each: settings}` where '$' is the level itself. A level of the axis `method` that is not among
+    `{each: settings}` where '$' is the level itself. A setting may name a part's parameter
+    (`asd.tau: $`), whichever axis names the parts. A level of the axis `method` that is not among
     them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
     `always` are parts that stand before those of every method.
     """
@@ -152,20 +152,11 @@ class Paper(Strict):
             for axis, labels in grid.axes.items():
                 _check_axis(f"grids.{name}.axes", axis, labels, self.levels)
             _check_places(name, grid)
+            refuse_flattening(f"grids.{name}", grid.settings, grid.axes, self.levels)
         for name, item in self.items():
             _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
         check_claims(self)
         return self
-
-
-def known_levels(
-    axis: str, levels: dict[str, dict[Level, Settings]]
-) -> dict[Level, Settings] | None:
-    """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
-    if axis == "method":
-        named: dict[Level, Settings] = {k: v.run_settings() for k, v in compositions().items()}
-        return named | levels.get(axis, {})
-    return levels.get(axis)
 
 
 def _check_axis(

@@ -6,26 +6,27 @@ same settings share one run.
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fedbench.claim_names import kept_claims
 from fedbench.errors import FedbenchError, unknown
+from fedbench.levels import Settings, assigned, layered, level_settings, parts_of
 from fedbench.paper import (
     Facts,
     Figure,
     Grid,
     Level,
     Paper,
-    Settings,
     Table,
     Where,
-    known_levels,
     load_papers,
 )
 from fedbench.scale import Cut, Scale, cut, load_scale
-from fedbench.spec import Choice, RunSpec, assign, digest
+from fedbench.spec import Choice, RunSpec
+from fedbench.trials import search_id, trial_runs
 
 # Settings that do not make a run another experiment than the paper's; all others do.
 _INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
@@ -182,9 +183,10 @@ def _seeded(
     place: str, names: tuple[str, str], paper: Paper, coords: dict[str, Level], by: Cut
 ) -> Iterator[Cell]:
     grid = paper.grids[names[1]]
-    settings = resolve(paper, grid, coords)
-    printed = _spec(place, settings)
-    small = _spec(place, cut(printed_choices(settings), by))
+    with _at(place):
+        settings = resolve(paper, grid, coords)
+        printed = RunSpec(**settings)
+        small = RunSpec(**cut(printed_choices(settings), by))
     difference = substituted(printed, small)
     for seed in grid.seeds[: by.seeds]:
         yield Cell(*names, coords, seed, small.changed(seed=seed), difference)
@@ -208,45 +210,29 @@ def points(grid: Grid) -> list[dict[str, Level]]:
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
-    """The settings at a point: the paper's, the grid's, each level's in axis order, the cases'."""
-    settings = paper.settings | grid.settings
-    for axis, level in coords.items():
-        settings = settings | level_settings(paper, axis, level)
+    """The settings at a point: the paper's, each level's in axis order, the grid's, the cases'."""
+    levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
+    settings = layered([paper.settings, *levels, grid.settings])
     for case in grid.cases:
         if matches(coords, case.where):
-            settings = _with_case(settings, case.settings)
-    return settings | {"parts": [*paper.always, *settings.get("parts", ())]}
+            settings = assigned(settings, case.settings.items())
+    return _with_common(paper.always, settings)
 
 
-def _with_case(settings: Settings, changes: Settings) -> Settings:
-    parts = [dict(Choice.model_validate(part)) for part in settings.get("parts", ())]
-    changed = settings | {"parts": parts}
-    for key, value in changes.items():
-        assign(changed, key, value)
-    return changed
+def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
+    """The parts that stand before those of every method, and of every search's trials."""
+    found = settings | {"parts": [*always, *parts_of(settings)]}
+    match found.get("tune"):
+        case {"trials": {"parts": _} as trials}:
+            found["tune"] = found["tune"] | {"trials": _with_common(always, trials)}
+    return found
 
 
-def level_settings(paper: Paper, axis: str, level: Level) -> Settings:
-    """What a level of an axis stands for."""
-    known = known_levels(axis, paper.levels)
-    if known is None:
-        return {axis: level}
-    return known[level] if level in known else _fill(known["each"], level)
-
-
-def _fill(template: Any, level: Level) -> Any:
-    if template == "$":
-        return level
-    if isinstance(template, dict):
-        return {key: _fill(value, level) for key, value in template.items()}
-    if isinstance(template, list | tuple):
-        return [_fill(value, level) for value in template]
-    return template
-
-
-def _spec(place: str, settings: Settings) -> RunSpec:
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Errors begin with the place."""
     try:
-        return RunSpec(**settings)
+        yield
     except FedbenchError as error:
         raise FedbenchError(f"{place}: {error}") from None
 
@@ -271,27 +257,3 @@ def _show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value) if value is not None else "none"
-
-
-def search_id(run: RunSpec) -> str:
-    """The identity of a run's search: all settings but the seeds, which share one winner."""
-    return digest(run.changed(seed=0, data_seed=None).settings())
-
-
-def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: every combination of its grid, with the search's own seeds."""
-    tune = run.tune
-    if tune is None:
-        return []
-    held_out = {"validation": tune.share} if tune.on == "held-out" else {}
-    return [
-        run.changed(
-            tune=None,
-            seed=seed,
-            data_seed=None,
-            **held_out,
-            **dict(zip(tune.grid, values, strict=True)),
-        )
-        for seed in tune.seeds
-        for values in itertools.product(*tune.grid.values())
-    ]

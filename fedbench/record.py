@@ -8,18 +8,23 @@ import torch
 
 from fedbench.problem import Problem
 from fedbench.progress import Progress
+from fedbench.trials import words
 
 _PACKAGES = ("fedbench", "torch", "numpy")
 
 
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
-    """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
+    """Settings, outcome, versions, device, seconds by phase, and where the data came from.
+
+    `search` says how the values were chosen in which `resolved` differs from `settings`.
+    """
     spec = problem.spec
     return {
         "id": problem.identity.id,
         "status": status,
         "rounds": progress.round,
         "settings": problem.identity.settings(),
+        "search": words(problem.identity),
         "resolved": spec.model_dump(mode="json"),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
         "sample_passes": progress.passes,

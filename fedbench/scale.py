@@ -70,11 +70,7 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     """A run's settings after the cut."""
     small = dict(settings)
     for kind, replacements in by.substitutes.items():
-        found = small.get(kind, [])
-        if isinstance(found, list | tuple):
-            small[kind] = [_substitute(Choice.model_validate(c), replacements) for c in found]
-        else:
-            small[kind] = _substitute(Choice.model_validate(found), replacements)
+        small[kind] = _substituted(small.get(kind, []), replacements)
     for field, factor in by.factors.items():
         if isinstance(small.get(field), int | float):
             small[field] = _times(field, small[field], factor)
@@ -83,7 +79,19 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
             small[field] = min(small[field], type(small[field])(most))
     if by.tune is False:
         small.pop("tune", None)
+    elif "tune" in small:
+        small["tune"] = _cut_trials(small["tune"], settings, by)
     return small | by.settings
+
+
+def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
+    """A run's search; the settings of its trials are cut as the run's own are."""
+    match tune:
+        case {"trials": dict(trials)}:
+            own = {key: value for key, value in settings.items() if key != "tune"} | trials
+            small = cut(own, by)
+            return tune | {"trials": {key: small[key] for key in trials}}
+    return tune
 
 
 def _times(field: str, value: float, factor: float) -> float:
@@ -91,6 +99,13 @@ def _times(field: str, value: float, factor: float) -> float:
         return max(1, round(value * factor))
     product = round(value * factor, 12)  # 0.05 · 6 is 0.3
     return min(1.0, product) if field in _SHARES else product
+
+
+def _substituted(found: Any, replacements: Replacements) -> Any:
+    """A choice, or a list of them, after replacement."""
+    if isinstance(found, list | tuple):
+        return [_substitute(Choice.model_validate(choice), replacements) for choice in found]
+    return _substitute(Choice.model_validate(found), replacements)
 
 
 def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:

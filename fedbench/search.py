@@ -1,6 +1,5 @@
 """Chooses the winner of a search from its finished trials, and says on which data."""
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import RunFolder
+from fedbench.trials import points
 
 Winner = dict[str, Any]
 
@@ -21,16 +21,17 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     tune = run.tune
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
-    points = [dict(zip(tune.grid, v, strict=True)) for v in itertools.product(*tune.grid.values())]
-    scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in points]
-    best = max(range(len(points)), key=scores.__getitem__)
+    tried = points(tune)
+    scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
+    best = max(range(len(tried)), key=scores.__getitem__)
     return {
-        "chosen": points[best],
+        "chosen": tried[best],
         "on": tune.on,
         "by": tune.by,
-        "trials": [{**point, "score": score} for point, score in zip(points, scores, strict=True)],
+        "parts": [str(part) for part in run.trial().parts],
+        "trials": [{**point, "score": score} for point, score in zip(tried, scores, strict=True)],
         "runs": [trial.id for trial in trials],
-        "on_edge": _on_edge(points[best], tune),
+        "on_edge": _on_edge(tried[best], tune),
     }
 
 
@@ -39,17 +40,36 @@ def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
 
 
 def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
-    """Mean over seeds of the last accuracy, or of the mean over all evaluated rounds."""
+    """Mean over the trials' seeds."""
     column = "val_accuracy" if tune.on == "held-out" else "accuracy"
-    found = []
-    for trial in trials:
-        history = RunFolder(results / "runs" / trial.id).history()
-        values = history[column]
-        last = float(values.iloc[-1])
-        missing = (trial.rounds - int(history["round"].iloc[-1])) // trial.eval_every
-        total = float(values.sum()) + missing * last  # a diverged model stays as it is
-        found.append(last if tune.by == "final" else total / (len(values) + missing))
-    return sum(found) / len(found)
+    return sum(_score_of(trial, column, tune.by, results) for trial in trials) / len(trials)
+
+
+def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
+    """The last accuracy of a trial, its best, or the mean; 0 if it diverged before it had any."""
+    folder = RunFolder(results / "runs" / trial.id)
+    history = folder.history()
+    found = history.dropna(subset=[column]) if column in history else history.head(0)
+    if found.empty:
+        _refuse_unscored(folder, column)
+        return 0.0
+    values = found[column]
+    last = float(values.iloc[-1])
+    if by == "best":
+        return float(values.max())
+    missing = (trial.rounds - int(found["round"].iloc[-1])) // trial.eval_every
+    total = float(values.sum()) + missing * last  # a diverged model stays as it is
+    return last if by == "final" else total / (len(values) + missing)
+
+
+def _refuse_unscored(folder: RunFolder, column: str) -> None:
+    """Raise `FedbenchError` if a trial has no score although it did not diverge."""
+    record = folder.record()
+    if record is None or record["status"] != "diverged":
+        raise FedbenchError(
+            f"{folder.path}: has no '{column}', by which its search chooses; a search needs data "
+            "with classes and finished trials"
+        )
 
 
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:

@@ -11,12 +11,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_serializer, model_validator
 
 from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, unknown
 from fedbench.strict import Strict
 
 NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
 _KINDS = ("dataset", "model", "partition", "sampler")
+
+_NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 
 Whole = Annotated[int, Field(ge=1, strict=True)]
 
@@ -58,15 +60,18 @@ class Tune(Strict):
     """A search over settings before the run: the value with the best score is used.
 
     grid: values to try by field, or by `part.parameter`; all combinations are tried.
-    by: the last accuracy, or the mean over all evaluated rounds ('fastest convergence').
-    on: a held-out share of the training data, or the test set as the papers did.
+    by: the last accuracy, the mean over all evaluated rounds ('fastest convergence'), or the best
+    evaluated round. on: a held-out share of the training data, or the test set as the papers did.
+    trials: settings of the trials in place of the run's own, which makes them the trials of another
+    method: `{parts: [fedsam]}` searches FedSAM's ρ on FedSAM, for a run of FedSAM and more.
     """
 
     grid: dict[str, tuple[float | int | str, ...]]
-    by: Literal["final", "mean"] = "final"
+    by: Literal["final", "mean", "best"] = "final"
     on: Literal["held-out", "test"] = "held-out"
     seeds: tuple[int, ...] = (0,)
     share: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    trials: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _not_empty(self) -> "Tune":
@@ -165,6 +170,15 @@ class RunSpec(Strict):
             registry.check(kind, choice.name, choice.params)
         return self
 
+    @model_validator(mode="after")
+    def _searchable(self) -> "RunSpec":
+        if self.tune is None:
+            return self
+        for owner, run in (("run", self), ("search's trials", self.trial())):
+            for key in self.tune.grid:
+                _check_searched(key, owner, run)
+        return self
+
     @property
     def local_epochs(self) -> int | None:
         """E, 1 unless `steps` is given."""
@@ -182,8 +196,26 @@ class RunSpec(Strict):
             "parts": tuple(_brief("method", part) for part in self.parts),
             "watch": tuple(_brief("probe", probe) for probe in self.watch),
         }
-        brief = self.model_copy(update={**spelled, **lists})
+        brief = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
         return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+
+    def _brief_tune(self) -> Tune | None:
+        """The search with its trials' settings spelled one way."""
+        if self.tune is None or not self.tune.trials:
+            return self.tune
+        plain = self.trial().settings()
+        usual = RunSpec().model_dump(mode="json")
+        trials = {key: plain.get(key, usual[key]) for key in self.tune.trials}
+        return self.tune.model_copy(update={"trials": trials})
+
+    def trial(self) -> "RunSpec":
+        """What the trials of its search share: this run without it, with the settings it names."""
+        trials = self.tune.trials if self.tune else {}
+        for key in trials:
+            if key in _NOT_OF_TRIALS or key not in RunSpec.model_fields:
+                allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
+                raise FedbenchError(f"tune.trials: {unknown('setting', key, allowed)}")
+        return self.changed(tune=None, **trials)
 
     @property
     def id(self) -> str:
@@ -205,6 +237,20 @@ def _brief(kind: str, choice: Choice) -> Choice:
     usual = registry.find(kind, choice.name).fields
     params = {k: v for k, v in choice.params.items() if v is None or v != usual[k]}
     return Choice(name=choice.name, params=params)
+
+
+def _check_searched(key: str, owner: str, run: RunSpec) -> None:
+    """Refuse a field or `part.parameter` to be searched that there is not."""
+    part, _, parameter = key.partition(".")
+    if not parameter:
+        allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
+        if key not in allowed:
+            raise FedbenchError(f"tune.grid: {unknown('setting', key, allowed)}")
+        return
+    names = [choice.name for choice in run.parts]
+    if part not in names:
+        raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
+    registry.check("method", part, {parameter: None})
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from fedbench.engine import run
 from fedbench.files import write_text
 from fedbench.machine import Machine
-from fedbench.plan import search_id
 from fedbench.progress import Row
 from fedbench.schedule import Schedule
 from fedbench.search import resolved
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
+from fedbench.trials import search_id
 
 Report = Callable[[str, Row], None]
 

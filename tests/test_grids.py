@@ -7,7 +7,7 @@ from fedbench.paper import Case, Grid, Paper
 from fedbench.plan import make_plan, points, resolve, substituted
 from fedbench.scale import Cut, cut
 from fedbench.spec import RunSpec
-from tests.project import make_project
+from tests.project import PAPER, make_project
 
 AXES = {"dataset": ("digits",), "method": ("FedAvg", "FedProx", "FedAvg+ASD"), "batch": (5, 10)}
 
@@ -63,6 +63,49 @@ def test_a_case_must_name_a_part_of_the_run():
     case = {"where": {"method": "FedAvg"}, "settings": {"asd.lam": 1}}
     with pytest.raises(FedbenchError, match=r"'asd.lam' names no part of this run"):
         spec({"cases": [case]})
+
+
+LAMS = {"lam": {"each": {"parts": [{"asd": {"lam": "$"}}]}}, "tau": {"each": {"asd.tau": "$"}}}
+
+
+def strengths(axes, **settings):
+    grid = {"axes": axes, "seeds": [0], "settings": settings}
+    return Paper(title="t", authors="a", levels=LAMS, grids={"g": grid})
+
+
+def test_a_level_may_set_a_parameter_of_parts_that_another_axis_names():
+    found = strengths({"tau": [1, 4], "lam": [30]}, rounds=3)
+    run = RunSpec(**resolve(found, found.grids["g"], {"tau": 4, "lam": 30}))
+    assert (str(run.parts[0]), run.rounds) == ("asd(lam=30, tau=4)", 3)
+
+
+def test_a_grids_setting_wins_over_a_level_that_is_alone():
+    found = strengths({"lam": [30], "tau": [2]}, **{"asd.lam": 5})
+    run = RunSpec(**resolve(found, found.grids["g"], {"lam": 30, "tau": 2}))
+    assert str(run.parts[0]) == "asd(lam=5, tau=2)"
+
+
+@pytest.mark.parametrize(
+    ("axes", "settings"),
+    [
+        ({"lam": [1, 30]}, {"asd.lam": 5}),
+        ({"lam": [1, 30]}, {"parts": ["asd"]}),
+        ({"tau": [1, 4], "lam": [30]}, {"asd.tau": 2}),
+        ({"rounds": [1, 2]}, {"rounds": 3}),
+        ({"method": ["FedAvg", "MOON"]}, {"projection": 8}),  # MOON needs 256 beside its part
+    ],
+)
+def test_a_grids_setting_that_would_flatten_an_axis_is_refused(axes, settings):
+    key, axis = next(iter(settings)), next(iter(axes))
+    words = rf"grids.g.settings: {key} would overwrite what the levels of the axis '{axis}' differ"
+    with pytest.raises(FedbenchError, match=words):
+        strengths(axes, **settings)
+
+
+def test_parts_that_are_no_list_are_refused_at_their_place(tmp_path):
+    workflow = make_project(tmp_path, PAPER.replace("{parts: []}", "{parts: 54}")) / "workflow"
+    with pytest.raises(FedbenchError, match=r"tiny.yaml: grids.main at .*: parts = 54 is not"):
+        make_plan(workflow, "paper")
 
 
 def test_common_parts_stand_before_the_methods():

@@ -7,9 +7,10 @@ import pytest
 
 from fedbench.errors import FedbenchError
 from fedbench.layout import Layout
-from fedbench.plan import make_plan, matches, search_id, trial_runs
+from fedbench.plan import make_plan, matches
 from fedbench.schedule import load_schedule, schedule, to_json
 from fedbench.spec import RunSpec
+from fedbench.trials import search_id, trial_runs
 from tests.project import PAPER, ROOT, make_project
 
 WORKFLOW = ROOT / "workflow"
@@ -28,10 +29,16 @@ def test_a_grid_is_every_combination_with_every_seed(tiny):
     assert {cell.substituted for cell in plan.cells} == {""}
 
 
-def test_levels_replace_what_the_paper_and_the_grid_say(tmp_path):
+def test_settings_are_the_papers_then_the_levels_then_the_grids(tmp_path):
     text = PAPER.replace("Digits: {dataset: digits}", "Digits: {dataset: digits, rounds: 7}")
     plan = make_plan(make_project(tmp_path, text) / "workflow", "paper")
     assert {run.rounds for run in plan.runs.values()} == {7}
+    text = text.replace("seeds: [0]}", "seeds: [0], settings: {rounds: 9}}")
+    (tmp_path / "workflow/papers/tiny.yaml").write_text(text)
+    plan = make_plan(tmp_path / "workflow", "paper")
+    assert [(cell.grid, cell.run.rounds) for cell in plan.cells] == [("main", 7)] * 4 + [
+        ("again", 9)
+    ]
 
 
 def test_a_scale_cuts_and_names_what_it_substitutes(tiny):

@@ -161,8 +161,9 @@ def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
 
 
 def test_what_a_search_chose_is_shown(plan: Plan) -> None:
-    frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}')
-    assert cells(plan, frame)["MNIST", "A"].found[0].tuned == "lr=0.03"
+    how = "the best of 4 by the last accuracy on the test set"
+    frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}', search=how)
+    assert cells(plan, frame)["MNIST", "A"].found[0].tuned == f"lr=0.03, {how}"
 
 
 def test_axes_that_count_as_repeats(tmp_path: Path) -> None:

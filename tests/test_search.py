@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from fedbench.errors import FedbenchError
-from fedbench.plan import search_id, trial_runs
 from fedbench.search import resolved, select, winner_file
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
+from fedbench.trials import search_id, trial_runs
 
 
 def write(results, run, accuracies, column="val_accuracy"):
@@ -37,6 +37,40 @@ def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
         assert found["on"] == "held-out"
         assert found["on_edge"] == (["lr"] if best == 0.01 else [])
         assert [t["score"] for t in found["trials"]][2] == pytest.approx(0.1)
+
+
+def test_best_takes_the_best_evaluated_round(tmp_path):
+    # lr   curve                  last  best
+    # .01  0.5 0.5 0.5            0.5   0.5
+    # .1   0.2 0.7 0.3            0.3   0.7
+    # 1    0.6 0.1 (diverged)     0.1   0.6
+    run = searched("best")
+    trials = trial_runs(run)
+    for trial, curve in zip(trials, ([0.5] * 3, [0.2, 0.7, 0.3], [0.6, 0.1]), strict=True):
+        write(tmp_path, trial, curve)
+    found = select(run, trials, tmp_path)
+    assert (found["chosen"], found["by"]) == ({"lr": 0.1}, "best")
+    assert [t["score"] for t in found["trials"]] == [0.5, 0.7, 0.6]
+
+
+@pytest.mark.parametrize("by", ["final", "mean", "best"])
+def test_a_trial_that_diverged_before_any_score_is_the_worst(tmp_path, by):
+    run = searched(by)
+    first, *rest = trial_runs(run)
+    write(tmp_path, first, [0.9], column="loss")
+    for trial in rest:
+        write(tmp_path, trial, [float("nan"), 0.1, 0.1])
+    found = select(run, [first, *rest], tmp_path)
+    assert found["trials"][0]["score"] == 0
+    assert found["chosen"] == {"lr": 0.1}
+
+
+def test_a_finished_trial_without_the_score_is_refused(tmp_path):
+    run = searched("final")
+    for trial in trial_runs(run):
+        write(tmp_path, trial, [1, 1, 1], column="loss")
+    with pytest.raises(FedbenchError, match="has no 'val_accuracy', by which its search chooses"):
+        select(run, trial_runs(run), tmp_path)
 
 
 def test_a_run_that_diverged_late_counts_with_its_last_value_to_the_end(tmp_path):

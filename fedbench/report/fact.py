@@ -7,8 +7,8 @@ from typing import Any
 from fedbench import registry
 from fedbench.checked import Checked
 from fedbench.errors import FedbenchError, unknown
-from fedbench.paper import Level, Paper, Settings, known_levels
-from fedbench.plan import level_settings
+from fedbench.levels import Settings, known_levels, layered, level_settings
+from fedbench.paper import Level, Paper
 from fedbench.report.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
@@ -32,16 +32,15 @@ class Source:
 
     def run(self, point: dict[str, Level]) -> RunSpec:
         """The run that the paper's settings and these levels amount to."""
-        settings = dict(self.paper.settings)
         for axis, level in point.items():
             self._check(axis, level)
-            settings |= level_settings(self.paper, axis, level)
-        return RunSpec(**settings)
+        levels = [level_settings(self.paper.levels, axis, level) for axis, level in point.items()]
+        return RunSpec(**layered([self.paper.settings, *levels]))
 
     def method(self, name: str) -> tuple[Settings, list[Any]]:
         """A method's settings and its parts, built; imports torch."""
         self._check("method", name)
-        settings = level_settings(self.paper, "method", name)
+        settings = level_settings(self.paper.levels, "method", name)
         choices = [Choice.model_validate(part) for part in settings.get("parts", ())]
         return settings, [registry.build("method", part.name, part.params) for part in choices]
 

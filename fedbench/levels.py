@@ -1,0 +1,95 @@
+"""What the levels of a grid's axes stand for, and whether a grid's own settings keep them apart."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fedbench import registry
+from fedbench.compositions import compositions
+from fedbench.errors import FedbenchError
+from fedbench.level import Level
+from fedbench.spec import Choice, assign
+
+Settings = dict[str, Any]
+Levels = Mapping[str, Mapping[Level, Settings]]
+
+_UNSET = object()
+
+
+def known_levels(axis: str, levels: Levels) -> Mapping[Level, Settings] | None:
+    """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
+    if axis == "method":
+        named: dict[Level, Settings] = {k: v.run_settings() for k, v in compositions().items()}
+        return {**named, **levels.get(axis, {})}
+    return levels.get(axis)
+
+
+def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
+    """The settings that a level of an axis stands for."""
+    known = known_levels(axis, levels)
+    if known is None:
+        return {axis: level}
+    return known[level] if level in known else _fill(known["each"], level)
+
+
+def _fill(template: Any, level: Level) -> Any:
+    if template == "$":
+        return level
+    if isinstance(template, dict):
+        return {key: _fill(value, level) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [_fill(value, level) for value in template]
+    return template
+
+
+def layered(layers: Iterable[Settings]) -> Settings:
+    """Settings over settings, the last wins.
+
+    Parameters of parts are set once all fields are, so that any layer may name the parts.
+    """
+    pairs = [pair for layer in layers for pair in layer.items()]
+    fields = {key: value for key, value in pairs if "." not in key}
+    return assigned(fields, [(key, value) for key, value in pairs if "." in key])
+
+
+def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings:
+    """The settings with fields, and parameters of parts, set in this order."""
+    changed = settings | {"parts": [dict(Choice.model_validate(p)) for p in parts_of(settings)]}
+    for key, value in changes:
+        assign(changed, key, value)
+    return changed
+
+
+def parts_of(settings: Settings) -> Sequence[Any]:
+    """The parts that settings name; raises `FedbenchError` if they are no list."""
+    found = settings.get("parts", ())
+    if not isinstance(found, list | tuple):
+        raise FedbenchError(f"parts = {found!r} is not allowed: must be a list of methods' parts")
+    return found
+
+
+def refuse_flattening(
+    place: str, settings: Settings, axes: Mapping[str, tuple[Level, ...]], levels: Levels
+) -> None:
+    """Raise `FedbenchError` if a grid's setting would overwrite what an axis's levels differ in."""
+    for axis, labels in axes.items():
+        found = [level_settings(levels, axis, label) for label in labels]
+        for key in settings:
+            values = [_value(key, own) for own in found]
+            if "." in key:  # only the levels that have the part can differ in its parameter
+                values = [value for value in values if value is not _UNSET]
+            if any(value != values[0] for value in values):
+                raise FedbenchError(
+                    f"{place}.settings: {key} would overwrite what the levels of the axis '{axis}' "
+                    "differ in; leave it out, or set it in a case"
+                )
+
+
+def _value(key: str, settings: Settings) -> Any:
+    """What a level sets a field to, or the `part.parameter` of the parts that it names."""
+    part, _, parameter = key.partition(".")
+    if key in settings or not parameter:
+        return settings.get(key, _UNSET)
+    parts = [Choice.model_validate(each) for each in parts_of(settings)]
+    own = [each.params for each in parts if each.name == part]
+    usual = registry.find("method", part).fields.get(parameter) if own else None
+    return [params.get(parameter, usual) for params in own] or _UNSET

@@ -34,7 +34,7 @@ OWN = {
     "feddpc": {"table2_rounds", "table2_seconds", "variance", "fig6_controls", "fig7_scalings"},
     "rmfl": {"table1_alldata", "fig4_momentum", "fig5_momentum"},
     "fedgkd": {"fig2numbers"},
-    "asd": {"fig11numbers", "similarity"},
+    "asd": {"fig11numbers", "similarity", "passes"},
 }
 names = pytest.mark.parametrize("paper", ITEMS)
 scales = pytest.mark.parametrize("scale", SCALES)

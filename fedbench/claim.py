@@ -13,9 +13,10 @@ comparison must hold (every | most | mean | a number). `where` leaves cells out.
       loser: others       # all other levels of the winner's axes; controls are never among them
 
 kind     fields                      says
-greater  winner, loser               the winner is better, by more than `by` points; `place: 2`: one
-                                     rival may be ahead; `winners: one`: it is enough that one of
-                                     the winners is; a number as a side is a threshold
+greater  winner, loser               the winner is better, by more than `by` points, which may be
+                                     missed by `margin`; `place: 2`: one rival may be ahead;
+                                     `winners: one`: it is enough that one of the winners is; a
+                                     number as a side is a threshold
 order    order: [A, B, C]            each is better than the next
 equal    of, to, margin              the two differ by less than the margin
 trend    along: {K: [500, 100]}      the value rises along these levels, at each step or (`steps:
@@ -24,16 +25,28 @@ trend    along: {K: [500, 100]}      the value rises along these levels, at each
                                      `minus` it is the difference that rises: a gap that grows
 spread   winner, loser               the winner's standard deviation over the seeds is smaller
 earlier  winner, loser               rounds to the loser's best accuracy, or to `target`
+slope    of, goes: up | down         the metric, a slope that a probe wrote, is above or below zero
 together claims: [a, b]              these claims hold, all of them
 
+Any of them may say `negate: true`: the claim is that this does not hold. Of several cells or steps
+it is then enough that it fails in one; with `cells: 1` it must fail in every one.
+
+Printed sizes, one rule for all papers: a size that the text prints is tested as a size. `by` is the
+printed size. Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a
+quarter of the size, and the claim's text says that the margin is ours. 'Up to x' is `cells: 1`.
+A claim that is ours and not the paper's begins its text with 'Ours: '.
+
 Better is more, and less for losses, seconds, eigenvalues; `wins: low` or `high` says otherwise.
+How much a curve varies, 'accuracy@std' and 'accuracy@jumps', is better low.
 Differences are in percentage points for accuracy and F1, in percent of the loser's value where
 `relative` is true, else in the metric's own unit.
 
 A star pairs levels: winner '*+ASD', loser '*' compares FedAvg+ASD with FedAvg, FedDyn+ASD with
 FedDyn and so on. `metric` is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}.
 A metric 'probe/column' is the mean of a column of the table that a probe wrote, whose other columns
-may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}.
+may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}. A moment may
+look at the last N evaluated rounds alone: accuracy@mean:10, accuracy@std:50 (see
+`fedbench.reading`).
 """
 
 from collections.abc import Iterator
@@ -46,6 +59,7 @@ from fedbench.reading import reading
 from fedbench.strict import Strict
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Side = float | str | tuple[str, ...] | Where
 Places = Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
 OTHERS = "others"
@@ -55,7 +69,8 @@ class Statement(Strict):
     """What all kinds say: the paper's words in short and where they stand; which numbers.
 
     One of `table` and `grid`; metrics are the table's, or accuracy, unless they are named.
-    `cells`: in every cell, in more than half, on average, or in so many.
+    `cells`: in every cell, in more than half, on average, or in so many. `negate`: the claim is
+    that this does not hold.
     """
 
     text: Annotated[str, Field(min_length=1)]
@@ -64,6 +79,7 @@ class Statement(Strict):
     where: Where = Field(default_factory=dict)
     metrics: tuple[str, ...] = ()
     cells: Literal["every", "most", "mean"] | Annotated[int, Field(ge=1)] = "every"
+    negate: bool = False
 
     @model_validator(mode="after")
     def _one_source(self) -> "Statement":
@@ -82,12 +98,16 @@ class Statement(Strict):
 
 
 class Greater(Statement):
-    """The winner is better than the loser by more than `by` (negative: not worse by more)."""
+    """The winner is better than the loser by more than `by` (negative: not worse by more).
+
+    `margin`: by how much a printed size `by` may be missed.
+    """
 
     kind: Literal["greater"]
     winner: Side
     loser: Side = OTHERS
     by: Number = 0.0
+    margin: NotNegative = 0.0
     place: Annotated[int, Field(ge=1)] = 1
     winners: Literal["each", "one"] = "each"
     wins: Literal["high", "low"] | None = None
@@ -96,6 +116,11 @@ class Greater(Statement):
     @model_validator(mode="after")
     def _two_sides(self) -> "Greater":
         check_sides(self.winner, self.loser, self.relative)
+        if self.margin and self.margin >= abs(self.by):
+            raise ValueError(
+                f"margin = {self.margin:g} is not allowed: it must be below the size `by`, which "
+                f"is {self.by:g}"
+            )
         return self
 
 
@@ -177,15 +202,33 @@ class Earlier(Statement):
         return self
 
 
+class Slope(Statement):
+    """The metric, a slope that a probe wrote, is above zero or below it."""
+
+    kind: Literal["slope"]
+    of: str | tuple[str, ...] | Where
+    goes: Literal["up", "down"]
+
+    @model_validator(mode="after")
+    def _a_slope(self) -> "Slope":
+        if not where_of(self.of):
+            raise ValueError("of: it cannot be 'others'; name the levels")
+        for metric in self.metrics:
+            if "slope" not in metric:
+                raise ValueError(f"metrics: '{metric}' is no slope that could be above zero")
+        return self
+
+
 class Together(Strict):
-    """Several claims of the same paper, all of which hold."""
+    """Several claims of the same paper, all of which hold; with `negate` not all of them."""
 
     text: Annotated[str, Field(min_length=1)]
     kind: Literal["together"]
     claims: Annotated[tuple[str, ...], Field(min_length=2)]
+    negate: bool = False
 
 
-Comparison = Greater | Order | Equal | Trend | Spread | Earlier
+Comparison = Greater | Order | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[Comparison | Together, Field(discriminator="kind")]
 
 

@@ -1,34 +1,58 @@
-"""When a metric is read from a run's history: 'accuracy', 'accuracy@best', 'accuracy@50'."""
+"""When a metric is read from a run's history: 'accuracy', 'accuracy@best', 'accuracy@mean:10'."""
 
 from typing import Literal, NamedTuple
 
 from fedbench.errors import FedbenchError
 
-Word = Literal["final", "best", "mean", "median", "jumps"]
+Word = Literal["final", "best", "mean", "median", "std", "jumps"]
 At = Word | int
-_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "jumps")
+_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps")
+_VARYING = ("std", "jumps")  # of a single round there is none
 
 
 class Reading(NamedTuple):
-    """A column of the history and the moment: a round, or over all evaluated rounds.
+    """A column of the history and the moment: a round, or over evaluated rounds.
 
-    'jumps' is the mean size of the step from one evaluated round to the next: low where smooth.
+    `last`: over so many of the last evaluated rounds; 0: over all. 'jumps' is the mean size of the
+    step from one evaluated round to the next and 'std' the standard deviation (ddof = 1) over the
+    rounds: both are low where the curve is smooth.
     """
 
     metric: str
     at: At
+    last: int = 0
+
+    @property
+    def moment(self) -> str:
+        """As it is spelled after the @: 'mean:10'."""
+        return f"{self.at}:{self.last}" if self.last else str(self.at)
+
+    def needs(self, eval_every: int) -> int:
+        """How many rounds a run must have for it; every so many are evaluated, and the last."""
+        return self.at if isinstance(self.at, int) else max(self.last - 1, 0) * eval_every + 1
 
 
 def reading(text: str, usual: At = "final") -> Reading:
     """'accuracy@best' is (accuracy, best); without a moment the usual one is meant."""
-    metric, _, at = text.partition("@")
-    if not at:
+    metric, _, moment = text.partition("@")
+    if not moment:
         return Reading(metric, usual)
-    for word in _WORDS:
-        if at == word:
-            return Reading(metric, word)
-    if not at.isdecimal() or at == "0":
+    if moment.isdecimal() and int(moment):
+        return Reading(metric, int(moment))
+    word, colon, last = moment.partition(":")
+    for known in _WORDS:
+        if word == known:
+            return Reading(metric, known, _window(text, known, last) if colon else 0)
+    raise FedbenchError(f"metric '{text}': after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
+
+
+def _window(text: str, word: Word, last: str) -> int:
+    """How many of the last evaluated rounds are meant."""
+    if word == "final":
+        raise FedbenchError(f"metric '{text}': final is one round; mean:N looks at the last N")
+    fewest = 2 if word in _VARYING else 1
+    if not last.isdecimal() or int(last) < fewest:
         raise FedbenchError(
-            f"metric '{text}': after @ must stand {', '.join(_WORDS)} or a round ≥ 1"
+            f"metric '{text}': after {word}: must stand a number of evaluated rounds ≥ {fewest}"
         )
-    return Reading(metric, int(at))
+    return int(last)

@@ -49,6 +49,7 @@ SCALES = {
     "small": "about: Small.\nseeds: 3\nsubstitutes: {dataset: {mnist: digits}}\n",
     "left": "about: One data set.\nseeds: 3\nlevels: {dataset: [Digits]}\n",
 }
+COLUMNS = ["run_id", "status", "round", "rounds", "eval_every", "accuracy"]
 Curve = list[float]  # accuracies in percent by round; fewer than four: diverged
 Values = Callable[[Cell], Curve | None]
 
@@ -71,15 +72,16 @@ def _plan(scale: str) -> Plan:
 
 
 def frame_of(plan: Plan, values: Values) -> pd.DataFrame:
-    """The collected frame; a cell without values has not been run."""
+    """The collected frame; a cell without values has not been run. A probe's slope is as given."""
     rows = {
-        (cell.run.id, "finished" if len(curve) == 4 else "diverged", t, value / 100)
+        (cell.run.id, "finished" if len(curve) == 4 else "diverged", t, 4, 1, value / 100)
         for cell in plan.cells
         if (curve := values(cell)) is not None
         for t, value in enumerate(curve, start=1)
     }
-    frame = pd.DataFrame(sorted(rows), columns=["run_id", "status", "round", "accuracy"])
-    return frame.astype({"accuracy": float})
+    frame = pd.DataFrame(sorted(rows), columns=COLUMNS)
+    frame = frame.astype({"accuracy": float})
+    return frame.assign(drift_slope=frame["accuracy"])
 
 
 def judge(plan: Plan, folder: Path, values: Values, printed: str = "") -> dict[str, Finding]:

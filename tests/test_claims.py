@@ -312,6 +312,9 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
         (55, [10, 40, 50, 60], [10, 20, 30, 40], 1, HOLDS),  # 4 against never: 5
         (70, [10, 40, 50, 60], [10, 20, 30, 40], 0, UNDECIDED),  # both never: a tie
         (None, [10, 20, 30, 35], [10, 40, 30, 30], -3, FAILS),  # never against 2
+        (None, [10, 30], [10, 20, 30, 40], -1, FAILS),  # diverged, so never: 5 against 4
+        (35, [10, 40], [10, 20, 30, 40], 2, HOLDS),  # there in round 2, before it diverged
+        (35, [10, 20, 30, 40], [10], 1, HOLDS),  # 4 against never: 5, not 2
     ],
 )
 def test_rounds_to_an_accuracy(
@@ -509,3 +512,127 @@ def test_a_claim_of_too_few_cells_is_refused(
 
 def flat_zero(cell: Cell) -> Curve:
     return flat(0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "points", "verdict"),
+    [
+        ({}, (-4, -5, -6), HOLDS),  # not better: −5 ± 2.484
+        ({}, (4, 5, 6), FAILS),
+        ({}, (1, 0, -1), UNDECIDED),
+        ({"by": 8}, (4, 5, 6), HOLDS),  # not better by 8
+    ],
+)
+def test_a_negated_claim_denies_its_comparison(
+    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+) -> None:
+    found = at(tmp_path, points, negate=True, **changes)
+    assert found.measured.verdict == verdict
+    assert found.rows[0].label == "not: A against B"
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "verdict"),
+    [
+        ("every", (8, -8), HOLDS),  # not in every cell: it fails in one
+        ("every", (8, 8), FAILS),
+        ("every", (8, 0), UNDECIDED),
+        (1, (8, -8), FAILS),  # not in any
+        (1, (-8, -8), HOLDS),
+        ("mean", (8, -8), UNDECIDED),
+        ("mean", (6, -8), HOLDS),
+    ],
+)
+def test_negation_of_several_cells(
+    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
+) -> None:
+    def values(cell: Cell) -> Curve:
+        lead = points[cell.coords["dataset"] == "Digits"]
+        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
+
+    asked = DUEL | {"where": {"alpha": 1}, "cells": cells, "negate": True}
+    assert single(tmp_path, asked, values).measured.verdict == verdict
+
+
+def test_a_negated_trend_holds_where_one_step_falls(tmp_path: Path) -> None:
+    asked = DIGITS | {"kind": "trend", "along": FALL, "of": "A", "negate": True}
+    assert single(tmp_path, asked, by_alpha(A=(10, 20, 15))).measured.verdict == HOLDS
+    assert single(tmp_path, asked, by_alpha(A=(10, 20, 40))).measured.verdict == FAILS
+
+
+def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
+    claims = {
+        "a": DUEL,
+        "b": DUEL | {"by": 100},
+        "not_both": {"kind": "together", "claims": ["a", "b"], "negate": True},
+    }
+    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
+    assert found["not_both"].words == "holds"
+
+
+@pytest.mark.parametrize(
+    ("by", "margin", "points", "verdict"),
+    [
+        (4, 0, (4, 5, 6), UNDECIDED),  # [2.516, 7.484]
+        (4, 1.6, (4, 5, 6), HOLDS),  # beyond 2.4
+        (4, 1.4, (4, 5, 6), UNDECIDED),  # 2.6
+        (10, 2.5, (4, 5, 6), FAILS),  # below 7.5
+        (10, 2.6, (4, 5, 6), UNDECIDED),  # 7.4
+    ],
+)
+def test_a_size_may_be_missed_by_its_margin(
+    tmp_path: Path, by: float, margin: float, points: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert at(tmp_path, points, by=by, margin=margin).measured.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"margin": 2, "by": 2}, "margin = 2 is not allowed: it must be below the size `by`"),
+        ({"margin": 1}, "it must be below the size `by`, which is 0"),
+        ({"margin": -1, "by": 2}, "margin = -1 is not allowed: input should be greater than or"),
+    ],
+)
+def test_a_margin_is_part_of_a_size(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(FedbenchError, match=words):
+        plan_of({"c": DUEL | changes})
+
+
+def slopes(cell: Cell) -> Curve:
+    """A's slope is below zero, B's above, C's is not known to be either; written as percent."""
+    size = {"A": -4, "B": 4}.get(str(cell.coords["method"]), 0)
+    return flat(size + (cell.seed - 1) * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("of", "goes", "verdict"),
+    [
+        ("A", "down", HOLDS),  # −0.04, ± 0.01242
+        ("A", "up", FAILS),
+        ("B", "up", HOLDS),
+        ("C", "up", UNDECIDED),
+        (["A", "B"], "down", FAILS),  # each of them
+    ],
+)
+def test_a_slope_is_judged_against_zero(
+    tmp_path: Path, of: Any, goes: str, verdict: Verdict
+) -> None:
+    claim = {"grid": "main", "where": ONE, "kind": "slope", "of": of, "goes": goes}
+    found = single(tmp_path, claim | {"metrics": ["drift_slope@mean"]}, slopes)
+    assert found.measured.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"of": "others"}, "of: it cannot be 'others'"),
+        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is no slope"),
+        ({"goes": "left"}, "goes = 'left' is not allowed"),
+        ({"of": "D"}, "claims.c.of.method: no level 'D'"),
+    ],
+)
+def test_a_slope_that_is_none_is_refused(changes: dict[str, Any], words: str) -> None:
+    claim = {"grid": "main", "kind": "slope", "of": "A", "goes": "up", "metrics": ["drift_slope"]}
+    with pytest.raises(FedbenchError, match=words):
+        plan_of({"c": claim | changes})

@@ -12,6 +12,7 @@ from fedbench.report.metrics import Metric
 @pytest.fixture
 def frame(tmp_path):
     rows = {"run_id": ["a"] * 4, "status": ["finished"] * 4, "round": [2, 4, 6, 8]}
+    rows |= {"rounds": [8] * 4, "eval_every": [2] * 4}
     rows |= {"train_seconds": [2.0, 8.0, 10.0, 16.0], "server_seconds": [0.0, 0.0, 2.0, 2.0]}
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
@@ -54,3 +55,86 @@ def test_labels_say_the_moment():
     assert labels == ["Accuracy, best", "Accuracy at round 50", "Round of the best"]
     assert Metric("accuracy@best").is_score
     assert not Metric("best_round").is_ranked
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("accuracy@mean:2", 0.45),  # 0.5 and 0.4
+        ("accuracy@median:3", 0.5),
+        ("accuracy@best:1", 0.4),
+        ("accuracy@std:2", 0.1 / 2**0.5),  # of 0.5 and 0.4: 0.05 off their mean each, n − 1 = 1
+        ("accuracy@std", (0.0275 / 3) ** 0.5),  # 0.125² + 0.075² + 0.075² + 0.025² = 0.0275
+        ("accuracy@jumps:3", 0.05),  # 0 and 0.1
+    ],
+)
+def test_a_moment_of_the_last_evaluated_rounds(frame, text, value):
+    assert frames.values(frame, text, "final") == {"a": pytest.approx(value)}
+
+
+def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
+    assert frames.values(frame, "accuracy@mean:4", "final") == {"a": pytest.approx(0.425)}
+    assert frames.values(frame, "accuracy@mean:5", "final") == {}
+    asked = reading("accuracy@mean:5")
+    assert [asked.needs(2), asked.needs(1), reading("accuracy@7").needs(2)] == [9, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("accuracy@final:3", "final is one round; mean:N looks at the last N"),
+        ("accuracy@std:1", "after std: must stand a number of evaluated rounds ≥ 2"),
+        ("accuracy@mean:", "after mean: must stand a number of evaluated rounds ≥ 1"),
+        ("accuracy@mean:x", "after mean: must stand a number of evaluated rounds ≥ 1"),
+    ],
+)
+def test_a_window_that_is_none_is_refused(text, words):
+    with pytest.raises(FedbenchError, match=words):
+        reading(text)
+
+
+def test_how_much_a_curve_varies_is_better_low():
+    found = Metric("accuracy@std:50")
+    assert found.label == "Accuracy, standard deviation over the rounds (last 50 evaluations)"
+    assert found.lower_is_better
+    assert Metric("accuracy@mean:10").label == "Accuracy, mean (last 10 evaluations)"
+    assert not Metric("accuracy@mean:10").lower_is_better
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("accuracy", 0.1),
+        ("accuracy@best", 0.6),
+        (
+            "accuracy@mean",
+            0.22,
+        ),  # 0.6 and 0.2 at rounds 2 and 4, 0.1 at 5 in place of 6, at 8 and at 10
+        ("accuracy@median", 0.1),
+        ("accuracy@mean:3", 0.1),
+        ("accuracy@mean:4", 0.125),
+        ("accuracy@std", float("nan")),  # a model that is lost is not steady
+        ("accuracy@jumps:2", float("nan")),
+        ("train_loss", float("nan")),
+        ("train_loss@mean", float("nan")),  # not the mean of what came before
+        ("train_loss@best", 1.0),
+        ("round_seconds@median", 2.0),  # (6 − 0) / 2, (8 − 6) / 2 and (10 − 8) / 1: 3, 1 and 2
+    ],
+)
+def test_a_diverged_run_is_filled_to_its_planned_rounds(tmp_path, text, value):
+    rows = {"run_id": ["a"] * 3, "status": ["diverged"] * 3, "round": [2, 4, 5]}
+    rows |= {"rounds": [10] * 3, "eval_every": [2] * 3, "accuracy": [0.6, 0.2, 0.1]}
+    rows |= {"train_seconds": [6.0, 8.0, 10.0], "server_seconds": [0.0] * 3}
+    history = pd.DataFrame({**rows, "train_loss": [1.0, 2.0, float("nan")]})
+    history.to_parquet(tmp_path / "x.parquet")
+    found = frames.values(frames.read(tmp_path / "x.parquet"), text, "final")
+    assert found == {"a": pytest.approx(value, nan_ok=True)}
+
+
+def test_seconds_are_those_of_a_round_and_not_of_the_rounds_between_two_evaluations(tmp_path):
+    # cumulative seconds 5 at round 5 and 11 at round 8: 5 / 5 = 1 and (11 − 5) / 3 = 2 a round
+    rows = {"run_id": ["a"] * 2, "status": ["finished"] * 2, "round": [5, 8]}
+    rows |= {"rounds": [8] * 2, "eval_every": [5] * 2}
+    seconds = {"train_seconds": [4.0, 9.0], "server_seconds": [1.0, 2.0]}
+    pd.DataFrame({**rows, **seconds}).to_parquet(tmp_path / "x.parquet")
+    assert frames.read(tmp_path / "x.parquet")["round_seconds"].tolist() == [1.0, 2.0]

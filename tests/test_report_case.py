@@ -49,6 +49,9 @@ def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:
     return make_plan(folder / "workflow", scale, (), tables)
 
 
+_COLUMNS = ["run_id", "status", "round", "rounds", "eval_every", "accuracy"]
+
+
 def frame_of(
     plan: Plan, curves: dict[int, list[float]], method: str = "A", alpha: float = 1
 ) -> pd.DataFrame:
@@ -56,11 +59,11 @@ def frame_of(
     where = {"dataset": "MNIST", "alpha": alpha, "method": method}
     ids = {cell.seed: cell.run.id for cell in plan.select("toy", "main", where)}
     rows = [
-        (ids[seed], "finished" if len(values) == 2 else "diverged", t, value)
+        (ids[seed], "finished" if len(values) == 2 else "diverged", t, 2, 1, value)
         for seed, values in curves.items()
         for t, value in enumerate(values, start=1)
     ]
-    return pd.DataFrame(rows, columns=["run_id", "status", "round", "accuracy"])
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def printed_of(*numbers: tuple[str, str, str, float, float]) -> Printed:

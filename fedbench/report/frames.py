@@ -9,10 +9,10 @@ import pandas as pd
 
 from fedbench.errors import FedbenchError
 from fedbench.reading import At, reading
-from fedbench.report.metrics import Metric
+from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
 
-_COLUMNS = ["run_id", "status", "round"]
+_COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
 
 @dataclass(frozen=True)
@@ -71,26 +71,22 @@ def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:
 
 
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
-    """One value a run: the last evaluated, the best, the mean or median over all, or a round's.
+    """One value a run: the last evaluated, a round's, or one over evaluated rounds.
 
     A round that was not evaluated gives the last before it. `metric` may name its own moment:
     'accuracy@best'.
     """
-    metric, at = reading(metric, at)
-    if metric not in frame:
+    asked = reading(metric, at)
+    if asked.metric not in frame:
         return {}
-    counts = frame.groupby("run_id")[metric].transform("count")
+    counts = frame.groupby("run_id")[asked.metric].transform("count")
     rows = frame[(counts > 0) | (frame["status"] == "diverged")]
-    rows = rows[rows["round"] <= at] if isinstance(at, int) else rows
-    runs = rows.groupby("run_id")[metric]
-    if at == "best":
-        found = runs.min() if Metric(metric).lower_is_better else runs.max()
-    elif at in ("mean", "median"):
-        found = runs.mean() if at == "mean" else runs.median()
-    elif at == "jumps":
-        found = runs.diff().abs().groupby(rows["run_id"]).mean()
+    if isinstance(asked.at, int):
+        found = at_round(rows[rows["round"] <= asked.at], asked.metric)
+    elif asked.at == "final":
+        found = at_round(rows, asked.metric)
     else:
-        found = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
+        found = over_rounds(rows, asked)
     return {str(run): float(value) for run, value in found.items()}
 
 

@@ -27,8 +27,11 @@ _UNRANKED = (
 )
 _LOSSES = ("loss", "seconds", "floats", "hessian", "variance")
 _FRACTIONS = ("personal_", "local_accuracy")
-_MOMENTS = ("final", "best", "mean", "median")
-_JUMPS = "mean change between rounds"
+_MOMENTS = {
+    "final": "final", "best": "best", "mean": "mean", "median": "median",
+    "std": "standard deviation over the rounds", "jumps": "mean change between rounds",
+}  # fmt: skip
+_VARYING = ("std", "jumps")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,9 @@ class Metric:
 
     @property
     def lower_is_better(self) -> bool:
-        """True for losses, seconds and traffic."""
+        """True for losses, seconds and traffic, and for how much a curve varies."""
+        if self.name.partition("@")[2].partition(":")[0] in _VARYING:
+            return True
         return any(word in self._base for word in _LOSSES)
 
     @property
@@ -65,9 +70,11 @@ class Metric:
         text += f" [{name.partition('[')[2]}" if "[" in name else ""
         if not at:
             return text
-        if at == "jumps":
-            return f"{text}, {_JUMPS}"
-        return f"{text}, {at}" if at in _MOMENTS else f"{text} at round {at}"
+        word, _, last = at.partition(":")
+        if word not in _MOMENTS:
+            return f"{text} at round {at}"
+        within = f" (last {last} evaluations)" if last else ""
+        return f"{text}, {_MOMENTS[word]}{within}"
 
     def factor(self, table: Table) -> float:
         """From the frame's unit to the table's."""

@@ -8,7 +8,7 @@ import pandas as pd
 from fedbench.errors import FedbenchError
 from fedbench.paper import Level, Paper, Table, Where
 from fedbench.plan import Cell, Plan, printed_choices, resolve
-from fedbench.reading import reading
+from fedbench.reading import Reading, reading
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric
@@ -59,10 +59,10 @@ def _entries(
         groups.setdefault(str(_coords(cell, table)), []).append(cell)
     found = _Found(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
     for metric in table.metrics:
-        values, last = _values(frame, table, metric), _round(metric, table)
+        values, asked = _values(frame, table, metric), reading(metric, table.at)
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
-            runs = tuple(found.run(cell, values, last) for cell in cells)
+            runs = tuple(found.run(cell, values, asked) for cell in cells)
             coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
@@ -98,12 +98,6 @@ def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
     return found
 
 
-def _round(metric: str, table: Table) -> int:
-    """The round that is asked for, 0 if it is none in particular."""
-    at = reading(metric, table.at).at
-    return at if isinstance(at, int) else 0
-
-
 @dataclass(frozen=True)
 class _Found:
     """What is known of the runs behind a table."""
@@ -113,12 +107,13 @@ class _Found:
     tuned: dict[str, str]
     bases: dict[tuple[str, int], str]
 
-    def run(self, cell: Cell, values: dict[str, float], last: int) -> Run:
-        """A cell's run with its value; none if it ends before the round `last`."""
+    def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
+        """A cell's run with its value; none if it ends before the rounds that are asked for."""
         name, rounds = cell.run.id, cell.run.rounds
-        value = None if rounds < last else self._value(cell, values)
+        short = rounds < asked.needs(cell.run.eval_every)
+        value = None if short else self._value(cell, values)
         state = "missing" if value is None else self.states[name]
-        state = f"ends at round {rounds}" if rounds < last else state
+        state = f"ends at round {rounds}" if short else state
         at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
         return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
 

@@ -1,6 +1,6 @@
 """The comparison that a claim makes of two members of its sides."""
 
-from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Spread
+from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Slope, Spread
 from fedbench.report.claims.contests import Member
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.difference import Difference, Term
@@ -22,8 +22,10 @@ def duel(claim: Comparison, pair: tuple[Member, Member], named: frozenset[str]) 
         return Steadiness(label, "%", Beyond(0.0), first, second)
     if isinstance(claim, Equal):
         return _difference(label, pair, 1.0, Within(claim.margin), claim.relative)
+    if isinstance(claim, Slope):
+        return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Beyond(0.0), False)
     if isinstance(claim, Greater):
-        limit = Beyond(claim.by)
+        limit = Beyond(claim.by - claim.margin)
         return _difference(label, pair, _sign(pair, claim.wins), limit, claim.relative)
     if isinstance(claim, Order):
         return _difference(label, pair, _sign(pair, claim.wins), Beyond(0.0), False)

@@ -67,14 +67,15 @@ def _printed(tree: Node, rows: dict[Contrast, Evidence]) -> Judgement | None:
 
 def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     """All of them; intervals are those of each."""
-    known = [x.printed for x in members if x.printed]
-    printed = _all(members, [x.verdict for x in known]) if len(known) == len(members) else None
+    known = [x.printed.verdict for x in members if x.printed]
+    printed = _all(claim, known) if len(known) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
-    measured = _all(members, [x.measured.verdict for x in members])
-    trend = _all(members, [x.trend.verdict for x in members])
+    measured = _all(claim, [x.measured.verdict for x in members])
+    trend = _all(claim, [x.trend.verdict for x in members])
     return Finding(name, claim, printed, measured, trend, members[0].level, rows)
 
 
-def _all(members: list[Finding], verdicts: list[Verdict]) -> Judgement:
-    parts = tuple(zip((member.key for member in members), verdicts, strict=True))
-    return Judgement(at_least(len(verdicts), verdicts), parts)
+def _all(claim: Together, verdicts: list[Verdict]) -> Judgement:
+    found = at_least(len(verdicts), verdicts)
+    parts = tuple(zip(claim.claims, verdicts, strict=True))
+    return Judgement(found.opposite if claim.negate else found, parts)

@@ -41,6 +41,20 @@ class Beyond(Limit):
 
 
 @dataclass(frozen=True)
+class Not(Limit):
+    """What the other limit refuses: holding and failing are exchanged."""
+
+    limit: Limit
+
+    def _of(self, low: float, high: float) -> Verdict:
+        return self.limit._of(low, high).opposite
+
+    def allows(self, number: float) -> bool:
+        """See the base class."""
+        return not self.limit.allows(number)
+
+
+@dataclass(frozen=True)
 class Within(Limit):
     """Less than `margin` up or down: two one-sided tests, each at half of the interval's rest."""
 

@@ -12,6 +12,7 @@ from fedbench.report import frames
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Results
+from fedbench.spec import RunSpec
 
 
 class Measured(Source):
@@ -43,9 +44,10 @@ class Measured(Source):
         return ids <= self._results.states.keys()
 
     def too_late(self, point: Coords) -> bool:
-        """Whether the metric is of a round that the runs do not have."""
-        at = reading(str(point["metric"])).at
-        return isinstance(at, int) and any(at > cell.run.rounds for cell in self.cells(point))
+        """Whether the metric is of rounds that the runs do not have."""
+        asked = reading(str(point["metric"]))
+        runs = [cell.run for cell in self.cells(point)]
+        return any(run.rounds < asked.needs(run.eval_every) for run in runs)
 
     def values(self, point: Coords) -> Repeats:
         """See the base class; a round after a run's last is missing."""
@@ -57,20 +59,20 @@ class Measured(Source):
         return self._values[key]
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
-        """See the base class."""
+        """See the base class; a run that diverged keeps its last value to the last round."""
         metric = reading(str(point["metric"])).metric
-        curves = {self._repeat(c): self._curve(c.run.id, metric) for c in self.cells(point)}
+        curves = {self._repeat(c): self._curve(c.run, metric) for c in self.cells(point)}
         return {key: curve * _factor(metric) for key, curve in curves.items() if len(curve)}
 
     def _value(self, cell: Cell, point: Coords) -> float | None:
         metric = str(point["metric"])
-        name, at = reading(metric)
+        name = reading(metric).metric
         if "/" in name:
             return self._of_table(cell.run.id, name, point)
         if self.too_late(point):
             return None
         if metric not in self._columns:
-            self._columns[metric] = frames.values(self._results.frame, metric, at)
+            self._columns[metric] = frames.values(self._results.frame, metric, "final")
         return self._columns[metric].get(cell.run.id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:
@@ -83,11 +85,13 @@ class Measured(Source):
             table = table[table[other] == point[other]] if other in table else table[:0]
         return float(table[column].mean()) if column in table and len(table) else None
 
-    def _curve(self, run: str, metric: str) -> pd.Series:
-        if metric not in self._results.frame or run not in self._results.states:
+    def _curve(self, run: RunSpec, metric: str) -> pd.Series:
+        if metric not in self._results.frame or run.id not in self._results.states:
             return pd.Series(dtype=float)
-        curve: pd.Series = self._histories.get_group((run,)).set_index("round")[metric].dropna()
-        return curve
+        curve: pd.Series = frames.curves(self._histories.get_group((run.id,)), metric, [run])[
+            run.id
+        ]
+        return curve.dropna()
 
     @cached_property
     def _histories(self) -> Any:

@@ -26,8 +26,9 @@ def _level(axis: str, coords: Coords) -> str:
 
 def metric_name(spelled: str) -> str:
     """A metric in words; 'final' is not said."""
-    name, at = reading(spelled)
-    return Metric(name if at == "final" else spelled).label.replace("/", ": ")
+    found = reading(spelled)
+    name = found.metric if found.at == "final" else spelled
+    return Metric(name).label.replace("/", ": ")
 
 
 def unit_of(point: Coords) -> str:

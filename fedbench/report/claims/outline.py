@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Spread, Trend
+from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Slope, Spread, Trend
 from fedbench.errors import FedbenchError
 from fedbench.paper import Paper
 from fedbench.report.claims import slopes
@@ -21,7 +21,8 @@ def outline(place: str, claim: Comparison, paper: Paper) -> Node:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
     if claim.cells == "mean":
         cells = [averaged(cells)]
-    return Node(_needed(place, claim, len(cells)), tuple(cells))
+    tree = Node(_needed(place, claim, len(cells)), tuple(cells))
+    return tree.denied if claim.negate else tree
 
 
 def _needed(place: str, claim: Comparison, cells: int) -> int:
@@ -43,6 +44,8 @@ def _cells(scope: Scope, claim: Comparison) -> Iterator[Node]:
             yield from (_node(claim, x) for x in contests(scope, claim.of, claim.to))
         case Greater() | Spread() | Earlier():
             yield from (_node(claim, x) for x in contests(scope, claim.winner, claim.loser))
+        case Slope():
+            yield from (_node(claim, x) for x in contests(scope, claim.of, 0.0))
 
 
 def _node(claim: Comparison, contest: Contest) -> Node:

@@ -65,8 +65,8 @@ def scope_of(place: str, claim: Comparison, paper: Paper) -> Scope:
 
 def spelled(metric: str, usual: At) -> str:
     """A metric with its moment: 'accuracy' after the last round is 'accuracy@final'."""
-    name, at = reading(metric, usual)
-    return f"{name}@{at}"
+    found = reading(metric, usual)
+    return f"{found.metric}@{found.moment}"
 
 
 def _matching(grid: Grid, where: Where) -> list[Coords]:

@@ -22,5 +22,5 @@ class Source(ABC):
         return None
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
-        """The metric by evaluated round, of each repeat."""
+        """The metric by evaluated round up to the last planned, of each repeat."""
         return {}

@@ -12,7 +12,7 @@ from fedbench.report.claims.source import Coords, Repeats, Source
 class Speed(Contrast):
     """By how many rounds the winner is earlier at `target` percent, or at the loser's best.
 
-    A run that never comes there counts as one round more than it has.
+    A run that never comes there, diverged or not, counts as one round more than was planned.
     """
 
     winner: Coords
@@ -36,6 +36,6 @@ class Speed(Contrast):
 
 
 def _rounds_to(target: float, curve: pd.Series) -> float:
-    """The first round at the target or above it; one more than the last if there is none."""
+    """The first round at the target or above it; one more than the last planned if none is."""
     there = curve.index[curve >= target]
     return float(there[0] if len(there) else curve.index[-1] + 1)

@@ -1,10 +1,11 @@
 """A claim as comparisons in cells, and of how many each must hold."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from fedbench.report.claims.contrast import Averaged, Contrast
+from fedbench.report.claims.limit import Not
 from fedbench.report.claims.verdict import Verdict, at_least
 
 
@@ -26,6 +27,12 @@ class Node:
         found = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
         return at_least(self.k, found)
 
+    @property
+    def denied(self) -> "Node":
+        """That it does not hold: fewer than k hold where n − k + 1 of the n fail."""
+        fewest = len(self.parts) - self.k + 1
+        return Node(fewest, tuple(_denied(part) for part in self.parts), self.label)
+
     def contrasts(self) -> Iterator[Contrast]:
         """All comparisons, in order."""
         for part in self.parts:
@@ -35,6 +42,12 @@ class Node:
 def each(parts: Sequence[Node | Contrast], label: str = "") -> Node:
     """All of the parts."""
     return Node(len(parts), tuple(parts), label)
+
+
+def _denied(part: Node | Contrast) -> Node | Contrast:
+    if isinstance(part, Node):
+        return part.denied
+    return replace(part, label=f"not: {part.label}", limit=Not(part.limit))
 
 
 def averaged(cells: list[Node]) -> Node:

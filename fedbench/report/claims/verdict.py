@@ -11,6 +11,11 @@ class Verdict(StrEnum):
     FAILS = "fails"
     UNDECIDED = "undecided"
 
+    @property
+    def opposite(self) -> "Verdict":
+        """Of the statement that denies it."""
+        return {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}.get(self, self)
+
 
 def at_least(k: int, verdicts: Sequence[Verdict]) -> Verdict:
     """Whether k of them hold: it fails once so many fail that k cannot be reached any more."""

@@ -17,11 +17,15 @@ class Architecture(Checked, ABC):
 
 
 class BodyHead(nn.Module):
-    """logits = head(body(x)); parts that look at features or at the classifier rely on it."""
+    """logits = head(body(x)); parts that look at features or at the classifier rely on it.
 
-    def __init__(self, body: nn.Module, head: nn.Module) -> None:
+    `ends_hidden`: the body ends in the hidden layer of a classifier of two layers, not in features
+    of its own, so that a projection head needs no other hidden layer.
+    """
+
+    def __init__(self, body: nn.Module, head: nn.Module, ends_hidden: bool = False) -> None:
         super().__init__()
-        self.body, self.head = body, head
+        self.body, self.head, self.ends_hidden = body, head, ends_hidden
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, C)."""

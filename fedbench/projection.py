@@ -11,6 +11,7 @@ from fedbench.errors import FedbenchError
 def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
     """Features → features, ReLU → `width` → classifier (MOON, FedGKD+).
 
+    A body that ends in such a layer of its own (`ends_hidden`) gets the rest: `width` → classifier.
     The features of the result are the projection (B, width); the classifier sits on top of it and
     stays there at inference. `example` (1, …) is one prepared sample, to measure the features.
     """
@@ -18,5 +19,7 @@ def with_projection(module: nn.Module, width: int, classes: int, example: Tensor
     if not isinstance(body, nn.Module):
         raise FedbenchError("projection: the model has no body and head to put it between")
     size = copy.deepcopy(body).eval()(example).shape[1]
-    head = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, width))
+    own = getattr(module, "ends_hidden", False)
+    hidden = [] if own else [nn.Linear(size, size), nn.ReLU()]
+    head = nn.Sequential(*hidden, nn.Linear(size, width))
     return BodyHead(nn.Sequential(body, head), nn.Linear(width, classes))

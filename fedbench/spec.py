@@ -38,7 +38,12 @@ class Choice(Strict):
             if len(value) != 1:
                 raise ValueError(f"{value!r} must be a name or {{name: {{parameter: value}}}}")
             ((name, params),) = value.items()
-            return {"name": name, "params": params or {}}
+            if not isinstance(params, dict | None):
+                raise ValueError(
+                    f"{value!r} must be a name or {{name: {{parameter: value}}}}: {params!r} is no "
+                    "mapping of parameters"
+                )
+            return {"name": name, "params": {} if params is None else params}
         return value
 
     @model_serializer
@@ -99,13 +104,14 @@ class RunSpec(Strict):
     clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
     mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
     lr·lr_decay^t; `clip` bounds the gradient's norm; `decay_norms` false keeps weight decay off the
-    normalisation layers' weights and biases. `augment` changes what local steps see, not what is
-    scored. `precision` 'bfloat16' runs the network under autocast, with weights, updates and losses
-    in float32; `channels_last` is the memory layout of images. `validation` is the share of the
-    training data held out before partitioning. `projection` puts a projection head of that width
-    between the model's features and its classifier. `watch` lists the probes whose columns and
-    tables are written beside the history. `data_seed` (default: `seed`) drives the partition.
-    Raises `FedbenchError` with one sentence on a wrong field, type or range.
+    normalisation layers' weights and biases, those on the shortcuts of a residual network among
+    them (the FedGKD authors' released code does decay these). `augment` changes what local steps
+    see, not what is scored. `precision` 'bfloat16' runs the network under autocast, with weights,
+    updates and losses in float32; `channels_last` is the memory layout of images. `validation` is
+    the share of the training data held out before partitioning. `projection` puts a projection head
+    of that width between the model's features and its classifier. `watch` lists the probes whose
+    columns and tables are written beside the history. `data_seed` (default: `seed`) drives the
+    partition. Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")

@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
+from fedbench.build import build_parts
+from fedbench.compositions import named
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from fedbench.part import Sizes
@@ -45,6 +47,13 @@ def test_temperature_divides_the_logits_and_its_square_multiplies_the_term():
     assert float(term(FedGKD(0.1, M=1, T=2.0), b)) == pytest.approx(0.4 * KL, rel=1e-12)
     plain = FedGKD(0.1, M=1, T=2.0, scale_t=False)
     assert float(term(plain, b)) == pytest.approx(0.1 * KL, rel=1e-12)
+
+
+def test_the_term_that_the_fedadc_paper_prints():
+    # λ = 0.1, T = 0.5, no T²: logits (½ log 3, 0) over ½ are (log 3, 0)
+    part = build_parts(RunSpec(**named("FedGKD (M=1)").run_settings()))[0]
+    found = term(part, batch(STUDENT, [0], [[0.5 * log(3), 0.0]]))
+    assert float(found) == pytest.approx(0.1 * KL, rel=1e-12)  # with T² a quarter of it
 
 
 @pytest.mark.parametrize("regulariser", ["kl", "mse"])

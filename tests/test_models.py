@@ -230,6 +230,21 @@ def test_the_head_of_moon(name, params):
     assert widths == [(512, 512), (512, 256), (256, 100)]
 
 
+def test_the_head_of_moon_on_text_begins_with_the_pre_classifier():
+    # [CLS] 32 → pre_classifier 32 → ReLU, dropout → 6 → 4: one layer of 32·6 + 6 and a classifier
+    # of 6·4 + 4 in place of one of 32·4 + 4
+    text, sizes = Inputs((16,), 4, 50), {"layers": 1, "heads": 2, "dim": 32, "hidden": 64}
+    plain = build("distilbert", text, **sizes, weights="random")
+    ids = torch.full((1, 16), 3)
+    model = with_projection(plain, 6, 4, ids)
+    assert [(m.in_features, m.out_features) for m in (*model.body[1], model.head)] == [
+        (32, 6), (6, 4),
+    ]  # fmt: skip
+    assert model(ids).shape == (1, 4)
+    before, after = (sum(p.numel() for p in m.parameters()) for m in (plain, model))
+    assert after - before == (32 * 6 + 6) + (6 * 4 + 4) - (32 * 4 + 4)
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_projection_is_put_behind_every_body(name):
     net = Net(with_projection(small(name), 6, 10, images(DIGITS, 1)))

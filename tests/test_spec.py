@@ -71,3 +71,12 @@ def test_defaults_of_local_work_and_data_seed():
     assert RunSpec(steps=3).local_epochs is None
     assert RunSpec(seed=4).partition_seed == 4
     assert RunSpec(seed=4, data_seed=0).partition_seed == 0
+
+
+@pytest.mark.parametrize("value", [0, False, [], "", 0.0, 54, ["mu"]])
+def test_only_null_is_no_parameters(value):
+    with pytest.raises(FedbenchError, match=r"fedprox.*is no mapping of parameters"):
+        RunSpec(parts=[{"fedprox": value}])
+    with pytest.raises(FedbenchError, match=r"dr.*is no mapping of parameters"):
+        RunSpec(partition={"dr": value})
+    assert RunSpec(parts=[{"fedprox": None}]).parts[0].params == {}

@@ -6,6 +6,7 @@ from safetensors.torch import save_file
 
 from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
+from fedbench.flat import Net
 from tests.networks import CIFAR100, DIGITS, images, on_paper, small
 
 COLOUR = Inputs((3, 8, 8), 5)
@@ -54,3 +55,21 @@ def test_random_weights_follow_the_width():
     weight = small("vitsmall", COLOUR).body[1].blocks[0].attn.qkv.weight.detach()
     assert weight.shape == (96, 32)
     assert weight.std() == pytest.approx((2 / (32 + 96)) ** 0.5, rel=0.05)
+
+
+def test_bottleneck_and_classifier_are_linear_and_start_as_released():
+    model = small("vitsmall", COLOUR)
+    layers = [model.body[-1], model.head]  # 32 → 16 → 5
+    assert [(m.in_features, m.out_features) for m in layers] == [(32, 16), (16, 5)]
+    wide = small("vitsmall", COLOUR._replace(classes=4000), bottleneck=1000)
+    for layer, variance in ((wide.body[-1], 2 / 1032), (wide.head, 2 / 5000)):
+        assert layer.weight.detach().std() == pytest.approx(variance**0.5, rel=0.02)
+        assert not layer.bias.any()
+    x = images(COLOUR)
+    assert (model.body(x) < 0).any()  # no ReLU
+    assert torch.equal(model(x), model.head(model.body(x)))
+
+
+def test_a_fresh_model_of_another_seed_starts_as_released_too():
+    fresh = Net(small("vitsmall", COLOUR)).fresh(torch.Generator().manual_seed(3))
+    assert not fresh.w[-5:].any()  # the classifier's bias

@@ -14,16 +14,17 @@ from fedbench.part import Part, Round
 class FedDisco(Part):
     """Trust clients with balanced labels: w_i ∝ ReLU(n_i − a d_i + b), d_i far from uniform.
 
-    n_i and d_i sum to 1. Ye et al., "FedDisco: Federated Learning with Discrepancy-Aware
-    Collaboration", ICML 2023, its aggregation weights. Where all d_i are 0, or no weight is left,
-    w_i = n_i.
+    n_i and d_i sum to 1, but for `metric: l2`, whose distances are never normalised, also with
+    `over: all`, as in the authors' code. Ye et al., "FedDisco: Federated Learning with
+    Discrepancy-Aware Collaboration", ICML 2023, its aggregation weights. Where all d_i are 0, or no
+    weight is left, w_i = n_i.
     """
 
     shares: ClassVar[str] = "label counts, once"
 
     a: NonNegative = 0.5  # 0 with b = 0 is FedAvg weighted by samples
     b: float = 0.1
-    metric: Literal["kl", "l2"] = "kl"  # 'l2' distances are not normalised, as in the authors' code
+    metric: Literal["kl", "l2"] = "kl"
     over: Literal["cohort", "all"] = "cohort"  # the clients over whom n and d sum to 1
 
     def weigh(self, p: Tensor, r: Round) -> Tensor:

@@ -23,7 +23,7 @@ class FedGKD(Part):
     coef: NonNegative = 0.1  # γ/2: 0.1 for ResNet-8 and DistilBERT, 0.05 for ResNet-50; 0 is FedAvg
     M: Count = 5  # 5 for images, 1 for text
     T: Positive = 1.0
-    scale_t: bool = True  # the factor T² of the released code
+    scale_t: bool = True  # the factor T² of the released code; the FedADC paper prints none
     regulariser: Literal["kl", "mse"] = "kl"  # mse: mean over batch and classes (Table 9, M = 1)
     # The paper does not define w̄ before round M: all models there are, or the released code's
     # aggregated ones only (then nothing is distilled in round 1)

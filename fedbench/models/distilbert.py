@@ -40,13 +40,16 @@ class DistilBERT(Architecture):
     weights: Literal["random", "pretrained"] = "pretrained"
 
     def build(self, inputs: Inputs) -> nn.Module:
-        """Features are what the classifier sees: `dim` units after ReLU and dropout."""
+        """Features are what the classifier sees: `dim` units after ReLU and dropout.
+
+        The pre-classifier is the hidden layer of a projection head, where there is one.
+        """
         self._check(inputs)
         whole = self._classifier(inputs)
         body = _Body(whole)
         if self.weights == "pretrained":
             _load(body, data_folder() / "distilbert-base-uncased" / "model.safetensors")
-        return BodyHead(body, whole.classifier)
+        return BodyHead(body, whole.classifier, ends_hidden=True)
 
     def _classifier(self, inputs: Inputs) -> Any:
         # Seconds to import, and only this model needs it.

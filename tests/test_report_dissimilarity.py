@@ -2,8 +2,15 @@
 
 import pandas as pd
 
-from fedbench.report.kinds.dissimilarity import _lines
+from fedbench.report.kinds.dissimilarity import Dissimilarity, _lines
 from fedbench.report.panel import Panel
+
+
+class Empty(Panel):
+    """A panel whose runs have not been trained."""
+
+    def table(self, name):
+        return pd.DataFrame()
 
 
 class ByHand(Panel):
@@ -13,9 +20,9 @@ class ByHand(Panel):
         rows = [
             ("mean", 0, 0.0, 2.0), ("mean", 0, 30.0, 1.0),
             ("mean", 1, 0.0, 4.0), ("mean", 1, 30.0, 3.0),
-            ("single", 0, 0.0, 5.0), ("single", 0, 0.0, 9.0),
+            ("client 3", 0, 0.0, 5.0), ("client 8", 0, 0.0, 9.0),
         ]  # fmt: skip
-        table = pd.DataFrame(rows, columns=["models", "seed", "lam", "dissimilarity"])
+        table = pd.DataFrame(rows, columns=["model", "seed", "lam", "dissimilarity"])
         return table.assign(weights="normalised")
 
 
@@ -23,3 +30,8 @@ def test_a_line_is_the_mean_over_seeds_and_single_models_share_one():
     lines = {(model, weights): line for model, weights, line in _lines(ByHand({}, "", "", ()))}
     assert lines["mean", "normalised"].to_dict() == {0: 3, 30: 2}
     assert lines["single", "normalised"].to_dict() == {0: 7}
+
+
+def test_before_any_run_there_is_no_line_and_no_legend():
+    assert list(_lines(Empty({}, "", "", ()))) == []
+    assert Dissimilarity().legend([Empty({}, "", "", ())]) == []

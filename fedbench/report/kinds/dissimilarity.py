@@ -47,8 +47,11 @@ class Dissimilarity(Kind):
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
     """(model, scaling, G_d over λ)."""
     table = panel.table("dissimilarity")
-    for (models, weights), own in table.groupby(["models", "weights"]):
-        yield str(models), str(weights), own.groupby("lam")["dissimilarity"].mean()
+    if table.empty:
+        return
+    kinds = table["model"].where(table["model"] == "mean", "single")
+    for (model, weights), own in table.groupby([kinds, "weights"]):
+        yield str(model), str(weights), own.groupby("lam")["dissimilarity"].mean()
 
 
 def _look(model: str, weights: str) -> dict[str, Any]:

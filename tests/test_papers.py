@@ -40,7 +40,7 @@ OWN = {
         *("fig4_rounds", "fig4_momentum", "fig5_rounds", "fig5_momentum"),
     },
     "fedgkd": {"fig2numbers", "silhouettes", "traffic"},
-    "asd": {"fig11numbers", "similarity"},
+    "asd": {"fig11numbers", "similarity", "passes"},
 }
 names = pytest.mark.parametrize("paper", ITEMS)
 scales = pytest.mark.parametrize("scale", SCALES)

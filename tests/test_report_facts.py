@@ -72,6 +72,16 @@ def test_traffic_in_models_and_passes(paper):
     assert found["λ = 0.4"] == ("1", "1", "2", "1")  # ASD's teacher
 
 
+def test_passes_and_traffic_of_a_round(paper):
+    # E = 5: E + 1 forward passes with the teacher's outputs kept, 2E without; no traffic for ASD
+    found = rows(paper, "passes")
+    assert found["FedAvg"] == (5, 5, 5, 1, 1)
+    assert found["FedAvg+ASD"] == (6, 10, 5, 1, 1)
+    assert found["FedSAM"] == (10, 10, 10, 1, 1)
+    assert found["FedSAM+ASD"] == (11, 15, 10, 1, 1)
+    assert found["FedCM"] == (5, 5, 5, 2, 1)
+
+
 def test_sizes_are_counted_by_the_partition_beside_the_printed_ones(paper):
     place = Place("sizes", "CIFAR-10", "", "", "train_size")
     found = rows(paper, "sizes", {place: Stat(45_000, None)})

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from fedbench import registry
 from fedbench.errors import FedbenchError
+from fedbench.files import matching, read_json
 from fedbench.plan import Plan
-from fedbench.spec import RunSpec
+from fedbench.spec import Choice, RunSpec
+from fedbench.strict import checked
 
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only
@@ -103,16 +105,29 @@ def _samples(name: str, params: str) -> tuple[int, int]:
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
     """What the finished runs in `results` reached; `core` for models that none of them trained."""
     total: dict[tuple[bool, str], tuple[float, float]] = {}
-    for file in (results / "runs").glob("*/run.json"):
-        record = json.loads(file.read_text(encoding="utf-8"))
-        if not record["seconds"]["train"] or "objects" in record:  # no model that a plan could name
-            continue
-        at = (record["device"] == "cpu", str(RunSpec(model=record["resolved"]["model"]).model))
-        done, seconds = total.get(at, (0.0, 0.0))
-        total[at] = (done + record["sample_passes"], seconds + record["seconds"]["train"])
+    for file in matching(results / "runs", "*/run.json"):
+        on_cpu, model, passes, seconds = _reached(file)
+        if seconds:
+            done = total.get((on_cpu, model), (0.0, 0.0))
+            total[on_cpu, model] = (done[0] + passes, done[1] + seconds)
     reached = {at: done / seconds for at, (done, seconds) in total.items()}
     here, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
     return Speeds({**(core or {}), **here}, gpu)
+
+
+def _reached(file: Path) -> tuple[bool, str, float, float]:
+    """Whether on a CPU, the model, samples trained on and seconds that it took."""
+    record = read_json(file)
+    if "objects" in record:  # no model that a plan could name
+        return True, "", 0.0, 0.0
+    try:
+        model = str(checked(Choice, record["resolved"]["model"]))
+        seconds = float(record["seconds"]["train"])
+        return record["device"] == "cpu", model, float(record["sample_passes"]), seconds
+    except (FedbenchError, KeyError, TypeError, ValueError) as error:
+        raise FedbenchError(
+            f"{file}: not a run's record ({error!r}); delete it to train the run again"
+        ) from None
 
 
 def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:

@@ -16,6 +16,7 @@ from fedbench.optimisers import SGD, Adam, Optimiser
 from fedbench.part import Part
 from fedbench.probe import Probe
 from fedbench.projection import with_projection
+from fedbench.room import require_room
 from fedbench.sampler import Sampler
 from fedbench.spec import RunSpec
 
@@ -62,6 +63,7 @@ def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
 def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:
     """A freshly initialised model; its weights depend on the seed alone."""
     architecture = registry.build("model", spec.model.name, spec.model.params)
+    require_room(str(spec.model), architecture, data.inputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))
         module: nn.Module = architecture.build(data.inputs)

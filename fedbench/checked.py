@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, quoted
 
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 Share = Annotated[float, Gt(0), Le(1)]
 Decay = Annotated[float, Ge(0), Lt(1)]
-Count = Annotated[int, Ge(1)]
+Count = Annotated[int, Ge(1), Le(1_000_000)]  # more is a slip of the keyboard
+Layers = Annotated[int, Ge(1), Le(1_000)]
 Natural = Annotated[int, Ge(0)]
 
 _SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
@@ -46,7 +47,7 @@ def allowed(hint: Any) -> str:
 
 @cache
 def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
-    strict = ConfigDict(strict=True)
+    strict = ConfigDict(strict=True, allow_inf_nan=False)
     return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
 
 
@@ -55,6 +56,11 @@ def hints(cls: Any) -> dict[str, Any]:
     """Annotations of a dataclass's fields, ranges included."""
     found = get_type_hints(cls, include_extras=True)
     return {f.name: found[f.name] for f in fields(cls)}
+
+
+def _finite(value: Any) -> str:
+    """Said of a number that no bound refuses."""
+    return " and finite" if value in (float("inf"), float("-inf")) else ""
 
 
 class Checked:
@@ -67,7 +73,7 @@ class Checked:
             try:
                 adapter.validate_python(value)
             except ValidationError:
-                rule = allowed(hints(cls)[name])
+                rule = allowed(hints(cls)[name]) + _finite(value)
                 raise FedbenchError(
-                    f"{cls.__name__}: {name} = {value!r} is not allowed; it must be {rule}"
+                    f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
                 ) from None

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from fedbench import registry
 from fedbench.errors import FedbenchError
@@ -21,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-console = Console()
+console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 Results = Annotated[Path, typer.Option(help="Folder of run folders and collected frames.")]
 Workflow = Annotated[Path, typer.Option(help="Folder with papers/ and scales/.")]
@@ -59,7 +60,8 @@ def _sentences() -> Iterator[None]:
     try:
         yield
     except FedbenchError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        said = Text.assemble(("error:", "red"), f" {error}")
+        Console(stderr=True).print(said, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from None
 
 
@@ -130,7 +132,7 @@ def plan(
     tables: Names = "",
     as_json: AsJson = False,
     check: Annotated[
-        bool, typer.Option(help="Also build every part, model and partition.")
+        bool, typer.Option(help="Also build every part, model, partition and option of a figure.")
     ] = False,
     workflow: Workflow = Path("workflow"),
     results: Results = Path("results"),
@@ -138,15 +140,17 @@ def plan(
     """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
     with _sentences():
         from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.scale import load_scale
         from fedbench.schedule import schedule, to_json
 
-        found = make_plan(workflow, scale, split(papers), split(tables))
+        found = planned(workflow, scale, split(papers), split(tables))
         if check:
             from fedbench.build import check_choices
+            from fedbench.report.checks import check_shown
 
             check_choices(found.runs.values())
+            check_shown(found, workflow / "papers")
         if as_json:
             sys.stdout.write(to_json(schedule(found)))
             return
@@ -240,7 +244,10 @@ def train(
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, mode, checkpoint_minutes=checkpoint_minutes)  # type: ignore[arg-type]  # checked
-        failed = work(load_schedule(plan), run_ids, results, machine, data_dir)
+        schedule = load_schedule(plan)
+        for run_id in run_ids:
+            schedule.run(run_id)  # refuses a strange one before it names a folder
+        failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
             raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
 
@@ -256,8 +263,9 @@ def select(search: str, plan: PlanFile, results: Results = Path("results")) -> N
         from fedbench.trials import search_id
 
         schedule = load_schedule(plan)
+        trials = schedule.trials(search)
         run = next(r for r in schedule.runs.values() if r.tune and search_id(r) == search)
-        winner = choose(run, [schedule.run(t) for t in schedule.searches[search]], results)
+        winner = choose(run, trials, results)
         write_text(winner_file(results, search), json.dumps(winner, indent=2) + "\n")
 
 
@@ -274,8 +282,7 @@ def collect(
         from fedbench.frame import write
         from fedbench.schedule import load_schedule
 
-        schedule = load_schedule(plan)
-        write(gather([schedule.run(i) for i in schedule.papers[paper]], results), out)
+        write(gather(load_schedule(plan).paper(paper), results), out)
 
 
 @app.command()
@@ -289,10 +296,11 @@ def report(
 ) -> None:
     """Draw the tables, figures and pages from what was collected."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.report import build
 
-        written = build(make_plan(workflow, scale, split(papers), split(tables)), results, out)
+        found = planned(workflow, scale, split(papers), split(tables))
+        written = build(found, results, out, workflow / "papers")
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
 
@@ -307,10 +315,10 @@ def claims(
 ) -> None:
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.report.claims_view import verdicts
 
-        rows = verdicts(make_plan(workflow, scale, split(papers)), results, workflow / "papers")
+        rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
@@ -330,9 +338,9 @@ def track(
 ) -> None:
     """Mirror finished runs into MLflow; calling it again adds only what is new."""
     with _sentences():
-        from fedbench.plan import make_plan
+        from fedbench.outlook import planned
         from fedbench.track import mirror
 
-        found = make_plan(workflow, scale, split(papers), split(tables))
+        found = planned(workflow, scale, split(papers), split(tables))
         added = mirror(found, results, uri or None)
         console.print(f"{added} runs added to MLflow, {len(found.runs)} in this plan")

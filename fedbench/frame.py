@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
 from fedbench.files import atomic, write_text
 
@@ -29,10 +30,9 @@ def read(file: Path) -> pd.DataFrame:
         if known and hashlib.sha256(content).hexdigest() != known.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
         return pd.read_parquet(io.BytesIO(content))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a damaged file fails in as many ways as it has parts
         raise FedbenchError(
-            f"{file}: cannot be used ({str(error).splitlines()[0]}); delete it to collect the runs "
-            "again"
+            f"{file}: cannot be used ({short(error)}); delete it to collect the runs again"
         ) from None
 
 

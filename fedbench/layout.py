@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedbench.files import exists
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.trials import search_id
@@ -45,9 +46,10 @@ class Layout:
 
     @property
     def sources(self) -> list[str]:
-        """The YAML files and printed numbers that the plan and the report are made from."""
+        """The YAML files, and printed numbers where there are any, that all is made from."""
         papers = [self.workflow / "papers" / f"{name}.yaml" for name in self.plan_.papers]
         printed = [file.with_suffix(".printed.csv") for file in papers]
+        printed = [file for file in printed if exists(file)]
         scale = self.workflow / "scales" / f"{self.plan_.scale}.yaml"
         return [str(file) for file in (*papers, *printed, scale)]
 

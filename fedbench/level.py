@@ -22,3 +22,8 @@ def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list
 def has_star(level: Level | tuple[Level, ...]) -> bool:
     """Whether it is a pattern."""
     return isinstance(level, str) and level.count("*") == 1
+
+
+def level_text(level: Level) -> str:
+    """A level as written: 0.1, 1, a name."""
+    return f"{level:g}" if isinstance(level, float) else str(level)

@@ -5,9 +5,10 @@ from typing import Any
 
 from fedbench import registry
 from fedbench.compositions import compositions
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, quoted
 from fedbench.level import Level
 from fedbench.spec import Choice, assign
+from fedbench.strict import checked
 
 Settings = dict[str, Any]
 Levels = Mapping[str, Mapping[Level, Settings]]
@@ -53,7 +54,7 @@ def layered(layers: Iterable[Settings]) -> Settings:
 
 def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings:
     """The settings with fields, and parameters of parts, set in this order."""
-    changed = settings | {"parts": [dict(Choice.model_validate(p)) for p in parts_of(settings)]}
+    changed = settings | {"parts": [dict(checked(Choice, p)) for p in parts_of(settings)]}
     for key, value in changes:
         assign(changed, key, value)
     return changed
@@ -63,7 +64,9 @@ def parts_of(settings: Settings) -> Sequence[Any]:
     """The parts that settings name; raises `FedbenchError` if they are no list."""
     found = settings.get("parts", ())
     if not isinstance(found, list | tuple):
-        raise FedbenchError(f"parts = {found!r} is not allowed: must be a list of methods' parts")
+        raise FedbenchError(
+            f"parts = {quoted(found)} is not allowed: must be a list of methods' parts"
+        )
     return found
 
 
@@ -89,7 +92,7 @@ def _value(key: str, settings: Settings) -> Any:
     part, _, parameter = key.partition(".")
     if key in settings or not parameter:
         return settings.get(key, _UNSET)
-    parts = [Choice.model_validate(each) for each in parts_of(settings)]
+    parts = [checked(Choice, each) for each in parts_of(settings)]
     own = [each.params for each in parts if each.name == part]
     usual = registry.find("method", part).fields.get(parameter) if own else None
     return [params.get(parameter, usual) for params in own] or _UNSET

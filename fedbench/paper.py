@@ -9,12 +9,14 @@ from fedbench import registry
 from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
 from fedbench.errors import FedbenchError, unknown
+from fedbench.files import matching
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
-from fedbench.levels import Settings, known_levels, refuse_flattening
+from fedbench.levels import Settings
+from fedbench.paper_names import check_names
 from fedbench.reading import reading
-from fedbench.spec import Choice, RunSpec
-from fedbench.strict import Strict
+from fedbench.spec import Choice
+from fedbench.strict import Name, Strict, require_name
 from fedbench.yamlfile import load
 
 
@@ -37,7 +39,7 @@ class Grid(Strict):
     """
 
     axes: dict[str, tuple[Level, ...]]
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     settings: Settings = Field(default_factory=dict)
     without: tuple[Where, ...] = ()
     cases: tuple[Case, ...] = ()
@@ -60,12 +62,12 @@ class Table(Strict):
     where: Where = Field(default_factory=dict)
     over: tuple[str, ...] = ()
     minus: dict[str, Level] = Field(default_factory=dict)
-    rows: tuple[str, ...]
+    rows: Annotated[tuple[str, ...], Field(min_length=1)]
     columns: tuple[str, ...] = ("method",)
-    metrics: tuple[str, ...] = ("accuracy",)
-    at: Literal["final", "best"] | int = "final"
+    metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("accuracy",)
+    at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"
     unit: Literal["percent", "fraction"] = "percent"
-    digits: int = 2
+    digits: Annotated[int, Field(ge=0, le=10)] = 2
     printed: str = ""
     controls: tuple[Level, ...] = ()
 
@@ -138,11 +140,11 @@ class Paper(Strict):
     settings: Settings = Field(default_factory=dict)
     always: tuple[Choice, ...] = ()
     levels: dict[str, dict[Level, Settings]] = Field(default_factory=dict)
-    grids: dict[str, Grid]
-    tables: dict[str, Table] = Field(default_factory=dict)
-    figures: dict[str, Figure] = Field(default_factory=dict)
-    facts: dict[str, Facts] = Field(default_factory=dict)
-    claims: dict[str, Claim] = Field(default_factory=dict)
+    grids: dict[Name, Grid]
+    tables: dict[Name, Table] = Field(default_factory=dict)
+    figures: dict[Name, Figure] = Field(default_factory=dict)
+    facts: dict[Name, Facts] = Field(default_factory=dict)
+    claims: dict[Name, Claim] = Field(default_factory=dict)
     deviations: tuple[str, ...] = ()
 
     def items(self) -> list[tuple[str, Table | Figure]]:
@@ -151,67 +153,14 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
-        for name, grid in self.grids.items():
-            for axis, labels in grid.axes.items():
-                _check_axis(f"grids.{name}.axes", axis, labels, self.levels)
-            _check_places(name, grid)
-            refuse_flattening(f"grids.{name}", grid.settings, grid.axes, self.levels)
-        for name, item in self.items():
-            _check_item(f"{type(item).__name__.lower()}s.{name}", item, self.grids)
-        for name, table in self.tables.items():
-            if table.printed and table.printed not in self.tables:
-                missing = unknown("table", table.printed, self.tables)
-                raise FedbenchError(f"tables.{name}.printed: {missing}")
+        check_names(self)
         check_claims(self)
         return self
 
 
-def _check_axis(
-    place: str, axis: str, labels: tuple[Level, ...], levels: dict[str, dict[Level, Settings]]
-) -> None:
-    known = known_levels(axis, levels)
-    if known is None:
-        if axis not in RunSpec.model_fields:
-            raise FedbenchError(
-                f"{place}: {unknown('axis', axis, [*levels, *RunSpec.model_fields])}"
-            )
-        return
-    for label in labels:
-        if "each" not in known and label not in known:
-            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, known))}")
-
-
-def _check_places(name: str, grid: Grid) -> None:
-    wheres = [*grid.without, *(case.where for case in grid.cases)]
-    for axis in (axis for where in wheres for axis in where):
-        if axis not in grid.axes:
-            raise FedbenchError(f"grids.{name}: {unknown('axis', axis, grid.axes)}")
-
-
-def _check_item(place: str, item: Table | Figure, grids: dict[str, Grid]) -> None:
-    if item.grid not in grids:
-        raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, grids)}")
-    axes = grids[item.grid].axes
-    used = [*item.where, *(_drawn_axes(item) if isinstance(item, Figure) else _told_axes(item))]
-    for axis in used:
-        if axis not in axes and axis != "metric":
-            raise FedbenchError(f"{place}: {unknown('axis', axis, [*axes, 'metric'])}")
-
-
-def _told_axes(table: Table) -> tuple[str, ...]:
-    """Axes that a table shows, takes for repeats, or subtracts along."""
-    return (*table.rows, *table.columns, *table.over, *table.minus)
-
-
-def _drawn_axes(figure: Figure) -> tuple[str, ...]:
-    """Panels, hue, and the axis that the kind's option of that name puts along the bottom."""
-    axis = figure.kind.params.get("axis")
-    return (*figure.panels, figure.hue, *([axis] if axis else []))
-
-
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
     """The papers of a workflow folder by file name; all of them, or those named."""
-    files = {file.stem: file for file in sorted((workflow / "papers").glob("*.yaml"))}
+    files = {file.stem: file for file in matching(workflow / "papers", "*.yaml")}
     if not files:
         raise FedbenchError(
             f"{workflow / 'papers'}: no paper found; run from the project's top folder"
@@ -219,4 +168,10 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     for name in names:
         if name not in files:
             raise unknown("paper", name, files)
-    return {name: load(file, Paper) for name, file in files.items() if not names or name in names}
+    return {n: _paper(file) for n, file in files.items() if not names or n in names}
+
+
+def _paper(file: Path) -> Paper:
+    """A paper's file; its name stands in paths and links."""
+    require_name("the file's name", file.stem, file)
+    return load(file, Paper)

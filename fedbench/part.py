@@ -219,6 +219,7 @@ class Part(Checked):
     needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier
     own_momentum: ClassVar[bool] = False  # whether it keeps the momentum buffer itself
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
+    MODELS: ClassVar[tuple[str, ...]] = ()  # that `evaluate` names, beside 'next'; a literal
 
     @property
     def unmappable(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fedbench.claim_names import kept_claims
 from fedbench.errors import FedbenchError, unknown
+from fedbench.files import matching
 from fedbench.levels import Settings, assigned, layered, level_settings, parts_of
 from fedbench.paper import (
     Facts,
@@ -68,6 +69,7 @@ class Plan:
     runs: dict[str, RunSpec]
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
     left_out: dict[str, LeftOut]  # by paper, what the scale omits
+    whole: dict[str, Paper]  # the papers as their files say, whatever the scale
 
     def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
         """The distinct runs behind some cells, and those of their searches."""
@@ -110,11 +112,16 @@ def make_plan(
     ]
     runs = {cell.run.id: cell.run for cell in cells}
     searches = {search_id(run): run for run in runs.values() if run.tune}
-    trials = {search: trial_runs(run) for search, run in searches.items()}
+    trials = {search: _trials(run) for search, run in searches.items()}
     for found in trials.values():
         runs |= {trial.id: trial for trial in found}
     names = {search: [trial.id for trial in found] for search, found in trials.items()}
-    return Plan(chosen, scale, cuts.about, cells, runs, names, left_out)
+    return Plan(chosen, scale, cuts.about, cells, runs, names, left_out, everything)
+
+
+def _trials(run: RunSpec) -> list[RunSpec]:
+    with _at(f"the search of run {run.id}"):
+        return trial_runs(run)
 
 
 def _left_out(paper: Paper, by: Cut) -> LeftOut:
@@ -158,7 +165,7 @@ def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
 
 
 def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    known = {file.stem for file in (workflow / "papers").glob("*.yaml")}
+    known = {file.stem for file in matching(workflow / "papers", "*.yaml")}
     for paper, own in scale.papers.items():
         place = f"{workflow}/scales/{name}.yaml: papers.{paper}"
         if paper not in known:

@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fedbench import seeds
 from fedbench.checked import Checked
@@ -82,7 +82,11 @@ class Probe(Checked, ABC):
 
     A probe may keep memory in `s.mine`, which survives a crash, and is given every round but that
     of a divergence. It overrides `row` or `table`, or `see` where both come of one computation.
+    What it may write is declared as a literal, so that a plan can tell a metric that no run has.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ()  # of the history
+    TABLE: ClassVar[tuple[str, ...]] = ()  # of the probe's own table
 
     def require(self, problem: "Problem") -> None:
         """Raise `FedbenchError`, before any training, if such a run cannot be watched."""

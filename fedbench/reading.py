@@ -37,7 +37,7 @@ def reading(text: str, usual: At = "final") -> Reading:
     metric, _, moment = text.partition("@")
     if not moment:
         return Reading(metric, usual)
-    if moment.isdecimal() and int(moment):
+    if _is_count(moment) and int(moment):
         return Reading(metric, int(moment))
     word, colon, last = moment.partition(":")
     for known in _WORDS:
@@ -51,8 +51,13 @@ def _window(text: str, word: Word, last: str) -> int:
     if word == "final":
         raise FedbenchError(f"metric '{text}': final is one round; mean:N looks at the last N")
     fewest = 2 if word in _VARYING else 1
-    if not last.isdecimal() or int(last) < fewest:
+    if not _is_count(last) or int(last) < fewest:
         raise FedbenchError(
             f"metric '{text}': after {word}: must stand a number of evaluated rounds ≥ {fewest}"
         )
     return int(last)
+
+
+def _is_count(text: str) -> bool:
+    """Whether it is a number of rounds; Python does not read numbers of thousands of digits."""
+    return text.isdecimal() and len(text) < 10

@@ -24,7 +24,7 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
         "status": status,
         "rounds": progress.round,
         "settings": problem.identity.settings(),
-        "search": words(problem.identity),
+        "search": words(problem.identity.spec),
         "resolved": spec.model_dump(mode="json") | objects,
         **({"objects": sorted(objects)} if objects else {}),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},

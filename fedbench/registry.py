@@ -112,10 +112,9 @@ def _literal(node: ast.expr | None) -> Any:
 
 def _constants(node: ast.ClassDef) -> dict[str, Any]:
     return {
-        item.target.id: ast.literal_eval(item.value)
+        item.target.id: _literal(item.value)
         for item in node.body
         if isinstance(item, ast.AnnAssign)
         and isinstance(item.target, ast.Name)
-        and item.target.id.isupper()
-        and item.value is not None
+        and "ClassVar" in ast.unparse(item.annotation)
     }

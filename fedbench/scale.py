@@ -1,18 +1,21 @@
 """What a scale's YAML file may say: how a paper is cut down to fit a machine."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fedbench.errors import unknown
+from fedbench.errors import FedbenchError, unknown
+from fedbench.files import matching
 from fedbench.paper import Level
-from fedbench.spec import Choice
-from fedbench.strict import Strict
+from fedbench.spec import Choice, RunSpec
+from fedbench.strict import Name, Strict, checked, require_name
 from fedbench.yamlfile import load
 
 Replacements = dict[str, Choice]
 
+_SUBSTITUTED = ("dataset", "model", "partition", "sampler", "parts", "watch")
 _SHARES = ("participation", "validation")
 
 
@@ -36,6 +39,18 @@ class Cut(Strict):
     keep: tuple[str, ...] | None = None
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
 
+    @model_validator(mode="after")
+    def _known_fields(self) -> "Cut":
+        fields = RunSpec.model_fields
+        for where in ("factors", "limit", "settings"):
+            for name in getattr(self, where):
+                if name not in fields:
+                    raise FedbenchError(f"{where}: {unknown('setting', name, fields)}")
+        for kind in self.substitutes:
+            if kind not in _SUBSTITUTED:
+                raise FedbenchError(f"substitutes: {unknown('kind', kind, _SUBSTITUTED)}")
+        return self
+
 
 class Scale(Cut):
     """A cut for all papers, with further cuts for some; `about` is printed in every report.
@@ -46,7 +61,7 @@ class Scale(Cut):
 
     about: str
     speeds: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    papers: dict[str, Cut] = Field(default_factory=dict)
+    papers: dict[Name, Cut] = Field(default_factory=dict)
 
     def of(self, paper: str) -> Cut:
         """The cut of one paper: its own entries win over the common ones."""
@@ -95,6 +110,8 @@ def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
 
 
 def _times(field: str, value: float, factor: float) -> float:
+    if not math.isfinite(value * factor):
+        raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is no finite number")
     if isinstance(value, int):
         return max(1, round(value * factor))
     product = round(value * factor, 12)  # 0.05 · 6 is 0.3
@@ -104,8 +121,8 @@ def _times(field: str, value: float, factor: float) -> float:
 def _substituted(found: Any, replacements: Replacements) -> Any:
     """A choice, or a list of them, after replacement."""
     if isinstance(found, list | tuple):
-        return [_substitute(Choice.model_validate(choice), replacements) for choice in found]
-    return _substitute(Choice.model_validate(found), replacements)
+        return [_substitute(checked(Choice, choice), replacements) for choice in found]
+    return _substitute(checked(Choice, found), replacements)
 
 
 def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
@@ -116,7 +133,8 @@ def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
 
 def load_scale(workflow: Path, name: str) -> Scale:
     """The scale of that name; raises `FedbenchError` naming the ones there are."""
-    files = {file.stem: file for file in sorted((workflow / "scales").glob("*.yaml"))}
+    files = {file.stem: file for file in matching(workflow / "scales", "*.yaml")}
     if name not in files:
         raise unknown("scale", name, files)
+    require_name("the file's name", name, files[name])
     return load(files[name], Scale)

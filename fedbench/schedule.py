@@ -5,24 +5,37 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.errors import FedbenchError, unknown
+from fedbench.files import read_json
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
-from fedbench.strict import Strict
+from fedbench.strict import Name, Strict
 
 
 class Schedule(Strict):
     """Runs by id, trial ids by search, and the run ids of each paper."""
 
     scale: str
-    runs: dict[str, RunSpec]
-    searches: dict[str, tuple[str, ...]]
-    papers: dict[str, tuple[str, ...]]
+    runs: dict[Name, RunSpec]
+    searches: dict[Name, tuple[Name, ...]]
+    papers: dict[Name, tuple[Name, ...]]
 
     def run(self, run_id: str) -> RunSpec:
         """The settings of a run."""
         if run_id not in self.runs:
             raise unknown("run in this plan", run_id, self.runs)
         return self.runs[run_id]
+
+    def paper(self, name: str) -> list[RunSpec]:
+        """The runs of a paper."""
+        if name not in self.papers:
+            raise unknown("paper in this plan", name, self.papers)
+        return [self.run(run_id) for run_id in self.papers[name]]
+
+    def trials(self, search: str) -> list[RunSpec]:
+        """The trials of a search."""
+        if search not in self.searches:
+            raise unknown("search in this plan", search, self.searches)
+        return [self.run(run_id) for run_id in self.searches[search]]
 
 
 def schedule(plan: Plan) -> Schedule:
@@ -46,13 +59,10 @@ def to_json(found: Schedule) -> str:
 
 def load_schedule(file: Path) -> Schedule:
     """The inverse of `to_json`; raises `FedbenchError` naming the file."""
+    plain = read_json(file)
     try:
-        plain = json.loads(file.read_text(encoding="utf-8"))
-        runs = {key: RunSpec(**settings) for key, settings in plain["runs"].items()}
-        return Schedule(**plain | {"runs": runs})
-    except OSError as error:
-        raise FedbenchError(f"{file}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError) as error:
+        return Schedule(**plain)
+    except FedbenchError as error:
         raise FedbenchError(
             f"{file}: is no plan ({error}); make it with `fedbench plan --json`"
         ) from None

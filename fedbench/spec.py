@@ -6,21 +6,26 @@ field with a neutral default keeps every old identity; so are labels, papers and
 
 import hashlib
 import json
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_serializer, model_validator
 
 from fedbench import registry
-from fedbench.errors import FedbenchError, unknown
+from fedbench.errors import FedbenchError, quoted, unknown
 from fedbench.strict import Strict
 
 NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
+MOST_TRIALS = 10_000  # of one search; the largest of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
-_NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
+_SLUG = 150  # letters; a folder's name has room for 255
+_FORMS = "a name or {name: {parameter: value}}"
 
-Whole = Annotated[int, Field(ge=1, strict=True)]
+Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is a slip of the keyboard
+
+_NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 
 
 class Choice(Strict):
@@ -36,12 +41,11 @@ class Choice(Strict):
             return {"name": value}
         if isinstance(value, dict) and "name" not in value:
             if len(value) != 1:
-                raise ValueError(f"{value!r} must be a name or {{name: {{parameter: value}}}}")
+                raise ValueError(f"{quoted(value)} must be {_FORMS}")
             ((name, params),) = value.items()
             if not isinstance(params, dict | None):
                 raise ValueError(
-                    f"{value!r} must be a name or {{name: {{parameter: value}}}}: {params!r} is no "
-                    "mapping of parameters"
+                    f"{quoted(value)} must be {_FORMS}: {quoted(params)} is no mapping"
                 )
             return {"name": name, "params": {} if params is None else params}
         return value
@@ -83,6 +87,9 @@ class Tune(Strict):
         empty = [key for key, values in self.grid.items() if not values]
         if empty or not self.grid or not self.seeds:
             raise ValueError("a grid needs at least one value for each field, and one seed")
+        trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
+        if trials > MOST_TRIALS:
+            raise ValueError(f"a grid of {trials:,} trials; at most {MOST_TRIALS:,} are made")
         return self
 
 
@@ -229,7 +236,7 @@ class RunSpec(Strict):
         """A readable slug and 12 hexadecimal digits of the settings' hash."""
         words = [self.dataset.name, self.model.name, self.partition.name]
         words += [part.name for part in self.parts] or ["fedavg"]
-        return f"{'-'.join(words)}-s{self.seed}-{digest(self.settings())}"
+        return f"{'-'.join(words)[:_SLUG]}-s{self.seed}-{digest(self.settings())}"
 
     def changed(self, **settings: Any) -> "RunSpec":
         """The same run with other settings; `part.parameter` reaches into a part."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic, require_writable, write_text
+from fedbench.files import atomic, exists, require_writable, write_text
 
 if TYPE_CHECKING:  # whoever only reads tables must not wait for torch
     import torch
@@ -36,7 +36,7 @@ class RunFolder:
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
         file = self.path / "run.json"
-        if not file.exists():
+        if not exists(file):
             return None
         try:
             found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -149,7 +149,7 @@ class RunFolder:
         import torch
 
         file = self.path / "checkpoint.pt"
-        if not file.exists():
+        if not exists(file):
             return None
         try:
             state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)

@@ -1,16 +1,30 @@
 """Pydantic models that refuse in one sentence: the field, the bad value, what is allowed."""
 
-from typing import Any
+import re
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedbench.errors import FedbenchError, unknown
+from fedbench.errors import FedbenchError, quoted, unknown
+
+M = TypeVar("M", bound=BaseModel)
+Location = tuple[int | str, ...]
+
+LONGEST_NAME = 200  # bytes; a file's name has room for 255, endings included
+# What stands in a path, a link or a label: nothing that a shell, HTML or LaTeX would read.
+_PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
+Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
+_NAME = re.compile(_PATTERN.replace("$", r"\Z"))
+_NAMES = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and not dots alone"
 
 
 class Strict(BaseModel):
-    """A frozen model without unknown fields; raises `FedbenchError` instead of a listing."""
+    """A frozen model without unknown fields; raises `FedbenchError` instead of a listing.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Its numbers are finite.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -18,27 +32,52 @@ class Strict(BaseModel):
         except ValidationError as error:
             raise FedbenchError(sentence(error, type(self))) from None
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _named(cls, value: Any, handler: Any) -> Any:
+        """Fields have names; Python itself would stumble over a number in the place of one."""
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
+        return handler(value)
+
+
+def require_name(what: str, name: str, place: object) -> None:
+    """Raise `FedbenchError` unless it is a `Name`."""
+    if len(name) > LONGEST_NAME or not _NAME.match(name):
+        raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAMES}")
+
+
+def checked(cls: type[M], value: Any) -> M:
+    """The value as that model, in whatever form it takes; raises `FedbenchError`."""
+    try:
+        return cls.model_validate(value)
+    except ValidationError as error:
+        raise FedbenchError(sentence(error, cls)) from None
+
 
 def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     """The first thing wrong, in words."""
     wrong = error.errors()
     typos = [e for e in wrong if e["type"] == "extra_forbidden"]  # they explain what is missing
     first = (typos or wrong)[0]
-    place = ".".join(str(x) for x in first["loc"])
+    loc = tuple(step for step in first["loc"] if step != "[key]")
+    place = ".".join(str(x) for x in loc)
     if first["type"] == "extra_forbidden":
-        return str(
-            unknown(
-                f"field in {_owner(cls, first['loc'])}", first["loc"][-1], _known(cls, first["loc"])
-            )
-        )
+        return str(unknown(f"field in {_owner(cls, loc)}", loc[-1], _known(cls, loc)))
     if first["type"] == "missing":
         return f"{place} is missing"
     if first["type"].startswith("union_tag"):
         return f"{place}: {_tag(first['ctx'])}"
-    message = str(first["ctx"]["error"]) if first["type"] == "value_error" else _lower(first["msg"])
     if first["type"] == "value_error":
+        message = str(first["ctx"]["error"])
         return f"{place}: {message}" if place else message
-    return f"{place} = {first['input']!r} is not allowed: {message}"
+    named = (
+        first["type"] == "string_pattern_mismatch"
+        or first.get("ctx", {}).get("max_length") == LONGEST_NAME
+    )
+    what = f"{place} = {quoted(first['input'])}" if place else quoted(first["input"])
+    return f"{what} is not allowed: {_NAMES if named else _lower(first['msg'])}"
 
 
 def _tag(context: dict[str, Any]) -> str:
@@ -53,12 +92,12 @@ def _lower(message: str) -> str:
     return message[0].lower() + message[1:]
 
 
-def _owner(cls: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+def _owner(cls: type[BaseModel], loc: Location) -> str:
     inside = ".".join(str(x) for x in loc[:-1])
     return inside or cls.__name__
 
 
-def _known(cls: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+def _known(cls: type[BaseModel], loc: Location) -> list[str]:
     """Fields of the innermost model that the path leads to."""
     for step in loc[:-1]:
         field = cls.model_fields.get(str(step))

@@ -1,5 +1,6 @@
 """Mirrors run folders into MLflow: the files are the truth, a second call adds nothing."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from mlflow.tracking import MlflowClient
 
 from fedbench.collect import columns
 from fedbench.errors import FedbenchError
+from fedbench.files import exists, require_writable
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
+_SQLITE = b"SQLite format 3\x00"  # what such a file begins with
 _BATCH = 1000  # MLflow's largest number of metrics a call
 
 
@@ -29,8 +32,10 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     One experiment a scale, one MLflow run a training run: settings as params, every evaluated
     round's metrics, tags for papers, tables and the run id.
     """
-    (results).mkdir(parents=True, exist_ok=True)
-    client = _client(uri or default_uri(results))
+    require_writable(results)
+    uri = uri or default_uri(results)
+    _refuse_no_database(uri)
+    client = _client(uri)
     experiment = _experiment(client, f"fedbench-{plan.scale}")
     known = _known(client, experiment)
     added = 0
@@ -42,6 +47,18 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
         _log(client, experiment, record, folder.history(), tags)
         added += 1
     return added
+
+
+def _refuse_no_database(uri: str) -> None:
+    """Say at once what MLflow would try for minutes: to open a folder, or another file."""
+    file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
+    if not uri.startswith("sqlite:///") or not exists(file):
+        return
+    if os.path.isdir(file):
+        raise FedbenchError(f"{file}: a folder stands where MLflow's database would; move it away")
+    with file.open("rb") as stream:
+        if stream.read(len(_SQLITE)) not in (b"", _SQLITE):
+            raise FedbenchError(f"{file}: no database of MLflow's (SQLite); move it away")
 
 
 def _client(uri: str) -> MlflowClient:

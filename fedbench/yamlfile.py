@@ -1,25 +1,33 @@
-"""Safe YAML with errors that name the file."""
+"""Safe YAML with errors that name the file: plain values alone, of bounded size and depth."""
 
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
-from fedbench.errors import FedbenchError
+from fedbench.errors import FedbenchError, shown
+from fedbench.files import read_text
 from fedbench.strict import Strict
 
 M = TypeVar("M", bound=Strict)
+
+LARGEST = 500_000  # letters of a file; the largest of our own has 60,000
+MOST = 50_000  # values that a file may spell, those behind its aliases counted at each use
+DEEPEST = 40  # lists and mappings inside each other
+_WORDS = "null, true or false, a number, text, a list or a mapping"
+_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str")}
+_NESTED = {f"tag:yaml.org,2002:{name}" for name in ("seq", "map")}
+_INT64 = 2**63
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A mapping; raises `FedbenchError` if the file is missing, not YAML, or no mapping."""
     try:
-        found = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # a SafeLoader
-    except OSError as error:
-        raise FedbenchError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FedbenchError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+        found = _value(read_text(path))
+    except yaml.YAMLError as error:
+        raise FedbenchError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(found, dict):
         raise FedbenchError(f"{path}: must be a mapping of fields, not {type(found).__name__}")
     return found
@@ -28,9 +36,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def read_value(text: str) -> Any:
     """A value as a YAML file would spell it; raises `FedbenchError` if it is not YAML."""
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506  # a SafeLoader
+        return _value(text)
     except yaml.YAMLError as error:
-        raise FedbenchError(f"'{text}': not valid YAML: {' '.join(str(error).split())}") from None
+        raise FedbenchError(f"'{shown(text)}': not valid YAML: {error}") from None
 
 
 def load(path: Path, kind: type[M]) -> M:
@@ -42,18 +50,104 @@ def load(path: Path, kind: type[M]) -> M:
         raise FedbenchError(text if text.startswith(str(path)) else f"{path}: {text}") from None
 
 
+def _value(text: str) -> Any:
+    if len(text) > LARGEST:
+        raise yaml.YAMLError(f"{len(text):,} letters; at most {LARGEST:,} are read")
+    return yaml.load(text, Loader=_Loader)  # noqa: S506  # a SafeLoader
+
+
+class _Extent(NamedTuple):
+    """Values below a node, itself included, and how deep they lie, aliases followed."""
+
+    values: int
+    depth: int
+
+
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses a key given twice and reads 1e-4 as a number."""
+    """SafeLoader of plain values that refuses a key given twice and reads 1e-4 as a number.
+
+    An alias may stand for much: its content counts wherever it is used, so that a small file cannot
+    hold a large value, and none can hold itself.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._open = 0
+        self._extents: dict[int, _Extent] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
+        """The next node, measured as soon as it is complete."""
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._open += 1
+        if self._open > DEEPEST:
+            raise self._deep(event.start_mark)
+        node: Any = super().compose_node(parent, index)
+        self._open -= 1
+        if not isinstance(event, yaml.AliasEvent):
+            self._extents[id(node)] = self._measured(node)
+        elif id(node) not in self._extents:
+            raise _at(event.start_mark, "an alias stands inside what it names")
+        return node
+
+    def _measured(self, node: yaml.Node) -> _Extent:
+        inside = [] if isinstance(node, yaml.ScalarNode) else node.value
+        pairs = isinstance(node, yaml.MappingNode)
+        children = [child for pair in inside for child in pair] if pairs else inside
+        own = [self._extents[id(child)] for child in children]
+        found = _Extent(1 + sum(x.values for x in own), 1 + max((x.depth for x in own), default=0))
+        if found.values > MOST:
+            raise _at(node.start_mark, f"more than {MOST:,} values, aliases followed")
+        if found.depth > DEEPEST:
+            raise self._deep(node.start_mark)
+        return found
+
+    def _deep(self, mark: Any) -> yaml.YAMLError:
+        return _at(mark, f"lists and mappings lie more than {DEEPEST} deep")
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A plain value; whatever a constructor of PyYAML's stumbles over is bad YAML."""
+        nested = not isinstance(node, yaml.ScalarNode)
+        if node.tag not in (_NESTED if nested else _TAGS):
+            kind = node.tag.removeprefix("tag:yaml.org,2002:")
+            hint = "; put a date in quotes" if kind == "timestamp" else ""
+            raise _at(node.start_mark, f"{kind} {_text(node)}: a value is {_WORDS}{hint}")
+        if nested:
+            return super().construct_object(node, deep)
+        try:
+            return _plain(super().construct_object(node, deep), node)
+        except (ValueError, KeyError, OverflowError, IndexError):
+            kind = node.tag.removeprefix("tag:yaml.org,2002:")
+            raise _at(node.start_mark, f"{_text(node)} is no {kind}") from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping without repeated keys."""
+        """A mapping without repeated keys, each of them text or a number."""
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if isinstance(key, bool) or not isinstance(key, str | int | float) or key != key:
+                raise _at(key_node.start_mark, f"{_text(key_node)} as a key; put it in quotes")
             if key in seen:
-                raise yaml.YAMLError(f"line {key_node.start_mark.line + 1}: '{key}' is given twice")
+                raise _at(key_node.start_mark, f"'{key}' is given twice")
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _plain(value: Any, node: yaml.Node) -> Any:
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        raise _at(node.start_mark, f"{_text(node)} is beyond 64 bits")
+    if isinstance(value, str) and _CONTROL.search(value):
+        raise _at(node.start_mark, f"{_text(node)} has a control character or half a letter")
+    return value
+
+
+def _text(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        return "a mapping" if isinstance(node, yaml.MappingNode) else "a list"
+    return repr(node.value if len(node.value) < 40 else node.value[:40] + "…")
+
+
+def _at(mark: Any, words: str) -> yaml.YAMLError:
+    return yaml.YAMLError(f"line {mark.line + 1}: {words}")
 
 
 _Loader.add_implicit_resolver(

@@ -11,10 +11,10 @@ import yaml
 
 from fedbench.paper import Paper
 from fedbench.plan import Cell, Plan, make_plan
+from fedbench.printed import read_printed
 from fedbench.report.claims import Finding, findings
 from fedbench.report.frames import read
 from fedbench.report.panel import Results
-from fedbench.report.printed import read_printed
 
 BASE = """
 title: Toy

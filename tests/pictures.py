@@ -7,6 +7,7 @@ from functools import cache
 
 from PIL import Image
 
+from fedbench.data.download import Remote
 from fedbench.data.sources import tinyimagenet
 
 WNIDS = [f"n{n:08d}" for n in range(200)]
@@ -57,5 +58,6 @@ def one_image_a_class(monkeypatch, archive=None):
     """Let Tiny-ImageNet be this small, and the archive, if there is one, be the published one."""
     monkeypatch.setattr(tinyimagenet, "_EACH", {"train": 1, "val": 1})
     if archive:
-        md5 = hashlib.md5(archive.read_bytes(), usedforsecurity=False).hexdigest()
-        monkeypatch.setattr(tinyimagenet, "_MD5", md5)
+        known = hashlib.sha256(archive.read_bytes()).hexdigest()
+        remote = Remote(tinyimagenet._REMOTE.url, known)
+        monkeypatch.setattr(tinyimagenet, "_REMOTE", remote)

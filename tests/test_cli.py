@@ -120,12 +120,12 @@ def test_data_takes_parameters(cli, tmp_path):
 
 
 def test_missing_data_names_the_file_and_how_to_get_it(cli, tmp_path, monkeypatch):
-    import torchvision
+    from fedbench.data import download
 
     def no_network(*args, **kwargs):
-        raise RuntimeError("no network")
+        raise OSError("no network")
 
-    monkeypatch.setattr(torchvision.datasets, "MNIST", no_network)
+    monkeypatch.setattr(download, "urlopen", no_network)
     done = cli("data", "mnist", "--data-dir", tmp_path)
     assert done.exit_code == 2
     assert "mnist.npz" in done.output.replace("\n", "")

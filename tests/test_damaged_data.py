@@ -13,6 +13,7 @@ import pytest
 import torchvision
 from PIL import Image
 
+from fedbench.data import download
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.cifar100 import Cifar100
 from fedbench.data.sources.file import File
@@ -52,7 +53,7 @@ def _offline(monkeypatch):
 
     for name in ("MNIST", "CIFAR10", "CIFAR100"):
         monkeypatch.setattr(torchvision.datasets, name, fail)
-    monkeypatch.setattr(torchvision.datasets.utils, "download_url", fail)
+    monkeypatch.setattr(download, "urlopen", fail)
 
 
 # --- one npz file a source ----------------------------------------------------------------------
@@ -278,7 +279,7 @@ def test_a_damaged_archive(content, words, tmp_path, monkeypatch):
     folder.mkdir()
     file = folder / f"{TOP}.zip"
     file.write_bytes(content)
-    assert f"{TOP}.zip): md5 is " in refusal(TinyImageNet(), folder)  # another than published
+    assert f"{TOP}.zip): sha256 is " in refusal(TinyImageNet(), folder)  # another than published
     one_image_a_class(monkeypatch, file)
     sentence = refusal(TinyImageNet(), folder)
     assert str(file) in sentence

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from fedbench.data import mapped
+from fedbench.data import download, mapped
 from fedbench.data.sources import imagenet100
 from fedbench.data.sources.imagenet100 import ImageNet100
 from fedbench.data.sources.tinyimagenet import TinyImageNet
@@ -118,14 +118,13 @@ def test_decoding_holds_few_images_at_a_time(tmp_path, monkeypatch):
 
 
 def test_what_is_not_there_says_what_to_put_where(tmp_path, monkeypatch):
-    import torchvision.datasets.utils as tools
-
-    def offline(*_):
+    def offline(*args, **kwargs):
         raise OSError("no network")
 
-    monkeypatch.setattr(tools, "download_url", offline)
+    monkeypatch.setattr(download, "urlopen", offline)
     with pytest.raises(
-        FedbenchError, match=r"tiny-imagenet-200.zip is there and .* put one of them"
+        FedbenchError,
+        match=r"tiny-imagenet-200.zip is not there .* put it there, or the folder",
     ):
         TinyImageNet().load(tmp_path)
     with pytest.raises(FedbenchError, match=r"holds no image; put the data there as train/<class>"):

@@ -8,7 +8,7 @@ import pytest
 import torchvision
 
 from fedbench import registry
-from fedbench.data import archive
+from fedbench.data import archive, images
 from fedbench.data.folder import data_folder
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.cifar100 import Cifar100
@@ -28,6 +28,7 @@ def offline(monkeypatch):
 
     for name in ("MNIST", "CIFAR10", "CIFAR100"):
         monkeypatch.setattr(torchvision.datasets, name, fail)
+    monkeypatch.setattr(images, "obtain", lambda remote, file, remedy: None)
 
 
 def test_every_source_is_found_by_name():
@@ -83,9 +84,16 @@ def test_download_becomes_one_npz_that_the_next_load_reads(tmp_path, monkeypatch
         part = "train" if train else "test"
         return SimpleNamespace(data=kept[f"x_{part}"], targets=kept[f"y_{part}"].tolist())
 
+    def obtain(remote, file, remedy):
+        calls.append((remote.url, file))
+
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", download)
+    monkeypatch.setattr(images, "obtain", obtain)
     first, second = Cifar10().load(tmp_path), Cifar10().load(tmp_path)
-    assert calls == [(tmp_path / "torchvision", part, True) for part in (True, False)]
+    root = tmp_path / "torchvision"
+    url = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
+    fetched = (url, root / "cifar-10-python.tar.gz")  # by us, before torchvision looks
+    assert calls == [fetched, (root, True, True), (root, False, True)]
     assert np.array_equal(first.x_test, kept["x_test"])
     assert np.array_equal(first.y_train, kept["y_train"])
     assert first.origin == second.origin

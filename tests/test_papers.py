@@ -7,10 +7,10 @@ import pytest
 
 from fedbench.paper import load_papers
 from fedbench.plan import Plan, make_plan
+from fedbench.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.drawing import drawing
 from fedbench.report.panel import Results
-from fedbench.report.printed import read_printed
 from fedbench.report.tables import entries
 from tests.project import ROOT
 

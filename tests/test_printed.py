@@ -7,8 +7,8 @@ import pytest
 
 from fedbench.errors import FedbenchError
 from fedbench.plan import make_plan
+from fedbench.printed import Place, read_printed
 from fedbench.report.frames import read
-from fedbench.report.printed import Place, read_printed
 from fedbench.report.tables import entries
 
 ROOT = Path(__file__).parents[1]

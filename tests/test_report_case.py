@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from fedbench.plan import Plan, make_plan
-from fedbench.report.frames import Stat
-from fedbench.report.printed import Place, Printed
+from fedbench.printed import Place, Printed
+from fedbench.stat import Stat
 
 FULL, SMALL = "full", "small"
 _PAPER = """

@@ -8,11 +8,11 @@ import pytest
 from fedbench import registry
 from fedbench.errors import FedbenchError
 from fedbench.paper import Paper
+from fedbench.printed import Place, Printed
 from fedbench.report import build
 from fedbench.report.fact import sheet_of
-from fedbench.report.frames import Stat
-from fedbench.report.printed import Place, Printed
 from fedbench.report.sheet import Column, Row, Sheet, shown
+from fedbench.stat import Stat
 from tests.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]

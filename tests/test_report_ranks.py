@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fedbench.paper import Table
+from fedbench.printed import Place
 from fedbench.report.entry import Entry, Run
-from fedbench.report.printed import Place
 from fedbench.report.rank_figure import draw
 from fedbench.report.rank_view import RankView, rank_title
 from fedbench.report.ranks import ranks

@@ -1,14 +1,21 @@
-"""Fetches a published file once and compares it with its known checksum."""
+"""Fetches a published file once and compares it with its known checksum.
+
+Addresses are https, and the sha256 is known beforehand: md5 can be forged.
+"""
 
 import hashlib
+import shutil
+import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from urllib.request import urlopen
 
 from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
+from fedbench.files import atomic, exists
 
 _PATIENCE = 30  # seconds without a byte
+_CHUNK = 2**20  # bytes
 
 
 class Remote(NamedTuple):
@@ -38,3 +45,35 @@ def fetch(remote: Remote, missing: Path, layout: str) -> bytes:
             f"published; put {layout} there"
         )
     return content
+
+
+def obtain(remote: Remote, file: Path, remedy: str = "put it there") -> None:
+    """Put a large file there unless it is there already; see `fetch`."""
+    if exists(file):
+        return
+    try:
+        with urlopen(remote.url, timeout=_PATIENCE) as reply:  # noqa: S310  # https, by constants
+            found = _keep(reply, file, remote.sha256)
+    except Exception as error:  # no network, a full disk: the remedy is the same
+        raise FedbenchError(
+            f"{file} is not there and {remote.url} could not be downloaded ({short(error)}); "
+            f"{remedy}, or run once with a network connection"
+        ) from error
+    if found != remote.sha256:
+        raise FedbenchError(
+            f"{file} is not there and {remote.url} has sha256 {found}, not {remote.sha256} as "
+            f"known; {remedy}"
+        )
+
+
+def _keep(reply: IO[bytes], file: Path, sha256: str) -> str:
+    """What has this checksum is kept; returns the one it has."""
+    with tempfile.TemporaryFile() as stream:
+        shutil.copyfileobj(reply, stream, _CHUNK)
+        stream.seek(0)
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+        if found == sha256:
+            stream.seek(0)
+            with atomic(file) as scratch, scratch.open("wb") as kept:
+                shutil.copyfileobj(stream, kept, _CHUNK)
+    return found

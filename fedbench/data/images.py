@@ -1,25 +1,32 @@
 """The public image sets: one npz file each, fetched once through torchvision if it is missing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.download import Remote, obtain
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """What an image set must look like, and its class name in torchvision, if it is there."""
+    """What an image set must look like, and its class name in torchvision, if it is there.
+
+    archives: what torchvision reads, by path in its folder. They are fetched before it looks, since
+    it would fall back to plain http, and knows them by md5 alone.
+    """
 
     name: str
     torchvision: str
     sample: tuple[int, ...]  # (H, W) or (H, W, channels)
     classes: int
     normalisation: Normalisation
+    archives: Mapping[str, Remote] = field(default_factory=dict)
 
 
 def load_images(
@@ -27,12 +34,12 @@ def load_images(
 ) -> Dataset:
     """Read `<folder>/<name>.npz`; without it `make` its arrays, or download through torchvision."""
     file = folder / f"{images.name}.npz"
-    if not file.exists():
+    if not exists(file):
         archive.write(file, make() if make else _fetch(images, file))
     arrays = archive.read(file, images.name)
     where = f"{images.name} ({file})"
-    for field in ("x_train", "x_test"):
-        _check_pixels(images, where, field, arrays[field])
+    for part in ("x_train", "x_test"):
+        _check_pixels(images, where, part, arrays[part])
     origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
     dataset = Dataset(
         images.name,
@@ -70,11 +77,14 @@ def _check_all_classes(dataset: Dataset, where: str) -> None:
 
 
 def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
+    root = file.parent / "torchvision"
+    for name, remote in images.archives.items():
+        fields = ", ".join(archive.FIELDS)
+        obtain(remote, root / name, f"put it there, or {file.name} with {fields} beside its folder")
     try:
         from torchvision import datasets  # slow to import and seldom needed
 
         kind = getattr(datasets, images.torchvision)
-        root = file.parent / "torchvision"
         train, test = (kind(root, train=part, download=True) for part in (True, False))
     except Exception as error:  # no network, a bad checksum, a full disk: the remedy is the same
         raise FedbenchError(

@@ -13,7 +13,7 @@ from fedbench.data.archive import checksum, short
 from fedbench.data.growing import growing
 from fedbench.data.photographs import Pixels
 from fedbench.errors import FedbenchError
-from fedbench.files import write_text
+from fedbench.files import exists, write_text
 from fedbench.strict import Strict
 from fedbench.yamlfile import load
 
@@ -34,7 +34,7 @@ class Contents(Strict):
 
 def is_kept(file: Path) -> bool:
     """Whether both files are there; the second is written when the first is whole."""
-    return file.exists() and _vouching(file).exists()
+    return exists(file) and exists(_vouching(file))
 
 
 def write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:

@@ -7,6 +7,7 @@ from tokenizers import BertWordPieceTokenizer, Tokenizer
 
 from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 
 NAME = "distilbert-base-uncased"
 _FILES = ("tokenizer.json", "vocab.txt")  # the first that is there is read
@@ -15,7 +16,7 @@ _FILES = ("tokenizer.json", "vocab.txt")  # the first that is there is read
 def find(folder: Path) -> Path | None:
     """The tokenizer's file in `<folder>/distilbert-base-uncased`, if there is one."""
     files = (folder / NAME / name for name in _FILES)
-    return next((file for file in files if file.exists()), None)
+    return next((file for file in files if exists(file)), None)
 
 
 def read(folder: Path) -> Any:

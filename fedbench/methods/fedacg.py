@@ -31,6 +31,8 @@ class FedACG(Part):
     2024, algorithm 1.
     """
 
+    MODELS: ClassVar[tuple[str, ...]] = ("model",)
+
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
     follows: ClassVar[dict[str, str]] = dict.fromkeys(
         ("fedexp", "twosided", "fedvarp", "feddyn", "fedspeed", "feddf"),

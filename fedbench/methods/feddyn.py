@@ -19,6 +19,8 @@ class FedDyn(Part):
     2021, algorithm 1. Scored on the plain mean of the cohort's models.
     """
 
+    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
+
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
     follows: ClassVar[dict[str, str]] = {
         "fedexp": "it compares the plain mean of the updates with their lengths"

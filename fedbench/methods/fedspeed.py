@@ -21,6 +21,8 @@ class FedSpeed(Part):
     y_i.
     """
 
+    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
+
     excludes: ClassVar = {"feddyn": "both add the clients' duals to the global model"}
     follows: ClassVar[dict[str, str]] = {
         "fedexp": "it compares the plain mean of the updates with their lengths"

@@ -1,6 +1,7 @@
 """Scores the mean of all clients' last models."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,6 +17,8 @@ class MeanOfAll(Part):
     ASD paper: "we average across all the client models"; FedDyn's authors plot this model. It is
     kept as a running mean of y_i − x_0; training is left alone. Norm statistics are x_{t+1}'s.
     """
+
+    MODELS: ClassVar[tuple[str, ...]] = ("all",)
 
     leads: bool = True  # False: x_{t+1} stays the headline
 

@@ -1,6 +1,7 @@
 """Scores the mean of the models that this round's clients trained."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -14,6 +15,8 @@ class MeanOfSelected(Part):
 
     What FedDyn's authors and the ASD paper's code score. Norm statistics are x_{t+1}'s.
     """
+
+    MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     leads: bool = True  # False: x_{t+1} stays the headline
 

@@ -1,6 +1,7 @@
 """Scores the mean of the last two global models."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -14,6 +15,8 @@ class MeanOfTwo(Part):
     FedExP's evaluation (Jhunjhunwala, Wang & Joshi, ICLR 2023, and their code): its iterates swing
     around the optimum. Norm statistics are x_{t+1}'s.
     """
+
+    MODELS: ClassVar[tuple[str, ...]] = ("two",)
 
     leads: bool = True  # False: x_{t+1} stays the headline
 

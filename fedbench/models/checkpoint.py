@@ -8,6 +8,7 @@ from torch import Tensor
 
 from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 
 
 def read_checkpoint(
@@ -37,7 +38,7 @@ def read_checkpoint(
 
 
 def _open(file: Path) -> dict[str, Tensor]:
-    if not file.exists():
+    if not exists(file):
         raise FedbenchError(
             f"{file} is not there; put the published weights there (FEDBENCH_DATA names the data "
             "folder), or use weights = 'random'"

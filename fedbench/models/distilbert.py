@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Decay
+from fedbench.checked import Count, Decay, Layers
 from fedbench.data.dataset import Inputs
 from fedbench.data.folder import data_folder
 from fedbench.errors import FedbenchError
@@ -30,7 +30,7 @@ class DistilBERT(Architecture):
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
 
-    layers: Count = 6
+    layers: Layers = 6
     heads: Count = 12
     dim: Count = 768
     hidden: Count = 3072

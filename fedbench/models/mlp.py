@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count
+from fedbench.checked import Count, Layers
 from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
 from fedbench.models.layers import dense
@@ -23,7 +23,7 @@ class MLP(Architecture):
     SAMPLES_PER_SECOND: ClassVar[float] = 30_000.0  # trained on one core, as measured
 
     hidden: Count = 128
-    depth: Count = 1
+    depth: Layers = 1
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the last hidden units after ReLU."""

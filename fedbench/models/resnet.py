@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Positive
+from fedbench.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.images import require_images
 from fedbench.models.layers import GlobalMean
@@ -28,7 +28,7 @@ class RN20(Architecture):
     norm: Literal["bn", "gn"] = "gn"
     groups: Count = 2
     width: Positive = 1.0
-    blocks: Count = 3
+    blocks: Layers = 3
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage."""

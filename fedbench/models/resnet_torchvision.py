@@ -7,7 +7,7 @@ from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Positive
+from fedbench.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.images import at_side
 from fedbench.models.layers import GlobalMean, scaled
@@ -37,7 +37,7 @@ class RN8(Architecture):
     norm: Literal["gn", "bn"] = "gn"
     per_group: Count = 16
     width: Positive = 1.0
-    blocks: Count = 1
+    blocks: Layers = 1
     side: Count | None = None
 
     def build(self, inputs: Inputs) -> nn.Module:
@@ -64,7 +64,7 @@ class RN18(Architecture):
     groups: Count = 32
     per_group: Count | None = None
     width: Positive = 1.0
-    blocks: Count = 2
+    blocks: Layers = 2
     side: Count | None = None
 
     def build(self, inputs: Inputs) -> nn.Module:

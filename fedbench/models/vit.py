@@ -7,7 +7,7 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count
+from fedbench.checked import Count, Layers
 from fedbench.data.dataset import Inputs
 from fedbench.data.folder import data_folder
 from fedbench.errors import FedbenchError
@@ -32,7 +32,7 @@ class ViTSmall(Architecture):
     weights: Literal["random", "pretrained"] = "pretrained"
     side: Count = 224
     patch: Count = 16
-    layers: Count = 12
+    layers: Layers = 12
     heads: Count = 6
     dim: Count = 384
     bottleneck: Count = 256

@@ -2,6 +2,7 @@
 
 import statistics
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -41,6 +42,14 @@ class Angles(Probe):
     along (of Δ_i on Δ_{t−1}), residual ‖r_i‖, scaled ‖s_i r_i‖, s. Round 1 has no Δ_{t−1}. Cost:
     some vector operations per client; it keeps two vectors.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "angle_mean", "angle_share_obtuse", "s_mean", "residual_variance",
+        "scaled_variance", "delta_variance", "update_cosine", "update_variance",
+    )  # fmt: skip
+    TABLE: ClassVar[tuple[str, ...]] = (
+        "round", "client", "angle", "length", "along", "residual", "scaled", "s",
+    )  # fmt: skip
 
     def see(self, s: Scene) -> Sight:
         """Every round, since the next one needs it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pandas as pd
 
@@ -31,6 +31,12 @@ class Calibration(Probe):
     number. Cost: three times, a pass of
     training and test set through the body, and `epochs` of every client through the classifier.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "personal_global", "personal_none", "personal_prox", "personal_distil",
+        "personal_gain_lowest", "personal_gain_highest", "personal_clients",
+    )  # fmt: skip
+    TABLE: ClassVar[tuple[str, ...]] = ("client", "kind", "accuracy")
 
     epochs: Natural = 2
     lr: Positive | None = None  # the run's first if null; grid 0.1, 0.05, 0.03, 0.01

@@ -1,6 +1,7 @@
 """What one local round does to each class."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedbench.analysis.scores import class_accuracy
 from fedbench.checked import Count
@@ -20,6 +21,10 @@ class Changes(Probe):
     model is the run's own: methods are compared after each has trained its own. Cost: a pass
     through the test set for each of the clients, and one.
     """
+
+    TABLE: ClassVar[tuple[str, ...]] = (
+        "round", "client", "label", "count", "held", "before", "after", "change",
+    )  # fmt: skip
 
     at: Count | None = None  # the round; the last if null
     clients: Count = 2  # of the cohort, in ascending order

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
 from fedbench.checked import Count, NonNegative
@@ -30,6 +31,13 @@ class Dissimilarity(Probe):
     and at λ = 0 dissimilarity_base, dissimilarity_local_base. Cost: one forward and two backward
     passes through all training data for each of `clients` + 1 models, and the teacher's forward.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "dissimilarity", "dissimilarity_local", "dissimilarity_unnormalised",
+        "dissimilarity_local_unnormalised", "dissimilarity_base",
+        "dissimilarity_local_base",
+    )  # fmt: skip
+    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "dissimilarity")
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
     clients: Count = 2  # local models, beside the mean of all, at which G_d is measured

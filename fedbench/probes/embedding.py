@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 import torch
 
@@ -25,6 +26,9 @@ class Embedding(Probe):
     silhouette_local (of the features by label).
     Cost: a pass through the test set for each client of the cohort and two more, and two t-SNE.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("local_accuracy", "silhouette", "silhouette_local")
+    TABLE: ClassVar[tuple[str, ...]] = ("model", "accuracy", "x", "y", "label", "predicted")
 
     samples: Count = 1000  # test samples, at most
     perplexity: Positive = 30.0

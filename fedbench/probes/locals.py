@@ -1,6 +1,7 @@
 """How good the clients' own models are."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedbench.analysis.scores import mean_accuracy
 from fedbench.probe import Probe, Scene, require_classes
@@ -14,6 +15,8 @@ class Locals(Probe):
     FedGKD paper, Fig. 2. Column: local_accuracy, the mean over the cohort, at every evaluated
     round. Cost: a pass through the test set for each client of the cohort.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("local_accuracy",)
 
     def require(self, problem: Problem) -> None:
         """Classes."""

@@ -1,7 +1,7 @@
 """What models predict over the plane."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 from annotated_types import Ge
@@ -22,6 +22,8 @@ class Regions(Probe):
     ('grid', or 'point' for a client's own training samples), x1, x2, predicted, label (−1 on the
     grid). The global model is the one that is scored. Cost: grid² samples forward a model.
     """
+
+    TABLE: ClassVar[tuple[str, ...]] = ("model", "kind", "x1", "x2", "predicted", "label")
 
     grid: Annotated[int, Ge(2)] = 100  # points a side
     reach: Positive = 4.0  # the plane is (−reach, reach)²

@@ -1,7 +1,7 @@
 """The curvature of the loss around the trained model."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 from annotated_types import Ge
@@ -29,6 +29,9 @@ class Spectrum(Probe):
     ratios, not values. Cost: about `probes` + `steps` + 20 to `iterations`·20 products with the
     Hessian, each two to three passes forward and backward through `samples` samples.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("hessian_top", "hessian_trace", "hessian_mean_abs")
+    TABLE: ClassVar[tuple[str, ...]] = ("eigenvalue", "density")
 
     samples: Count = 2000  # training samples, at most
     probes: Count = 100  # Rademacher vectors of the trace

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -29,6 +29,16 @@ class Steps(Probe):
     data of the clients that `reference` names. It keeps every gradient of the round (on disk beyond
     4 GB).
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "gradient_cosine", "gradient_cosine_slope", "gradient_projection",
+        "gradient_projection_slope", "gradient_spread", "gradient_spread_slope",
+        "gradient_bias", "gradient_bias_slope", "momentum_cosine", "momentum_projection",
+    )  # fmt: skip
+    TABLE: ClassVar[tuple[str, ...]] = (
+        "round", "client", "step", "cosine", "projection", "spread", "bias",
+        "momentum_cosine", "momentum_projection",
+    )  # fmt: skip
 
     every: Count = 1  # watch rounds every, 2·every, …
     reference: Literal["all", "cohort"] = "all"  # whose full gradient is ∇f(x_t)

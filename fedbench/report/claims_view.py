@@ -6,13 +6,13 @@ from math import isnan
 from pathlib import Path
 
 from fedbench.plan import Plan
+from fedbench.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.claims import Finding, findings, sentence
 from fedbench.report.claims.basis import basis
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.numbers import UNTESTED
 from fedbench.report.panel import Results
-from fedbench.report.printed import read_printed
 
 
 @dataclass(frozen=True)

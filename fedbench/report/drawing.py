@@ -5,18 +5,13 @@ from dataclasses import dataclass
 from itertools import product
 
 from fedbench import registry
-from fedbench.errors import FedbenchError
 from fedbench.paper import Figure, Level, Paper, Where
 from fedbench.plan import Cell, Plan, matches
-from fedbench.reading import reading
 from fedbench.report.differences import merged
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name
 from fedbench.report.panel import Hue, Panel, Results
 from fedbench.report.styles import styles
-from fedbench.report.tables import require_points
-
-_FREE = ("clients", "rounds")  # tables that every run folder has
 
 
 @dataclass(frozen=True)
@@ -69,48 +64,11 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
     cells = plan.select(at[0], figure.grid, figure.where)
     draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, results)
-    _check(draft)
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
     notes = merged(cell.substituted for cell in cells)
     caption = " ".join(filter(None, [figure.caption, kind.note]))
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
-
-
-def _check(draft: _Draft) -> None:
-    """Refuse a figure that mixes levels, names no axis of the grid, or reads what no run wrote."""
-    figure, kind = draft.figure, draft.kind
-    grid = draft.paper.grids[figure.grid]
-    along: str = getattr(kind, "axis", "")
-    if along and along not in grid.axes:
-        raise FedbenchError(
-            f"{draft.place}: axis '{along}' is none of the grid's: {', '.join(grid.axes)}"
-        )
-    require_points(
-        draft.place, draft.paper, figure.grid, figure.where, (*draft.axes, figure.hue, along)
-    )
-    if kind.reads and kind.reads not in _FREE:
-        _check_watched(draft)
-    if not kind.reads:
-        _check_columns(draft)
-
-
-def _check_watched(draft: _Draft) -> None:
-    for cell in draft.cells:
-        if draft.kind.reads not in (probe.name for probe in cell.run.watch):
-            raise FedbenchError(
-                f"{draft.place}: kind {draft.figure.kind.name} reads the table of the probe "
-                f"'{draft.kind.reads}', which run {cell.run.id} does not name in its `watch`"
-            )
-
-
-def _check_columns(draft: _Draft) -> None:
-    columns = draft.results.frame.columns
-    for metric in (reading(name).metric for name in draft.figure.metrics):
-        if metric not in columns and any(c.run.id in draft.results.states for c in draft.cells):
-            raise FedbenchError(
-                f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
-            )
 
 
 def _panels(draft: _Draft) -> Iterator[Panel]:

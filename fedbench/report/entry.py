@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fedbench.paper import Level
-from fedbench.report.frames import Stat
-from fedbench.report.printed import Place
+from fedbench.printed import Place
+from fedbench.stat import Stat
 
 
 @dataclass(frozen=True)

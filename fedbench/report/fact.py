@@ -12,9 +12,10 @@ from fedbench.checked import Checked
 from fedbench.errors import FedbenchError, unknown
 from fedbench.levels import Settings, known_levels, layered, level_settings
 from fedbench.paper import Level, Paper
-from fedbench.report.printed import Place, Printed
+from fedbench.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
+from fedbench.strict import checked
 
 if TYPE_CHECKING:
     from torch import nn
@@ -53,7 +54,7 @@ class Source:
         """The settings of a level of any axis and the parts among them, built; imports torch."""
         self._check(axis, level)
         settings = level_settings(self.paper.levels, axis, level)
-        choices = [Choice.model_validate(part) for part in settings.get("parts", ())]
+        choices = [checked(Choice, part) for part in settings.get("parts", ())]
         return settings, [registry.build("method", part.name, part.params) for part in choices]
 
     def _check(self, axis: str, level: Level) -> None:

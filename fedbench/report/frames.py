@@ -1,14 +1,13 @@
 """Reading the collected frame of a paper: one value or one curve for each run."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from fedbench import frame as stored
 from fedbench.errors import FedbenchError
+from fedbench.files import exists
 from fedbench.reading import At, reading
 from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
@@ -16,32 +15,26 @@ from fedbench.spec import RunSpec
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
 
-@dataclass(frozen=True)
-class Stat:
-    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
-
-    mean: float
-    std: float | None
-
-    @classmethod
-    def of(cls, values: list[float]) -> "Stat | None":
-        """Over some seeds; None over none. A value that is not finite makes the mean so."""
-        if not values:
-            return None
-        if not np.isfinite(values).all():
-            return cls(float("nan"), None)
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
-
-
 def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
-    if not path.exists():
+    if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
     frame = stored.read(path)
+    _refuse_damaged(path, frame)
+    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
+
+
+def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
+    """Raise `FedbenchError` unless each run has each round once, in columns of numbers."""
     absent = [name for name in _COLUMNS if name not in frame]
     if absent:
         raise FedbenchError(f"{path}: no column '{absent[0]}'; collect the runs again")
-    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
+    if not pd.api.types.is_numeric_dtype(frame["round"]):
+        raise FedbenchError(f"{path}: column 'round' has no numbers; collect the runs again")
+    repeated = frame[frame.duplicated(["run_id", "round"])]
+    if len(repeated):
+        run, at = repeated.iloc[0][["run_id", "round"]]
+        raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
 
 
 def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:

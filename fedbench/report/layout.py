@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from fedbench.paper import Table
+from fedbench.places import axes
 from fedbench.report.differences import common, merged, rest
 from fedbench.report.entry import Entry
 from fedbench.report.numbers import axis_name
 from fedbench.report.rows import Group, Point, group_of, label_of, point_of
-from fedbench.report.tables import axes
 
 _ROOM = 6  # columns that a page has room for
 _BLOCKS = {

@@ -2,7 +2,8 @@
 
 import math
 
-from fedbench.paper import Level
+from fedbench.level import Level
+from fedbench.level import level_text as level_text
 from fedbench.report.metrics import Metric
 
 UNTESTED = "not tested at this scale"
@@ -62,8 +63,3 @@ def point_name(axis: str, level: Level) -> str:
     """A level that needs its axis beside it: 'α = 0.1', but 'MNIST'."""
     text = level_name(axis, level)
     return text if isinstance(level, str) else f"{axis_name(axis)} = {text}"
-
-
-def level_text(level: Level) -> str:
-    """A level as written: 0.1, 1, a name."""
-    return f"{level:g}" if isinstance(level, float) else str(level)

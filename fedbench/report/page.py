@@ -1,7 +1,7 @@
 """The pages: what the templates are given, and how they are filled."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -94,7 +94,10 @@ class RunCount:
 
 @dataclass(frozen=True)
 class PaperView:
-    """All that a paper's page shows; `runs` is the relative path to the run folders."""
+    """All that a paper's page shows; `runs` is the relative path to the run folders.
+
+    `failed`: why a table or figure could not be made.
+    """
 
     key: str
     paper: Paper
@@ -104,6 +107,7 @@ class PaperView:
     claims: tuple[ClaimView, ...]
     count: RunCount
     runs: str
+    failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def items(self) -> list[TableView | FactView]:

@@ -5,6 +5,7 @@ import io
 from dataclasses import dataclass
 from itertools import groupby
 
+from fedbench.report.cells import plain
 from fedbench.report.latex import escape
 
 Value = str | int | float | bool | None
@@ -51,11 +52,11 @@ class Sheet:
         """One line a row; a group's name stands in front of its columns' and rows' names."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
-        lines.writerow([self.head, *(_joined(c.group, c.title) for c in self.columns)])
+        heads = [self.head, *(_joined(c.group, c.title) for c in self.columns)]
+        lines.writerow([plain(head) for head in heads])
         for row in self.rows:
-            lines.writerow(
-                [_joined(row.group, row.name), *("" if v is None else v for v in row.values)]
-            )
+            cells = [_joined(row.group, row.name), *("" if v is None else v for v in row.values)]
+            lines.writerow([plain(cell) for cell in cells])
         return text.getvalue()
 
     def to_latex(self, label: str, caption: str) -> str:

@@ -1,15 +1,21 @@
 """Writes the report of a plan: pages, tables and figures."""
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+from urllib.parse import quote
 
 import pandas as pd
 
+from fedbench.data.archive import short
+from fedbench.errors import FedbenchError
 from fedbench.files import write_text
 from fedbench.paper import Table
 from fedbench.plan import Plan
+from fedbench.printed import Printed, read_printed
 from fedbench.report import figures, frames, page, rank_figure
+from fedbench.report.cells import to_csv
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
 from fedbench.report.claims_view import ClaimView
@@ -20,13 +26,12 @@ from fedbench.report.latex import to_latex
 from fedbench.report.layout import arrange
 from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
 from fedbench.report.panel import Results
-from fedbench.report.printed import Printed, read_printed
 from fedbench.report.rank_view import RankView, rank_title
 from fedbench.report.ranks import ranks
 from fedbench.report.tables import entries, tidy
 
 PAPERS = Path("workflow/papers")
-_CSV: Any = {"index": False, "float_format": "%.10g", "lineterminator": "\n"}
+V = TypeVar("V")
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[Path]:
@@ -34,11 +39,15 @@ def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[P
 
     `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`; `papers` the printed numbers. Runs
     that are not in the frames are shown as missing. Returns the files written; building again from
-    the same results gives the same bytes.
+    the same results gives the same bytes. A table or figure that cannot be made does not keep the
+    others from the page; `FedbenchError` names it once all else is written.
     """
     writer = _Writer(plan, results, out / plan.scale)
     views = [writer.paper(key, read_printed(papers / f"{key}.printed.csv")) for key in plan.papers]
     writer.text("index.html", page.index_page(plan, views))
+    if writer.failed:
+        named = "; ".join(f"{at}: {why}" for at, why in writer.failed.items())
+        raise FedbenchError(f"not shown are {named}; all else is in {writer.folder}")
     return writer.files
 
 
@@ -48,6 +57,7 @@ class _Writer:
     def __init__(self, plan: Plan, results: Path, folder: Path) -> None:
         self.plan, self.results, self.folder = plan, results, folder
         self.files: list[Path] = []
+        self.failed: dict[str, str] = {}  # why, by paper and key
 
     def text(self, name: str, text: str) -> None:
         write_text(self.folder / name, text)
@@ -58,26 +68,43 @@ class _Writer:
         frame = frames.read(self.results / self.plan.scale / f"{key}.parquet")
         found = Results(frame, self.results / "runs")
         paper = self.plan.papers[key]
+        tables = self._made(key, paper.tables, lambda at: self._table(at, frame, printed))
+        facts = self._made(key, paper.facts, lambda at: self._fact(at, printed))
+        figures_ = self._made(key, paper.figures, lambda at: self._figure(at, found))
+        claims = self._made(key, ("claims",), lambda at: self._claims(key, found, printed))
         view = PaperView(
             key,
             paper,
-            tuple(self._table((key, name), frame, printed) for name in paper.tables),
-            tuple(self._fact((key, name), printed) for name in paper.facts),
-            tuple(self._figure((key, name), found) for name in paper.figures),
-            self._claims(key, found, printed),
+            tables,
+            facts,
+            figures_,
+            tuple(view for views in claims for view in views),
             _count(self.plan, key, frame),
-            Path(os.path.relpath(self.results / "runs", self.folder)).as_posix(),
+            quote(Path(os.path.relpath(self.results / "runs", self.folder)).as_posix()),
+            {at: why for at, why in self.failed.items() if at.startswith(f"{key}/")},
         )
         self.text(f"{key}.html", page.paper_page(self.plan, view))
         return view
+
+    def _made(
+        self, paper: str, keys: Iterable[str], make: Callable[[tuple[str, str]], V]
+    ) -> tuple[V, ...]:
+        """What could be made; of the rest it is noted why not."""
+        found = []
+        for key in keys:
+            try:
+                found.append(make((paper, key)))
+            except Exception as error:  # whatever it was, the others are shown
+                known = isinstance(error, FedbenchError)
+                self.failed[f"{paper}/{key}"] = str(error) if known else short(error)
+        return tuple(found)
 
     def _table(self, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> TableView:
         table = self.plan.papers[at[0]].tables[at[1]]
         found = entries(self.plan, at, frame, printed)
         layout, caption = arrange(table, found), page.caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
-        rows = tidy(at[0], found).to_csv(**_CSV)
-        self.text(f"{stem}.csv", rows)
+        self.text(f"{stem}.csv", to_csv(tidy(at[0], found)))
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         return TableView(at[1], table, layout, caption, self._ranks(at, table, found))
@@ -104,8 +131,7 @@ class _Writer:
     def _claims(self, key: str, found: Results, printed: Printed) -> tuple[ClaimView, ...]:
         judged = findings(self.plan, key, found, printed)
         if judged:
-            rows = tidy_claims(key, judged)
-            self.text(f"claims/{key}.csv", rows.to_csv(**_CSV))
+            self.text(f"claims/{key}.csv", to_csv(tidy_claims(key, judged)))
         return tuple(ClaimView(finding) for finding in judged)
 
     def _figure(self, at: tuple[str, str], found: Results) -> FigureView:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fedbench.errors import FedbenchError
-from fedbench.paper import Level, Paper, Table, Where
-from fedbench.plan import Cell, Plan, printed_choices, resolve
+from fedbench.paper import Level, Table
+from fedbench.places import place_of
+from fedbench.plan import Cell, Plan
+from fedbench.printed import Printed
 from fedbench.reading import Reading, reading
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric
-from fedbench.report.numbers import level_text, point_name
-from fedbench.report.printed import Place, Printed
-from fedbench.spec import Choice
+from fedbench.report.numbers import point_name
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
@@ -22,32 +22,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The axes of rows and of columns; several metrics that neither names become rows."""
-    loose = len(table.metrics) > 1 and "metric" not in table.rows + table.columns
-    return (*table.rows, "metric") if loose else table.rows, table.columns
-
-
-def require_points(
-    place: str, paper: Paper, grid: str, where: Where, used: tuple[str, ...]
-) -> None:
-    """Refuse a table or figure whose cells would mix several levels of an axis."""
-    for axis, levels in paper.grids[grid].axes.items():
-        wanted = where.get(axis, levels)
-        if axis not in used and isinstance(wanted, tuple) and len(wanted) > 1:
-            raise FedbenchError(f"{place}: axis '{axis}' is neither shown nor set by 'where'")
-
-
 def entries(plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> list[Entry]:
     """All cells of the table `at` (paper, table), in the order of the grid, the best marked."""
-    paper = plan.papers[at[0]]
-    table = paper.tables[at[1]]
-    used = sum(axes(table), table.over)
-    require_points(f"{at[0]}: tables.{at[1]}", paper, table.grid, table.where, used)
-    found = list(_entries(plan, at, frame, printed))
-    if not plan.left_out[at[0]].levels:
-        printed.refuse_strangers(at[1], (entry.place for entry in found))
-    return _mark_best(found, table)
+    table = plan.papers[at[0]].tables[at[1]]
+    return _mark_best(list(_entries(plan, at, frame, printed)), table)
 
 
 def _entries(
@@ -123,19 +101,6 @@ class _Found:
         if base is None or value is None:
             return value
         return value - values[base] if base in values else None
-
-
-def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
-    """Where the number of a point of its grid stands in a table of the paper."""
-    table = paper.tables[key]
-    key = table.printed or key
-    shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
-    setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
-    method = str(point.get("method", ""))
-    if "dataset" in point:
-        return Place(key, str(point["dataset"]), setting, method, metric)
-    settings = printed_choices(resolve(paper, paper.grids[table.grid], point))
-    return Place(key, Choice.model_validate(settings["dataset"]).name, setting, method, metric)
 
 
 def _mark_best(found: list[Entry], table: Table) -> list[Entry]:

@@ -10,6 +10,6 @@ rule collect:
     conda:
         "../../environment.yml"
     shell:
-        "python -m fedbench collect {wildcards.paper} --plan {input.plan} --out {output} "
-        f"--results {LAYOUT.results} "
-        "> {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m fedbench collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
+        f"{RESULTS} "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -1,11 +1,12 @@
 # What every station needs: the settings, the plan, and the paths that follow from it.
+import shlex
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 from fedbench.errors import FedbenchError
-from fedbench.plan import make_plan
+from fedbench.outlook import planned
 from fedbench.layout import Layout, split
 
 
@@ -15,7 +16,7 @@ configfile: "workflow/config.yaml"
 validate(config, Path(workflow.basedir, "workflow/schemas/config.schema.json"))
 
 try:
-    PLAN = make_plan(
+    PLAN = planned(
         Path("workflow"),
         config["scale"],
         split(config["papers"]),
@@ -25,8 +26,18 @@ except FedbenchError as error:
     raise WorkflowError(str(error))
 
 LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
-SELECTION = f"--scale {config['scale']} --papers '{config['papers']}' --tables '{config['tables']}'"
-DATA_DIR = f"--data-dir '{config['data_dir']}'" if config["data_dir"] else ""
+
+
+def options(**values):
+    """Command-line options as a shell must read them: a folder may be "bob's results & co"."""
+    return shlex.join(
+        f"--{name.replace('_', '-')}={value}" for name, value in values.items()
+    )
+
+
+SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
+RESULTS = options(results=LAYOUT.results)
+DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 
 # What the workers and the collector read; parts, models and partitions are built once here, so
@@ -43,5 +54,5 @@ rule plan:
     params:
         selection=SELECTION,
     shell:
-        "python -m fedbench plan {params.selection} --check --json > {output} 2> {log} "
-        "|| (cat {log} >&2; exit 1)"
+        "python -m fedbench plan {params.selection} --check --json > {output:q} 2> {log:q} "
+        "|| (cat {log:q} >&2; exit 1)"

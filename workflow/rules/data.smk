@@ -9,5 +9,5 @@ rule data:
     params:
         folder=DATA_DIR,
     shell:
-        "python -m fedbench data {wildcards.dataset} {params.folder} > {output} 2> {log} "
-        "|| (cat {log} >&2; exit 1)"
+        "python -m fedbench data {wildcards.dataset:q} {params.folder} > {output:q} 2> {log:q} "
+        "|| (cat {log:q} >&2; exit 1)"

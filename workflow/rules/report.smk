@@ -20,5 +20,5 @@ rule report:
         selection=SELECTION,
     shell:
         "python -m fedbench report {params.selection} "
-        f"--results {LAYOUT.results} --out {LAYOUT.reports} "
-        "> {log} 2>&1 || (cat {log} >&2; exit 1)"
+        f"{RESULTS} {options(out=LAYOUT.reports)} "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -13,8 +13,7 @@ rule track:
         "../../environment.yml"
     params:
         selection=SELECTION,
-        uri=config["tracking_uri"],
     shell:
-        "python -m fedbench track {params.selection} --uri '{params.uri}' "
-        f"--results {LAYOUT.results} "
-        "> {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m fedbench track {params.selection} "
+        f"{RESULTS} {options(uri=config['tracking_uri'])} "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

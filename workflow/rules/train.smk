@@ -22,10 +22,10 @@ for batch in LAYOUT.batches(config["batch_size"]):
             gpu=config["gpus"],
             mem_mb=2000,
         shell:
-            "python -m fedbench train {output} --plan {input.plan} "
-            f"--results {LAYOUT.results} {DATA_DIR} "
-            f"--device {config['device']} --mode {config['mode']} "
-            "> {log} 2>&1 || (tail -n 20 {log} >&2; exit 1)"
+            "python -m fedbench train {output:q} --plan {input.plan:q} "
+            f"{RESULTS} {DATA_DIR} "
+            f"{options(device=config['device'], mode=config['mode'])} "
+            "> {log:q} 2>&1 || (tail -n 20 {log:q} >&2; exit 1)"
 
 
 # Chooses the winner of a search from its finished trials.
@@ -40,6 +40,6 @@ rule select:
     conda:
         "../../environment.yml"
     shell:
-        "python -m fedbench select {wildcards.search} --plan {input.plan} "
-        f"--results {LAYOUT.results} "
-        "> {log} 2>&1 || (cat {log} >&2; exit 1)"
+        "python -m fedbench select {wildcards.search:q} --plan {input.plan:q} "
+        f"{RESULTS} "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -17,7 +17,7 @@ from fedbench.data.source import Source
 from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic
+from fedbench.files import atomic, exists
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
@@ -78,7 +78,7 @@ class AGNews(Source):
 
 
 def _read(file: Path) -> Texts:
-    if not file.exists():
+    if not exists(file):
         content = fetch(_REMOTES[file.name], file, _LAYOUT)
         with atomic(file) as scratch:
             scratch.write_bytes(content)

@@ -5,8 +5,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.download import Remote
 from fedbench.data.images import ImageSet, load_images
 from fedbench.data.source import Source
+
+_ARCHIVE = "cifar-10-python.tar.gz"
+_REMOTE = Remote(
+    f"https://www.cs.toronto.edu/~kriz/{_ARCHIVE}",
+    "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+)
 
 
 @dataclass(frozen=True)
@@ -20,4 +27,5 @@ class Cifar10(Source):
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/cifar10.npz`, or download it."""
         usual = Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
-        return load_images(ImageSet("cifar10", "CIFAR10", (32, 32, 3), 10, usual), folder)
+        images = ImageSet("cifar10", "CIFAR10", (32, 32, 3), 10, usual, {_ARCHIVE: _REMOTE})
+        return load_images(images, folder)

@@ -5,8 +5,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.download import Remote
 from fedbench.data.images import ImageSet, load_images
 from fedbench.data.source import Source
+
+_ARCHIVE = "cifar-100-python.tar.gz"
+_REMOTE = Remote(
+    f"https://www.cs.toronto.edu/~kriz/{_ARCHIVE}",
+    "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
+)
 
 
 @dataclass(frozen=True)
@@ -20,4 +27,5 @@ class Cifar100(Source):
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/cifar100.npz`, or download it."""
         usual = Normalisation((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
-        return load_images(ImageSet("cifar100", "CIFAR100", (32, 32, 3), 100, usual), folder)
+        images = ImageSet("cifar100", "CIFAR100", (32, 32, 3), 100, usual, {_ARCHIVE: _REMOTE})
+        return load_images(images, folder)

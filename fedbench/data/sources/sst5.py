@@ -15,7 +15,7 @@ from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
 from fedbench.data.trees import root_and_words
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic
+from fedbench.files import atomic, exists
 
 _LAYOUT = "SST-5, a sentence a line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
 _REMOTE = Remote(
@@ -56,7 +56,7 @@ class SST5(Source):
 
 
 def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
-    missing = [place / name for name in files if not (place / name).exists()]
+    missing = [place / name for name in files if not exists(place / name)]
     if not missing:
         return
     content = fetch(_REMOTE, missing[0], _LAYOUT)

@@ -1,5 +1,6 @@
 """Tiny-ImageNet: 100,000 + 10,000 small colour photographs of 200 kinds of things."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +9,22 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.data.archive import Arrays, checksum, short
+from fedbench.data.archive import Arrays, checksum
 from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.data.download import Remote, obtain
 from fedbench.data.images import ImageSet, load_images
 from fedbench.data.photographs import Pixels, decode
 from fedbench.data.source import Source
 from fedbench.data.tree import Folder, Tree, Zip
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic
+from fedbench.files import exists
 
 _NAME = "tiny-imagenet-200"
-_URL = f"http://cs231n.stanford.edu/{_NAME}.zip"
-_MD5 = "90528d7ca1a48142e341f4ef8d21d0de"
+# The authors publish no checksum; this is what several independent projects pin.
+_REMOTE = Remote(
+    f"https://cs231n.stanford.edu/{_NAME}.zip",
+    "6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
+)
 _USUAL = Normalisation((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821))
 _CLASSES = 200
 _EACH = {"train": 500, "val": 50}  # images of a class
@@ -49,31 +54,18 @@ class TinyImageNet(Source):
 
 def _official(folder: Path) -> Tree:
     """`<folder>/tiny-imagenet-200/` or its zip, which is downloaded if neither is there."""
-    if (folder / _NAME).is_dir():
+    if os.path.isdir(folder / _NAME):
         return Folder(folder / _NAME)
     file = folder / f"{_NAME}.zip"
-    if not file.exists():
-        _download(file)
-    found = checksum(file, "md5") if file.is_file() else "none, being no file"
-    if found != _MD5:
+    if not exists(file):
+        obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
+    found = checksum(file) if os.path.isfile(file) else "none, being no file"
+    if found != _REMOTE.sha256:
         raise FedbenchError(
-            f"tinyimagenet ({file}): md5 is {found}, not {_MD5} as published; delete it or put a "
-            f"sound one in its place, or unpack it as {folder / _NAME}/"
+            f"tinyimagenet ({file}): sha256 is {found}, not {_REMOTE.sha256} as known; delete it "
+            f"or put a sound one in its place, or unpack it as {folder / _NAME}/"
         )
     return Zip(file, _NAME)
-
-
-def _download(file: Path) -> None:
-    try:
-        from torchvision.datasets.utils import download_url  # slow to import and seldom needed
-
-        with atomic(file) as scratch:
-            download_url(_URL, str(scratch.parent), scratch.name, _MD5)
-    except Exception as error:  # no network, a bad checksum, a full disk: the remedy is the same
-        raise FedbenchError(
-            f"tinyimagenet: neither {file.with_suffix('')}/ nor {file.name} is there and {_URL} "
-            f"could not be downloaded ({short(error)}); put one of them there"
-        ) from error
 
 
 def _arrays(tree: Tree) -> Arrays:

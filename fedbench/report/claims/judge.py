@@ -2,6 +2,7 @@
 
 from fedbench.claim import Claim, Comparison, Together
 from fedbench.plan import Plan
+from fedbench.printed import Printed
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.evidence import Bench, Evidence
 from fedbench.report.claims.finding import Finding, Judgement
@@ -11,7 +12,6 @@ from fedbench.report.claims.sources import Sources
 from fedbench.report.claims.tree import Node
 from fedbench.report.claims.verdict import Verdict, at_least
 from fedbench.report.panel import Results
-from fedbench.report.printed import Printed
 
 RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fails wrongly
 

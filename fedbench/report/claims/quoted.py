@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.paper import Paper
+from fedbench.places import place_of
 from fedbench.plan import matches, points
+from fedbench.printed import Printed
 from fedbench.report.claims.scope import spelled
 from fedbench.report.claims.source import Coords, Repeats, Source
-from fedbench.report.frames import Stat
 from fedbench.report.metrics import Metric
-from fedbench.report.printed import Printed
-from fedbench.report.tables import place_of
+from fedbench.stat import Stat
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 from fedbench.claim import Comparison
 from fedbench.plan import Plan
+from fedbench.printed import Printed
 from fedbench.report.claims.measured import Measured
 from fedbench.report.claims.quoted import Quoted, numbers
-from fedbench.report.frames import Stat
 from fedbench.report.panel import Results
-from fedbench.report.printed import Printed
+from fedbench.stat import Stat
 
 
 @dataclass(frozen=True, eq=False)

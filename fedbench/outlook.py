@@ -1,0 +1,95 @@
+"""What can be told before anything is trained: whether all that a plan shows can be shown."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fedbench import registry
+from fedbench.claim import Comparison, Together
+from fedbench.columns import require_column
+from fedbench.errors import FedbenchError
+from fedbench.level import Where, as_tuple
+from fedbench.paper import Figure, Paper
+from fedbench.places import check_printed
+from fedbench.plan import Plan, make_plan
+from fedbench.printed import read_printed
+from fedbench.reading import reading
+from fedbench.spec import RunSpec
+
+_OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
+
+
+def planned(
+    workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
+) -> Plan:
+    """The plan, once its metrics, probes and printed numbers are known to be there.
+
+    Raises `FedbenchError` naming the file and the place of what is not; imports no torch.
+    """
+    plan = make_plan(workflow, scale, papers, tables)
+    for name, paper in plan.papers.items():
+        check_printed(read_printed(workflow / f"papers/{name}.printed.csv"), plan.whole[name])
+        with _at(f"{workflow}/papers/{name}.yaml"):
+            _check_items(plan, name, paper)
+            _check_claims(plan, name, paper)
+    return plan
+
+
+def _check_items(plan: Plan, name: str, paper: Paper) -> None:
+    for key, table in paper.tables.items():
+        runs = _runs(plan, name, table.grid, table.where)
+        with _at(f"tables.{key}.metrics"):
+            _require(table.metrics, runs)
+    for key, figure in paper.figures.items():
+        runs = _runs(plan, name, figure.grid, figure.where)
+        with _at(f"figures.{key}"):
+            _check_figure(figure, runs)
+
+
+def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
+    """A kind draws a metric of the history, or the table of a probe."""
+    reads = registry.find("figure", figure.kind.name).constants.get("reads", "")
+    if not reads:
+        _require(figure.metrics, runs)
+    for run in runs if reads and reads not in _OF_EVERY_RUN else ():
+        if reads not in (probe.name for probe in run.watch):
+            raise FedbenchError(
+                f"kind {figure.kind.name} reads the table of the probe '{reads}', which run "
+                f"{run.id} does not name in its `watch`"
+            )
+
+
+def _check_claims(plan: Plan, name: str, paper: Paper) -> None:
+    for key, claim in paper.claims.items():
+        if isinstance(claim, Together):
+            continue
+        table = paper.tables.get(claim.table)
+        runs = _runs(plan, name, table.grid if table else claim.grid, {})
+        with _at(f"claims.{key}"):
+            _require(tuple(_measured(claim)), runs)
+
+
+def _measured(claim: Comparison) -> Iterator[str]:
+    """The metrics that a claim names itself, as such or as levels of the axis `metric`."""
+    yield from claim.metrics
+    for _, side in claim.sides():
+        if isinstance(side, dict):
+            yield from map(str, as_tuple(side.get("metric", ())))
+
+
+def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:
+    for metric in metrics:
+        require_column(reading(metric).metric, runs)
+
+
+def _runs(plan: Plan, name: str, grid: str, where: Where) -> list[RunSpec]:
+    return [cell.run for cell in plan.select(name, grid, where)]
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Errors begin with the place."""
+    try:
+        yield
+    except FedbenchError as error:
+        raise FedbenchError(f"{place}: {error}") from None

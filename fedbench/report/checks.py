@@ -1,0 +1,34 @@
+"""Builds what a report needs beside its runs, so that a bad option is refused before training."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fedbench import registry
+from fedbench.errors import FedbenchError
+from fedbench.plan import Plan
+from fedbench.printed import read_printed
+from fedbench.report.fact import sheet_of
+
+
+def check_shown(plan: Plan, papers: Path) -> None:
+    """Raise `FedbenchError` on an option of a figure out of range, or a fact that cannot be told.
+
+    `papers` is the folder of the papers' files and printed numbers.
+    """
+    for name, paper in plan.papers.items():
+        printed = read_printed(papers / f"{name}.printed.csv")
+        for key, figure in paper.figures.items():
+            with _at(f"{papers / name}.yaml: figures.{key}"):
+                registry.build("figure", figure.kind.name, figure.kind.params)
+        for key in paper.facts:
+            with _at(f"{papers / name}.yaml: facts.{key}"):
+                sheet_of(key, paper, printed)
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    try:
+        yield
+    except FedbenchError as error:
+        raise FedbenchError(f"{place}: {error}") from None

@@ -1,0 +1,62 @@
+"""Published files come over https and are known by their sha256 before they are read."""
+
+import hashlib
+import io
+
+import pytest
+
+from fedbench.data import download, images
+from fedbench.data.download import Remote, obtain
+from fedbench.data.sources import agnews, cifar10, cifar100, mnist, sst5, tinyimagenet
+from fedbench.errors import FedbenchError
+
+REMOTES = [
+    *agnews._REMOTES.values(),
+    *mnist._REMOTES.values(),
+    *(source._REMOTE for source in (cifar10, cifar100, sst5, tinyimagenet)),
+]
+
+
+@pytest.fixture
+def served(monkeypatch):
+    asked = []
+
+    def reply(url, timeout):
+        asked.append(url)
+        return io.BytesIO(b"the archive")
+
+    monkeypatch.setattr(download, "urlopen", reply)
+    return asked
+
+
+def test_every_published_file_is_fetched_over_https_and_known_by_sha256():
+    assert len(REMOTES) == 2 + 4 + 4
+    for remote in REMOTES:
+        assert remote.url.startswith("https://")
+        assert len(bytes.fromhex(remote.sha256)) == 32
+
+
+def test_what_arrives_is_kept_if_it_is_the_published_file(tmp_path, served):
+    known = hashlib.sha256(b"the archive").hexdigest()
+    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip")
+    assert (tmp_path / "new/a.zip").read_bytes() == b"the archive"
+    obtain(Remote("https://there/a.zip", known), tmp_path / "new/a.zip")
+    assert served == ["https://there/a.zip"]  # once
+
+
+def test_what_arrives_is_thrown_away_if_it_is_another(tmp_path, served):
+    with pytest.raises(FedbenchError, match=r"a.zip has sha256 .*, not 00 as known"):
+        obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip")
+    assert not list(tmp_path.iterdir())
+
+
+def test_torchvision_is_not_asked_for_what_another_server_sends(tmp_path, served, monkeypatch):
+    import torchvision
+
+    def strange(*args, **kwargs):
+        raise AssertionError("torchvision looked at it")
+
+    monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
+    assert images.obtain is obtain
+    with pytest.raises(FedbenchError, match=r"/cifar-10-python\.tar\.gz has sha256"):
+        cifar10.Cifar10().load(tmp_path)

@@ -19,9 +19,9 @@ class Evidence:
     """One comparison of a `metric`: its effect on printed and on measured numbers, in `unit`.
 
     `found` is None if this scale plans no such runs; `risks` of its bounds and the name of its
-    `test` say how it is judged; `detectable`: the smallest true effect that these pairs would have shown with a
-    probability of 80 %, not a number where they have no spread; `planned`: pairs that it plans;
-    `runs`: those behind it; `substituted`: how they differ from the paper's.
+    `test` say how it is judged; `detectable`: the smallest true effect that these pairs would have
+    shown with a probability of 80 %, not a number where they have no spread; `planned`: pairs that
+    it plans; `runs`: those behind it; `substituted`: how they differ from the paper's.
     """
 
     cell: str

@@ -13,7 +13,7 @@ from fedbench.errors import FedbenchError
 from fedbench.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.basis import basis
-from fedbench.report.claims.interval import of_mean
+from fedbench.report.claims.interval import of_mean, of_spread
 from fedbench.report.claims.sentence import evidence, printed
 from fedbench.report.claims.verdict import Verdict, at_least
 from tests.claim_case import Curve, Values, flat, judge, plan_of
@@ -255,14 +255,19 @@ def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
     # t is 3.979 off zero for a power of 80 % with two degrees of freedom: 3.979 / √3 = 2.297
     assert basis(found) == (
         "Student's t-test, one-sided, 6 comparisons: bounds at 95 % to hold, at 99.17 % to fail; "
-        "smallest true effect shown with 80 % probability: +2.30 points in the median "
-        "(+2.30 points to +2.30 points)"
+        "smallest true effect shown with 80 % probability: +2.30 points"
     )
     assert basis(at(tmp_path, (4, 4, 4))) == (
         "Student's t-test, one-sided, 1 comparison: bounds at 95 % to hold, at 95 % to fail; "
         "1 without spread, judged as it is"
     )
     assert basis(at(tmp_path, ())) == ""
+    # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
+    claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
+    assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
+        "Student's t-test, one-sided, 2 comparisons: bounds at 95 % to hold, at 98.75 % to fail; "
+        "smallest true margin shown with 80 % probability: +2.78 points"
+    )
 
 
 @pytest.mark.parametrize(
@@ -447,6 +452,32 @@ def test_rounds_to_an_accuracy(
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
     assert found.rows[0].found is not None
     assert (found.rows[0].found.effect, found.measured.verdict) == (rounds, verdict)
+
+
+def test_the_bounds_of_a_spread_by_hand() -> None:
+    # deviations in the ratio 1 : 4, r = 0, n = 4, t of 95 % with 2 degrees of freedom 2.92:
+    # asinh(2.92 · √(1 / 2)) = ln(2.0647 + √(1 + 2.0647²)) = ln 4.3588; 0.25 · and / 4.3588. Check:
+    # at ω = 1.0897 the correlation of x/ω + y and x/ω − y is (0.8421 − 16) / (0.8421 + 16) = −0.9,
+    # and its t is −0.9 · √2 / √(1 − 0.81) = −2.92.
+    found = of_spread(np.array([1.0, -1, 1, -1]), 4 * np.array([1.0, 1, -1, -1]))
+    assert found.effect == pytest.approx(75)
+    assert found.low(0.05) == pytest.approx(100 * (1 - 1.0897), abs=0.01)
+    assert found.high(0.05) == pytest.approx(100 * (1 - 0.25 / 4.3588), abs=0.01)
+
+
+def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> None:
+    # A: (80 + 10 + 10 + 10) / 4 = 27.5, not (80 + 10) / 2 = 45; B: 40
+    def values(cell: Cell) -> Curve:
+        return [80, 10] if cell.coords["method"] == "A" else flat(40)
+
+    found = single(tmp_path, DUEL | {"metrics": ["accuracy@mean"]}, values)
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(-12.5)
+    assert found.measured.verdict == FAILS
+    # how much a lost model varies is not known, so nothing is decided on it
+    steady = single(tmp_path, DUEL | {"metrics": ["accuracy@std"]}, values)
+    assert steady.measured.verdict == UNDECIDED
+    assert "a value is not finite" in steady.rows[0].note
 
 
 def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:

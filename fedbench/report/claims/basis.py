@@ -52,4 +52,4 @@ def _detectable(finding: Finding) -> list[str]:
 def _smallest(rows: list[Evidence]) -> str:
     sizes = sorted(row.detectable for row in rows)
     low, middle, high = (amount(x, rows[0].unit) for x in (sizes[0], median(sizes), sizes[-1]))
-    return middle if len(rows) == 1 else f"{middle} in the median ({low} to {high})"
+    return middle if low == high else f"{middle} in the median ({low} to {high})"

@@ -18,10 +18,10 @@ from fedbench.report.differences import merged
 class Evidence:
     """One comparison of a `metric`: its effect on printed and on measured numbers, in `unit`.
 
-    `found` is None if this scale plans no such runs; `risks` and the name of its `test` say how it
-    is judged; `detectable`: the smallest true effect that these pairs would have shown with a
-    probability of 80 %, not a number where they have no spread; `planned`: pairs that it plans;
-    `runs`: those behind it; `substituted`: how they differ from the paper's.
+    `found` is None if this scale plans no such runs; `risks` of its bounds and the name of its
+    `test` say how it is judged; `detectable`: the smallest true effect that these pairs would have
+    shown with a probability of 80 %, not a number where they have no spread; `planned`: pairs that
+    it plans; `runs`: those behind it; `substituted`: how they differ from the paper's.
     """
 
     cell: str
@@ -64,7 +64,8 @@ class Bench:
         return Evidence(
             *(cell, contrast.label, str(contrast.points[0]["metric"]), contrast.unit, printed),
             None if printed is None else _of_number(contrast, printed),
-            *(contrast.test, risks, found, contrast.limit.detectable(known, risks)),
+            *(contrast.test, contrast.limit.bounds(risks), found),
+            contrast.limit.detectable(known, risks),
             contrast.limit.of(known, risks),
             planned,
             merged(cell.substituted for cell in cells),

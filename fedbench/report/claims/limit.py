@@ -35,6 +35,10 @@ class Limit(ABC):
     @abstractmethod
     def _of(self, found: Estimate, risks: Risks) -> Verdict: ...
 
+    def bounds(self, risks: Risks) -> Risks:
+        """What each bound may risk, for the comparison to hold and to fail."""
+        return risks
+
     @abstractmethod
     def interval(self, found: Estimate, risks: Risks) -> Interval:
         """The effect with the two bounds that decide."""
@@ -90,17 +94,21 @@ class Within(Limit):
 
     margin: float
 
+    def bounds(self, risks: Risks) -> Risks:
+        """See the base class."""
+        return Risks(risks.hold, risks.fail / 2)
+
     def _of(self, found: Estimate, risks: Risks) -> Verdict:
         if -self.margin < found.low(risks.hold) and found.high(risks.hold) < self.margin:
             return Verdict.HOLDS
-        each = risks.fail / 2
+        each = self.bounds(risks).fail
         outside = found.low(each) > self.margin or found.high(each) < -self.margin
         return Verdict.FAILS if outside else Verdict.UNDECIDED
 
     def interval(self, found: Estimate, risks: Risks) -> Interval:
         """See the base class."""
         fails = self.of(found, risks) == Verdict.FAILS
-        each = risks.fail / 2 if fails else risks.hold
+        each = self.bounds(risks).fail if fails else risks.hold
         return found.interval(each, each)
 
     def detectable(self, found: Estimate, risks: Risks) -> float:
@@ -112,7 +120,7 @@ class Within(Limit):
 
     def refutable(self, found: Estimate, risks: Risks) -> float:
         """See the base class."""
-        return found.reach(self.margin, risks.fail / 2, 1)
+        return found.reach(self.margin, self.bounds(risks).fail, 1)
 
     def allows(self, number: float) -> bool:
         """See the base class."""
@@ -124,6 +132,10 @@ class Not(Limit):
     """What the other limit refuses: holding and failing are exchanged."""
 
     limit: Limit
+
+    def bounds(self, risks: Risks) -> Risks:
+        """See the base class."""
+        return self.limit.bounds(risks.swapped).swapped
 
     def _of(self, found: Estimate, risks: Risks) -> Verdict:
         return self.limit.of(found, risks.swapped).opposite

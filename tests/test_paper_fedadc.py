@@ -45,7 +45,7 @@ def test_what_the_paper_set_is_written_in_its_file():
 def test_fedgkd_is_run_as_printed():
     # T = 0.5, λ = 0.1, and no T², which would make it 0.025
     (part,) = {str(c.run.parts[0]) for c in cells("main", method="FedGKD")}
-    assert part == "fedgkd(coef=0.1, M=1, T=0.5, scale_t=False)"
+    assert part == "fedgkd(coef=0.1, M=1, T=0.5, scale_t=False, regulariser=kl)"
 
 
 @pytest.mark.parametrize("tau", [2, 4])

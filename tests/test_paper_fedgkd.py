@@ -82,7 +82,7 @@ def test_on_sst5_vote_takes_the_official_development_set():
     (sst5,) = {
         str(cell.run.dataset) for cell in cells("text", dataset="SST-5", method="FedGKD-Vote")
     }
-    assert sst5 == "sst5(development=True)"
+    assert sst5 == "sst5(length=128, development=True)"
     (news,) = {
         cell.run.validation for cell in cells("text", dataset="AG News", method="FedGKD-Vote")
     }

@@ -112,7 +112,11 @@ class Dataset:
     def checksum(self) -> str:
         """The sha256 of everything that a run can see: which version of the data this is."""
         found = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
-        for array in (self.x_train, self.y_train, self.x_test, self.y_test):
+        everything = (
+            *(self.x_train, self.y_train, self.x_test, self.y_test),
+            *(self.x_held_out, self.y_held_out),
+        )
+        for array in (array for array in everything if array is not None):
             found.update(f"{array.dtype.str} {array.shape}".encode())
             for first in range(0, len(array), _CHUNK):
                 found.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)

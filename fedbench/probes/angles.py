@@ -46,6 +46,8 @@ class Angles(Probe):
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "angle_mean", "angle_share_obtuse", "s_mean", "residual_variance",
         "scaled_variance", "delta_variance", "update_cosine", "update_variance",
+        "residual_relative_variance", "scaled_relative_variance", "delta_relative_variance",
+        "update_relative_variance",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = (
         "round", "client", "angle", "length", "along", "residual", "scaled", "s",

@@ -34,7 +34,8 @@ class Calibration(Probe):
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "personal_global", "personal_none", "personal_prox", "personal_distil",
-        "personal_gain_lowest", "personal_gain_highest", "personal_clients",
+        "personal_gain_lowest", "personal_gain_highest", "personal_gain_whole_lowest",
+        "personal_gain_whole_highest", "personal_clients",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = ("client", "kind", "accuracy")
 

@@ -37,7 +37,7 @@ class Dissimilarity(Probe):
         "dissimilarity_local_unnormalised", "dissimilarity_base",
         "dissimilarity_local_base",
     )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "dissimilarity")
+    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "models", "dissimilarity")
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
     clients: Count = 2  # local models, beside the mean of all, at which G_d is measured

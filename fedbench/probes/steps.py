@@ -33,7 +33,8 @@ class Steps(Probe):
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "gradient_cosine", "gradient_cosine_slope", "gradient_projection",
         "gradient_projection_slope", "gradient_spread", "gradient_spread_slope",
-        "gradient_bias", "gradient_bias_slope", "momentum_cosine", "momentum_projection",
+        "gradient_bias", "gradient_bias_slope", "update_similarity", "momentum_cosine",
+        "momentum_projection",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = (
         "round", "client", "step", "cosine", "projection", "spread", "bias",

@@ -1,9 +1,10 @@
 """What a client computes and exchanges in a round of each method."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from fedbench.report.fact import Fact, Source
+from fedbench.report.fact import Fact, Source, added_cost
 from fedbench.report.sheet import Column, Row, Sheet, Value
 
 _MODEL = 10**9  # weights: beside them, what does not grow with the model is nothing
@@ -41,13 +42,10 @@ def _values(name: str, source: Source) -> tuple[Value, ...]:
     return tuple(_plain(value) for value in (*local, *sent))
 
 
-def _cost(parts: list[Any], epochs: int) -> dict[str, float]:
+def _cost(parts: list[Any], epochs: int) -> Counter[str]:
     from fedbench.part import Sizes  # only here, as it loads torch
 
-    size = Sizes(d=_MODEL, classes=10, K=100, m=10, epochs=epochs)
-    costs = [part.cost(size) for part in parts]
-    names = ("forward", "teachers", "backward", "down", "up")
-    return {name: sum(getattr(cost, name) for cost in costs) for name in names}
+    return added_cost(parts, Sizes(d=_MODEL, classes=10, K=100, m=10, epochs=epochs))
 
 
 def _plain(value: float) -> float:

@@ -5,14 +5,19 @@ from functools import cache
 import pytest
 
 from fedbench.claim import Together
-from fedbench.paper import Grid, load_papers
+from fedbench.errors import FedbenchError
+from fedbench.paper import Grid, Paper, load_papers
 from fedbench.plan import Plan, make_plan
 from fedbench.report.claims.interval import FEWEST
 from fedbench.report.fact import sheet_of
-from fedbench.report.printed import Printed
+from fedbench.report.frames import read
+from fedbench.report.printed import Printed, read_printed
+from fedbench.report.tables import entries
+from fedbench.yamlfile import read_yaml
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"
+NOTHING = read(WORKFLOW / "no such file")
 NONE = Printed(WORKFLOW / "none.csv", {})
 both = pytest.mark.parametrize("name", ["rmfl", "feddpc"])
 
@@ -94,6 +99,24 @@ def test_feddpc_is_searched_by_the_best_round_and_rmfl_by_the_mean():
     assert {(r.tune.by, r.tune.on) for r in runs("table2_seeds")} == {("best", "held-out")}
     tuned = [run for grid in ("epochs", "alldata") for run in runs(grid)]
     assert {(run.tune.by, run.tune.on) for run in tuned} == {("mean", "held-out")}
+
+
+def test_printed_numbers_stand_beside_the_table_with_more_seeds():
+    printed = read_printed(WORKFLOW / "papers/feddpc.printed.csv")
+    one, three = (
+        {str(e.coords): e.printed.mean for e in entries(plan(), ("feddpc", key), NOTHING, printed)
+         if e.printed}
+        for key in ("table2", "table2_seeds")
+    )  # fmt: skip
+    assert len(one) == 6 * 6
+    assert three == one
+
+
+def test_a_table_that_borrows_from_none_is_refused():
+    plain = read_yaml(WORKFLOW / "papers/feddpc.yaml")
+    plain["tables"]["table2_seeds"]["printed"] = "tabel2"
+    with pytest.raises(FedbenchError, match=r"tables\.table2_seeds\.printed: .*'tabel2'.*table2"):
+        Paper(**plain)
 
 
 def test_only_runs_that_are_read_are_watched():

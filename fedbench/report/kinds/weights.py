@@ -64,6 +64,7 @@ class Weights(Kind):
         right.grid(visible=False)
         for hue, bias in biases.items():
             right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(biases)))
+        right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
         cosine = self.column == "cosine"
         right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))

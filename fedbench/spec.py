@@ -15,7 +15,7 @@ from fedbench import registry
 from fedbench.errors import FedbenchError, quoted, unknown
 from fedbench.strict import Strict
 
-NUMERICS = 1  # raised only by a change that moves numbers, with a line in CHANGELOG.md
+NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
 MOST_TRIALS = 10_000  # of one search; the largest of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")

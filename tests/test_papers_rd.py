@@ -8,10 +8,10 @@ from fedbench.claim import Together
 from fedbench.errors import FedbenchError
 from fedbench.paper import Grid, Paper, load_papers
 from fedbench.plan import Plan, make_plan
+from fedbench.printed import Printed, read_printed
 from fedbench.report.claims.interval import FEWEST
 from fedbench.report.fact import sheet_of
 from fedbench.report.frames import read
-from fedbench.report.printed import Printed, read_printed
 from fedbench.report.tables import entries
 from fedbench.yamlfile import read_yaml
 from tests.project import ROOT

@@ -118,6 +118,8 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
 def _reached(file: Path) -> tuple[bool, str, float, float]:
     """Whether on a CPU, the model, samples trained on and seconds that it took."""
     record = read_json(file)
+    if "objects" in record:  # no model that a plan could name
+        return True, "", 0.0, 0.0
     try:
         model = str(checked(Choice, record["resolved"]["model"]))
         seconds = float(record["seconds"]["train"])

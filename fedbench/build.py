@@ -17,6 +17,7 @@ from fedbench.part import Part
 from fedbench.probe import Probe
 from fedbench.projection import with_projection
 from fedbench.room import require_room
+from fedbench.sampler import Sampler
 from fedbench.spec import RunSpec
 
 
@@ -46,6 +47,12 @@ def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:
     """The parts that the spec lists, in order."""
     return tuple(registry.build("method", part.name, part.params) for part in spec.parts)
+
+
+def build_sampler(spec: RunSpec) -> Sampler:
+    """The sampler that the spec names."""
+    found: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
+    return found
 
 
 def build_probes(spec: RunSpec) -> tuple[Probe, ...]:

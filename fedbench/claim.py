@@ -33,8 +33,12 @@ it is then enough that it fails in one; with `cells: 1` it must fail in every on
 
 Printed sizes, one rule for all papers: a size that the text prints is tested as a size. `by` is the
 printed size. Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a
-quarter of the size, and the claim's text says that the margin is ours. 'Up to x' is `cells: 1`.
+quarter of the size, and the claim's text says that the margin is ours. 'Up to x' is `by: x` with
+`cells: 1`.
 A claim that is ours and not the paper's begins its text with 'Ours: '.
+
+A claim that is wrong holds with a probability of 5 % at most, and one that is right fails with 5 %
+at most, over all its comparisons: `fedbench.report.claims.tree` says how.
 
 Better is more, and less for losses, seconds, eigenvalues; `wins: low` or `high` says otherwise.
 How much a curve varies, 'accuracy@std' and 'accuracy@jumps', is better low.

@@ -279,7 +279,7 @@ def collect(
     """Gather the histories of a paper's runs into one tidy frame."""
     with _sentences():
         from fedbench.collect import collect as gather
-        from fedbench.collect import write
+        from fedbench.frame import write
         from fedbench.schedule import load_schedule
 
         write(gather(load_schedule(plan).paper(paper), results), out)

@@ -7,26 +7,24 @@ from typing import Any
 
 import pandas as pd
 
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
 from fedbench.trials import words
+from fedbench.versions import complete, one_version
 
 
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
-    Raises `FedbenchError` naming the first run that is not complete.
+    Raises `FedbenchError` naming a run that is not complete, whose files are not those that it
+    wrote, or that had other data than the others.
     """
-    return pd.concat([_rows(run, results) for run in runs], ignore_index=True)
+    found = [(run, *complete(run.id, results)) for run in runs]
+    one_version([(run, record) for run, _, record in found])
+    return pd.concat([_rows(*each) for each in found], ignore_index=True)
 
 
-def _rows(run: RunSpec, results: Path) -> pd.DataFrame:
-    folder = RunFolder(results / "runs" / run.id)
-    record = folder.record()
-    if record is None:
-        raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
+def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:
     actual = RunSpec(**record["resolved"])
     settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
@@ -58,9 +56,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Choice):
         return str(value)
     return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value
-
-
-def write(frame: pd.DataFrame, file: Path) -> None:
-    """The frame as parquet, atomically."""
-    with atomic(file) as temporary:
-        frame.to_parquet(temporary, index=False)

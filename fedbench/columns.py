@@ -10,6 +10,10 @@ _ENGINE = (
     *("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds"),
     *("best_round", "round_seconds"),  # worked out when the histories are read
 )
+_HELD = (
+    *(("clients", name) for name in ("client", "label", "count")),
+    *(("holdings", name) for name in ("client", "samples", "classes", "few", "many")),
+)  # what every run says of its clients' data
 
 
 def columns(run: RunSpec) -> set[str]:
@@ -23,9 +27,9 @@ def columns(run: RunSpec) -> set[str]:
 
 
 def tables(run: RunSpec) -> set[str]:
-    """What its probes write into tables of their own: 'steps/cosine'."""
+    """What its probes write into tables of their own, and who holds what: 'steps/cosine'."""
     pairs = [(p.name, name) for p in run.watch for name in _declared("probe", p.name, "TABLE")]
-    return {f"{probe}/{name}" for probe, name in pairs}
+    return {f"{table}/{name}" for table, name in (*pairs, *_HELD)}
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:

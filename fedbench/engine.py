@@ -63,9 +63,10 @@ def run(
     """Train the run that `spec` describes.
 
     `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
-    `data`, `model`, `partition`, `parts` and `loss` may be given as objects in place of what the
-    spec names. `watch` is called with each evaluated round. `searched`: the spec whose search chose
-    these settings and which identifies the run. Raises `FedbenchError` on bad input.
+    `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
+    place of what the spec names; they are then part of the run's identity (`fedbench.identity`).
+    `watch` is called with each evaluated round. `searched`: the spec whose search chose these
+    settings and which identifies the run. Raises `FedbenchError` on bad input.
     """
     if spec.tune:
         raise FedbenchError(
@@ -73,16 +74,15 @@ def run(
         )
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None
-    if folder and objects:
-        raise FedbenchError(
-            "out: a run of objects has no identity and cannot be stored; leave out unset"
-        )
     if folder:
         folder.require_writable()
         if folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
     problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)
-    problem = replace(problem, identity=searched or spec)
+    if searched:
+        problem = replace(problem, identity=replace(problem.identity, spec=searched))
+    if folder:
+        problem.identity.require_known(str(out))
     return _Engine(problem, machine, folder, watch or (lambda row: None)).run()
 
 
@@ -212,7 +212,8 @@ class _Engine:
         """Save now and then, between rounds."""
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
-            self.folder.save_checkpoint({"id": self.problem.identity.id, **self.progress.state()})
+            owner = {"id": self.problem.identity.id, "data": self.problem.data.checksum}
+            self.folder.save_checkpoint({**owner, **self.progress.state()})
             self._saved = time.monotonic()
 
     def _fresh(self) -> Progress:
@@ -228,6 +229,8 @@ class _Engine:
         if self.folder is None:
             return None
         state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
+        if state:
+            self._require_same_data(state.get("data"))
         try:
             return Progress.of(state, self.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
@@ -235,6 +238,16 @@ class _Engine:
                 f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of another version; "
                 "delete it to start again"
             ) from None
+
+    def _require_same_data(self, before: str | None) -> None:
+        """Refuse a checkpoint of other data; those of earlier versions do not say which it was."""
+        data, folder = self.problem.data, self.folder
+        if folder and before and before != data.checksum:
+            raise FedbenchError(
+                f"{folder.path / 'checkpoint.pt'}: was trained on data set '{data.name}' with "
+                f"checksum {before[:12]}, which now has {data.checksum[:12]}; put the former data "
+                f"back, or delete the folder {folder.path} to train the run again on these"
+            )
 
     def _result(self) -> Result:
         progress = self.progress
@@ -256,9 +269,9 @@ class _Engine:
         held = self.fed.labels.long().cpu().numpy()
         clients, labels = held.nonzero()
         counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-        rows = zip(self.spec.watch, self.progress.tables, strict=True)
+        rows = zip(self.problem.probes, self.progress.tables, strict=True)
         return {"clients": pd.DataFrame(counts)} | {
-            probe.name: pd.DataFrame(table) for probe, table in rows if table
+            type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
         }
 
 

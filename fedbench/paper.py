@@ -52,6 +52,8 @@ class Table(Strict):
     a metric names its own ('accuracy@best').
     `controls` are levels of the method axis that the paper does not print. Axes in `over` count as
     repeats, like seeds. `minus`: each number less that of the same seed at these levels, a gain.
+    `printed`: the table whose printed numbers stand beside, its own if empty; for a table that
+    shows the cells of another with more seeds.
     """
 
     title: str
@@ -66,6 +68,7 @@ class Table(Strict):
     at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"
     unit: Literal["percent", "fraction"] = "percent"
     digits: Annotated[int, Field(ge=0, le=10)] = 2
+    printed: str = ""
     controls: tuple[Level, ...] = ()
 
     @model_validator(mode="after")

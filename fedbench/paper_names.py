@@ -30,6 +30,9 @@ def check_names(paper: "Paper") -> None:
         refuse_flattening(f"grids.{name}", grid.settings, grid.axes, paper.levels)
     for key, table in paper.tables.items():
         _check_table(f"tables.{key}", table, paper)
+        if table.printed and table.printed not in paper.tables:
+            missing = unknown("table", table.printed, paper.tables)
+            raise FedbenchError(f"tables.{key}.printed: {missing}")
     for key, figure in paper.figures.items():
         _check_figure(f"figures.{key}", figure, paper)
 

@@ -18,6 +18,7 @@ def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
     """Where the number of a point of its grid stands in a table of the paper."""
     table = paper.tables[key]
+    key = table.printed or key
     shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
     setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
     method = str(point.get("method", ""))

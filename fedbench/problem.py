@@ -10,12 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench import losses, registry
+from fedbench import losses
 from fedbench.augment import refuse_without_images
 from fedbench.build import (
     build_model,
     build_parts,
     build_probes,
+    build_sampler,
     load_data,
     optimiser,
     refuse_missing,
@@ -24,7 +25,9 @@ from fedbench.combine import refuse_conflicts
 from fedbench.data.dataset import Dataset
 from fedbench.errors import FedbenchError, unknown
 from fedbench.evaluate import Scorer
+from fedbench.fit import refuse_misfit
 from fedbench.flat import Model, Net
+from fedbench.identity import Identity, identify, named
 from fedbench.local import Loss, Task
 from fedbench.machine import Machine
 from fedbench.part import Fed, Part
@@ -43,6 +46,8 @@ class Objects(TypedDict, total=False):
     model: nn.Module
     partition: Rows
     parts: tuple[Part, ...]
+    sampler: Sampler
+    probes: tuple[Probe, ...]
     loss: Loss
 
 
@@ -51,7 +56,7 @@ class Problem:
     """Everything a run needs that no round changes; `rows[i]` are client i's samples."""
 
     spec: RunSpec
-    identity: RunSpec  # the spec that names the run: before its search, if there was one
+    identity: Identity  # by which the run is known: the settings before its search, if it had one
     data: Dataset
     fed: Fed
     task: Task
@@ -66,7 +71,7 @@ class Problem:
         return self.task.x.device
 
     def validate(self, model: Model) -> float:
-        """A model's mean loss on the held-out training data."""
+        """A model's mean loss on the held-out data."""
         return self._held_out()(model)["loss"]
 
     def proxy(self) -> Tensor:
@@ -89,6 +94,7 @@ def refuse_unknown(objects: Objects) -> None:
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
+    spec = named(spec, objects)
     device = machine.torch_device()
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec, folder)
@@ -99,10 +105,11 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     train, held_out = hold_out(data, spec)
     rows = objects["partition"] if "partition" in objects else draw_partition(data, train, spec)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
-    prepare = preparation(data, spec, device, dtype)
+    prepare = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(prepare(x[:1]))
     net = Net(_module(spec, objects, data, example).to(device, dtype), spec.precision == "bfloat16")
+    refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
     task = Task(
@@ -112,11 +119,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         channels_last=spec.channels_last,
     )  # fmt: skip
     fed = constants(spec, data, rows, net, machine)
-    sampler: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
+    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
-    scorers = _scorers(task, data, held_out)
-    probes = build_probes(spec)
-    return Problem(spec, spec, data, fed, task, tensors, sampler, scorers, probes)
+    scorers = _scorers(task, data, held_out, spec)
+    probes = objects["probes"] if "probes" in objects else build_probes(spec)
+    identity = identify(spec, objects)
+    return Problem(spec, identity, data, fed, task, tensors, sampler, scorers, probes)
 
 
 def _as_first_seen(x: Tensor) -> Tensor:
@@ -130,15 +138,24 @@ def _module(spec: RunSpec, objects: Objects, data: Dataset, example: Tensor) -> 
     return build_model(spec, data, example)
 
 
+def _name(spec: RunSpec, objects: Objects) -> str:
+    return type(objects["model"]).__name__ if "model" in objects else f"'{spec.model}'"
+
+
 def _usual_loss(data: Dataset) -> Loss:
     return losses.cross_entropy if data.classes else losses.half_squared_error
 
 
-def _scorers(task: Task, data: Dataset, held_out: NDArray[np.int64]) -> dict[str, Scorer]:
-    """How models are scored: on the test set, and on held-out training data if there are any."""
+def _scorers(
+    task: Task, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
+) -> dict[str, Scorer]:
+    """How models are scored: on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
-    if len(held_out):
+    if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
+        official = images(data.x_held_out, device), targets(data.y_held_out, device, dtype)
+        sets["val_"] = official
+    elif len(held_out):
         rows = torch.as_tensor(held_out, device=device)
         sets["val_"] = (task.x[rows], task.y[rows])
     return {

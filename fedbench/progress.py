@@ -52,7 +52,7 @@ class Progress:
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
         """The inverse of `state`."""
-        own = {k: v for k, v in state.items() if k != "id"}
+        own = {k: v for k, v in state.items() if k not in ("id", "data")}
         clients = ClientStates(spill)
         clients.restore(own.pop("clients"))
         world, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))

@@ -18,14 +18,15 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
 
     `search` says how the values were chosen in which `resolved` differs from `settings`.
     """
-    spec = problem.spec
+    spec, objects = problem.spec, dict(problem.identity.objects)
     return {
         "id": problem.identity.id,
         "status": status,
         "rounds": progress.round,
         "settings": problem.identity.settings(),
-        "search": words(problem.identity),
-        "resolved": spec.model_dump(mode="json"),
+        "search": words(problem.identity.spec),
+        "resolved": spec.model_dump(mode="json") | objects,
+        **({"objects": sorted(objects)} if objects else {}),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
@@ -33,7 +34,11 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
         "mode": mode,
         "versions": {name: metadata.version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},
-        "data": {"name": problem.data.name, **problem.data.origin},
+        "data": {
+            "name": problem.data.name,
+            **problem.data.origin,
+            "checksum": problem.data.checksum,
+        },
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
     }

@@ -7,7 +7,8 @@ from typing import Any
 from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import RunFolder
-from fedbench.trials import points
+from fedbench.trials import points, trial_runs
+from fedbench.versions import complete, one_version
 
 Winner = dict[str, Any]
 
@@ -22,6 +23,7 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     tried = points(tune)
+    one_version([(trial, complete(trial.id, results)[1]) for trial in trials])
     scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
     best = max(range(len(tried)), key=scores.__getitem__)
     return {
@@ -47,7 +49,7 @@ def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
 
 def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
     """The last accuracy of a trial, its best, or the mean; 0 if it diverged before it had any."""
-    folder = RunFolder(results / "runs" / trial.id)
+    folder, _ = complete(trial.id, results)
     history = folder.history()
     found = history.dropna(subset=[column]) if column in history else history.head(0)
     if found.empty:
@@ -84,10 +86,20 @@ def winner_file(results: Path, search: str) -> Path:
 
 
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
-    """The run with its search's winner in place."""
+    """The run with its search's winner in place.
+
+    The winner is chosen anew from the trials: raises `FedbenchError` if that which was written down
+    is another one, because the file or a trial has been changed since.
+    """
     file = winner_file(results, search)
     try:
         chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
     except (OSError, ValueError, KeyError) as error:
         raise FedbenchError(f"{file}: no winner to read ({error}); run its trials first") from None
-    return run.changed(tune=None, **chosen)
+    again = select(run, trial_runs(run), results)["chosen"]
+    if chosen != again:
+        raise FedbenchError(
+            f"{file}: says {chosen}, but by its trials the winner is {again}; delete the file to "
+            "have the winner chosen again"
+        )
+    return run.changed(tune=None, **again)

@@ -14,9 +14,12 @@ Rows = Sequence[NDArray[np.int64]]
 
 
 def hold_out(data: Dataset, spec: RunSpec) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(training rows, held-out rows): the same share of every class, drawn by the data seed."""
+    """(training rows, held-out rows): the same share of every class, drawn by the data seed.
+
+    No row is held out where the data set has a validation set of its own.
+    """
     everything = np.arange(len(data.y_train))
-    if not spec.validation:
+    if not spec.validation or data.x_held_out is not None:
         return everything, everything[:0]
     rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
     shuffled = rng.permutation(everything)

@@ -1,17 +1,24 @@
-"""One folder a run: run.json, rounds.parquet and other tables, weights on request, a checkpoint."""
+"""One folder per run: run.json, rounds.parquet and other tables, weights on request, a checkpoint.
 
+run.json is written last and has the sha256 of every other file, so that what is read later is what
+the run wrote. Folders written before there were checksums have none, and are read without them.
+"""
+
+import hashlib
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import torch
-from safetensors.torch import save_file
-from torch import Tensor
 
 from fedbench.errors import FedbenchError
 from fedbench.files import atomic, exists, require_writable, write_text
+
+if TYPE_CHECKING:  # whoever only reads tables must not wait for torch
+    import torch
+    from torch import Tensor
 
 DONE = ("finished", "diverged")
 
@@ -34,48 +41,113 @@ class RunFolder:
         try:
             found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             status = found.get("status")
-        except (AttributeError, ValueError) as error:
+        except (AttributeError, ValueError, OSError) as error:
             raise FedbenchError(
-                f"{file}: not a run's record in JSON ({error}); delete it to train the run again"
+                f"{file}: not a run's record in JSON ({error}); {self._remedy}"
             ) from None
         return found if status in DONE else None
 
+    def finished(self, run_id: str) -> dict[str, Any] | None:
+        """The record of this very run if it is complete, with all its files as they were written.
+
+        Raises `FedbenchError` naming the file that is another run's, changed or gone.
+        """
+        record = self.record()
+        if record is None:
+            return None
+        if record.get("id") != run_id:
+            raise FedbenchError(
+                f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
+                f"{run_id}; {self._remedy}"
+            )
+        for name in record.get("files", {}):
+            self._content(name, record)
+        return record
+
     def history(self) -> pd.DataFrame:
-        """One row per evaluated round."""
-        return self.table("rounds")
+        """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
+        found, record = self.table("rounds"), self.record() or {}
+        last = int(found["round"].iloc[-1]) if len(found) and "round" in found else 0
+        if last != record.get("rounds", last):
+            raise FedbenchError(
+                f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
+                f"{record['rounds']}; {self._remedy}"
+            )
+        return found
+
+    def has(self, name: str) -> bool:
+        """Whether there is, or should be, a table of that name."""
+        file = f"{name}.parquet"
+        return (self.path / file).exists() or file in (self.record() or {}).get("files", {})
 
     def table(self, name: str) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
-        file = self.path / f"{name}.parquet"
+        content = self._content(f"{name}.parquet", self.record() or {})
         try:
-            return pd.read_parquet(file)
+            return pd.read_parquet(io.BytesIO(content))
         except (OSError, ValueError) as error:
-            raise FedbenchError(f"{file}: cannot be read ({str(error).splitlines()[0]})") from None
+            reason = str(error).splitlines()[0]
+            raise FedbenchError(
+                f"{self.path / name}.parquet: cannot be read ({reason}); {self._remedy}"
+            ) from None
+
+    @property
+    def _remedy(self) -> str:
+        return f"delete the folder {self.path} to train the run again"
+
+    def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
+        """A file's bytes, which must be those that the run wrote."""
+        file = self.path / name
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise FedbenchError(f"{file}: cannot be read ({error}); {self._remedy}") from None
+        known = record.get("files", {}).get(name)
+        if known and hashlib.sha256(content).hexdigest() != known:
+            raise FedbenchError(
+                f"{file}: is not the file that the run wrote, by its sha256 in run.json; "
+                f"{self._remedy}"
+            )
+        return content
 
     def finish(
         self,
         record: Mapping[str, Any],
         history: pd.DataFrame,
-        tensors: Mapping[str, Tensor],
+        tensors: "Mapping[str, Tensor]",
         tables: Mapping[str, pd.DataFrame],
     ) -> None:
-        """Write everything, run.json last, then drop the checkpoint."""
+        """Write everything, run.json with the checksums last, then drop the checkpoint."""
+        files = {}
         for name, frame in {**tables, "rounds": history}.items():
-            with atomic(self.path / f"{name}.parquet") as temporary:
+            file = f"{name}.parquet"
+            with atomic(self.path / file) as temporary:
                 frame.to_parquet(temporary, index=False)
+                files[file] = _sha256(temporary)
         if tensors:
-            with atomic(self.path / "model.safetensors") as temporary:
-                save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
-        write_text(self.path / "run.json", json.dumps(record, indent=2) + "\n")
+            files["model.safetensors"] = self._write_weights(tensors)
+        whole = {**record, "files": files}
+        write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         (self.path / "checkpoint.pt").unlink(missing_ok=True)
+
+    def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:
+        from safetensors.torch import save_file
+
+        with atomic(self.path / "model.safetensors") as temporary:
+            save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
+            return _sha256(temporary)
 
     def save_checkpoint(self, state: Mapping[str, Any]) -> None:
         """Replace the checkpoint in one move."""
+        import torch
+
         with atomic(self.path / "checkpoint.pt") as temporary:
             torch.save(dict(state), temporary)
 
-    def load_checkpoint(self, run_id: str, device: torch.device) -> dict[str, Any] | None:
+    def load_checkpoint(self, run_id: str, device: "torch.device") -> dict[str, Any] | None:
         """The checkpoint of this very run, if there is one; raises `FedbenchError` if damaged."""
+        import torch
+
         file = self.path / "checkpoint.pt"
         if not exists(file):
             return None
@@ -91,3 +163,8 @@ class RunFolder:
                 f"{file}: belongs to run {owner}, not to {run_id}; delete it or move it"
             )
         return state
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

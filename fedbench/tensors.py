@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedbench.data.dataset import Dataset
 from fedbench.errors import FedbenchError
+from fedbench.scaling import moments, warn_unscaled
 from fedbench.spec import RunSpec
 
 
@@ -28,10 +29,17 @@ def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) ->
 
 
 def preparation(
-    data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
+    data: Dataset,
+    spec: RunSpec,
+    rows: NDArray[np.int64],
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> Callable[[Tensor], Tensor]:
-    """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay."""
-    floats = _floats(data, spec, device, dtype)
+    """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay.
+
+    `rows` are those of the training data that are not held out.
+    """
+    floats = _floats(data, spec, rows, device, dtype)
     if not spec.channels_last:
         return floats
     if len(data.shape) != 3:
@@ -43,24 +51,25 @@ def preparation(
 
 
 def _floats(
-    data: Dataset, spec: RunSpec, device: torch.device, dtype: torch.dtype
+    data: Dataset,
+    spec: RunSpec,
+    rows: NDArray[np.int64],
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> Callable[[Tensor], Tensor]:
-    if spec.normalise and data.x_train.dtype != np.uint8:
-        raise FedbenchError(
-            f"normalise = True, but data set '{data.name}' holds {data.x_train.dtype}, not pixels"
-        )
+    if data.vocabulary and spec.normalise:
+        raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
     if data.vocabulary:
         return lambda x: x
-    if data.x_train.dtype != np.uint8:
-        return lambda x: x.to(dtype)
+    pixels = data.x_train.dtype == np.uint8
     if not spec.normalise:
-        return lambda x: x.to(dtype).div_(255)
-    if data.normalisation is None:
-        raise FedbenchError(
-            f"normalise = True, but data set '{data.name}' has no known channel means"
-        )
+        warn_unscaled(data, rows)
+        return lambda x: x.to(dtype).div_(255) if pixels else x.to(dtype)
+    known = data.normalisation if pixels and data.normalisation else moments(data, rows)
     mean, std = (
         torch.tensor(v, device=device, dtype=dtype).view(-1, *(1 for _ in data.shape[1:]))
-        for v in data.normalisation
+        for v in known
     )
-    return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)
+    if pixels:
+        return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)
+    return lambda x: (x.to(dtype) - mean) / std

@@ -41,8 +41,8 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     added = 0
     for run_id, tags in _tags(plan).items():
         folder = RunFolder(results / "runs" / run_id)
-        record = folder.record()
-        if record is None or run_id in known:
+        record = None if run_id in known else folder.finished(run_id)
+        if record is None:
             continue
         _log(client, experiment, record, folder.history(), tags)
         added += 1

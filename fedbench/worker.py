@@ -35,7 +35,7 @@ def train(
         prefix = f"[{place}/{len(run_ids)}] {run_id}"
         folder = RunFolder(results / "runs" / run_id)
         try:
-            if folder.record():
+            if folder.finished(run_id):
                 say(f"{prefix}: finished before")
                 continue
             say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")

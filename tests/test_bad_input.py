@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, cohort, run
-from fedbench.data.dataset import Normalisation
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.worked import LINE, blocks, line, objects
@@ -165,24 +164,55 @@ def test_unknown_objects_are_not_ignored():
     refuses(of_objects(part=(FedProx(),)), "no object 'part'", "did you mean 'parts'")
 
 
-def test_objects_cannot_be_stored(tmp_path):
-    refuses(of_objects(out=tmp_path / "x"), "out", "objects")
-    assert not (tmp_path / "x").exists()
-
-
 def test_parts_that_stand_twice():
     refuses(of_objects(parts=(MFL(), MFL(0.5))), "'mfl' is listed twice")
 
 
-def test_normalise_needs_known_means():
-    x, y = np.zeros((4, 2, 2), np.uint8), np.array([0, 1, 0, 1])
-    grey = Dataset("grey", x, y, x, y, 2)
-    spec = RunSpec(clients=1, normalise=True)
-    share = {"machine": CPU, "partition": blocks([4])}
-    refuses(lambda: run(spec, data=grey, **share), "normalise = True", "'grey'", "no known channel")
-    known = Normalisation((0.5,), (0.5,))
-    floats = Dataset("reals", x.astype(np.float32), y, x.astype(np.float32), y, 2, {}, known)
-    refuses(lambda: run(spec, data=floats, **share), "normalise = True", "'reals'", "not pixels")
+LABELS = np.array([0, 1, 2, 0])
+TABLE = Dataset("rows", np.ones((4, 30)), LABELS, np.ones((4, 30)), LABELS, 3)
+IMAGES = np.ones((4, 12, 12, 3), np.float32)
+PHOTOS = Dataset("photos", IMAGES, LABELS, IMAGES, LABELS, 3)
+IDS = np.ones((4, 16), np.int64)
+TEXTS = Dataset("texts", IDS, LABELS, IDS, LABELS, 3, vocabulary=5)
+
+
+def on(data, **given):
+    spec = RunSpec(clients=1, **{k: v for k, v in given.items() if k != "module"})
+    objects = {"model": given["module"]} if "module" in given else {}
+    return lambda: run(spec, machine=CPU, data=data, **objects)
+
+
+def test_token_ids_have_no_mean():
+    refuses(on(TEXTS, normalise=True), "normalise = True", "'texts'", "token ids")
+
+
+@pytest.mark.parametrize("model", ["lenet5", "rn20", "rn8", "acnn", "scnn", "scnntiny", "tinyvit"])
+def test_models_of_images_refuse_numbers_and_texts(model):
+    refuses(on(TABLE, model=model), "samples of shape (30,) are no images", "use an 'mlp'")
+    refuses(on(TEXTS, model=model), "samples of shape (16,) are no images", "use 'distilbert'")
+
+
+def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
+    refuses(on(TEXTS, model="mlp"), "MLP", "token ids", "use 'distilbert'")
+    refuses(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are no text")
+    refuses(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are no text")
+
+
+@pytest.mark.parametrize(
+    ("data", "module", "fragments"),
+    [
+        (TABLE, nn.Linear(30, 2), ["Linear gives", "(2, 2) for 2", "3 classes", "(2, 3)"]),
+        (TABLE, nn.Linear(30, 4), ["Linear gives", "(2, 4) for 2", "3 classes"]),
+        (TABLE, nn.Linear(29, 3), ["Linear cannot take", "'rows'", "rows of 30 numbers", "29"]),
+        (PHOTOS, nn.Conv2d(1, 3, 3), ["Conv2d cannot take", "= (3, 12, 12)", "channels"]),
+        (PHOTOS, nn.Conv2d(3, 3, 3), ["Conv2d gives", "(2, 3, 10, 10)"]),
+        (TEXTS, nn.Linear(16, 3), ["Linear cannot take", "texts of 16 token ids"]),
+        (line([1.0, 2.0]), nn.Linear(1, 2), ["(2, 2) for 2", "numbers for labels", "(2, 1)"]),
+    ],
+    ids=str,
+)
+def test_modules_that_do_not_fit_the_data(data, module, fragments):
+    refuses(on(data, module=module), "model: ", *fragments)
 
 
 def test_map_refuses_what_it_cannot_map():
@@ -215,7 +245,7 @@ def test_results_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("text", ["{", "", "[]", '"finished"', "3", "\x00"])
 def test_a_damaged_record(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    refuses(stored(tmp_path), str(tmp_path / "run.json"), "delete it")
+    refuses(stored(tmp_path), str(tmp_path / "run.json"), f"delete the folder {tmp_path} to train")
 
 
 def test_a_finished_run_is_kept(tmp_path):

@@ -258,6 +258,28 @@ def test_plain_pytorch_with_a_frozen_body(norm):
         torch.testing.assert_close(got.heads[i], wanted, rtol=1e-9, atol=1e-11)
 
 
+# What the run has and the classifier alone has not
+
+
+def test_features_are_not_cropped_and_flipped():
+    cropped = assemble(SPEC.changed(augment={"crop": 2}), {}, CPU, None)
+    got = calibrate(cropped, trained()[1])
+    assert torch.equal(got.heads, calibrated("none").heads)
+
+
+def test_weight_decay_that_spares_norms_acts_on_the_classifier():
+    # a classifier has no norms: the same as decay everywhere, and not the same as none
+    spec = SPEC.changed(model={"rn20": {"norm": "bn", "width": 0.25, "blocks": 1}}, batch=None)
+
+    def heads(**rule):
+        problem = assemble(spec.changed(**rule), {}, CPU, None)
+        return calibrate(problem, problem.fed.start).heads
+
+    spared = heads(weight_decay=1.0, decay_norms=False)
+    assert torch.equal(spared, heads(weight_decay=1.0))
+    assert not torch.equal(spared, heads())
+
+
 def test_a_model_without_a_classifier_is_refused():
     x, y = np.ones((2, 1)), np.array([0, 1])
     objects = {"data": Dataset("two", x, y, x, y, 2), "model": nn.Linear(1, 2)}

@@ -88,8 +88,8 @@ def test_plan_prints_runs_passes_and_hours(cli):
     assert "sample passes" in output
     one = ("plan", "--scale", "paper", "--papers", "rmfl", "--tables", "table1", "--json")
     plan = json.loads(cli(*one).output)
-    assert len(plan["papers"]["rmfl"]) == 9 * 7 * 10
-    assert len(plan["runs"]) == 9 * 7 * (10 + 6)
+    assert len(plan["papers"]["rmfl"]) == 9 * 9 * 10
+    assert len(plan["runs"]) == 9 * 9 * (10 + 6)
 
 
 def test_plan_imports_no_torch():

@@ -1,12 +1,15 @@
 """A data set of one's own, and the embedded substitutes: what comes out, by hand."""
 
+import functools
 import hashlib
 import random
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
 from fedbench import Machine, RunSpec, run
 from fedbench.data.labels import set_apart
@@ -122,6 +125,20 @@ def test_a_file_can_be_trained_on(tmp_path):
     spec = RunSpec(dataset={"file": {"path": "mine.npz"}}, clients=4, rounds=10, lr=0.5)
     found = run(spec, data_dir=tmp_path, machine=Machine(device="cpu"))
     assert found.history["accuracy"].iloc[-1] > 0.9
+
+
+def test_a_table_learns_once_it_is_normalised_and_a_warning_says_so(tmp_path):
+    cancer = load_breast_cancer(as_frame=True)
+    table = cancer.data.rename(columns=lambda name: name.replace(" ", "_"))
+    table.assign(label=cancer.target).to_csv(tmp_path / "cancer.csv", index=False)
+    spec = RunSpec(dataset={"file": {"path": "cancer.csv"}}, clients=5, rounds=10, lr=0.5)
+    train = functools.partial(run, data_dir=tmp_path, machine=Machine(device="cpu"))
+    with pytest.warns(UserWarning, match="mean_radius, mean_texture, .* set normalise: true"):
+        raw = train(spec).history["accuracy"].iloc[-1]
+    assert raw == pytest.approx(0.628, abs=0.001)  # the share of the larger class
+    with warnings.catch_warnings(action="error"):
+        scaled = train(spec.changed(normalise=True)).history["accuracy"].iloc[-1]
+    assert scaled > 0.95
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from fedbench import RunSpec, registry
+from fedbench import Machine, RunSpec, registry
 from fedbench.data import download
 from fedbench.data.folder import data_folder
 from fedbench.data.sources import agnews, sst5
@@ -18,6 +18,7 @@ from fedbench.data.sources.sst5 import SST5
 from fedbench.data.sources.topics import Topics
 from fedbench.data.trees import root_and_words
 from fedbench.errors import FedbenchError
+from fedbench.problem import assemble
 
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'
 TREES = "\n".join(f"({grade} (2 word) (2 (2 number) (2 {grade})))" for grade in range(5)) + "\n"
@@ -99,10 +100,36 @@ def test_sst5_reads_labels_and_trees_alike(tmp_path):
     assert "sha256 test.txt" in trees.origin
 
 
-def test_the_development_set_is_not_used(tmp_path):
+def test_the_development_set_is_not_read_unless_asked_for(tmp_path):
     plain = SST5(tokenizer="words").load(put(tmp_path, "sst5", train=LABELS, test=LABELS))
     put(tmp_path, "sst5", dev="__label__9 nonsense")
-    assert np.array_equal(SST5(tokenizer="words").load(tmp_path).x_train, plain.x_train)
+    again = SST5(tokenizer="words").load(tmp_path)
+    assert np.array_equal(again.x_train, plain.x_train)
+    assert again.x_held_out is None
+    refused(
+        SST5(development=True), tmp_path, "line 1 has label '__label__9'", tmp_path / "sst5/dev.txt"
+    )
+
+
+def test_the_official_development_set_takes_the_place_of_held_out_training_texts(tmp_path):
+    put(tmp_path, "sst5", train=LABELS * 4, test=LABELS, dev=TREES.splitlines()[3])
+    sizes = {"layers": 1, "heads": 2, "dim": 8, "hidden": 8, "weights": "random"}
+    spec = RunSpec(
+        dataset={"sst5": {"tokenizer": "words", "development": True}},
+        model={"distilbert": sizes},
+        clients=2,
+        validation=0.2,
+    )
+    problem = assemble(spec, {}, Machine(device="cpu", mode="loop"), tmp_path)
+    assert sorted(int(i) for rows in problem.rows for i in rows) == list(range(20))
+    assert problem.scorers["val_"].y.tolist() == [3]
+    assert words(problem.data, 0, "x_held_out") == words(problem.data, 3)
+    assert "sha256 dev.txt" in problem.data.origin
+    unscored = assemble(spec.changed(validation=0), {}, Machine(device="cpu"), tmp_path)
+    assert "val_" not in unscored.scorers
+    shared = assemble(spec.changed(dataset={"sst5": {}}), {}, Machine(device="cpu"), tmp_path)
+    # One of four in each class is held out; two clients have seven each of the other fifteen.
+    assert [len(rows) for rows in shared.rows] == [7, 7]
 
 
 @pytest.mark.parametrize(
@@ -244,6 +271,7 @@ def test_the_published_archive_gives_the_missing_files_and_nothing_else(tmp_path
     assert len(SST5().load(folder).y_train) == 5
     found = {str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*.*")}
     assert found == {"data/sst5/train.txt", "data/sst5/test.txt"}
+    assert len(SST5(development=True).load(folder).y_held_out) == 5
     assert (folder / "sst5/test.txt").read_text() == LABELS
 
 

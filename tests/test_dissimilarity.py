@@ -120,6 +120,8 @@ def test_the_probe_measures_the_mean_and_single_models_at_every_lambda():
     assert len(table) == 3 * 2 * 3  # models, scalings, λ
     assert sorted(table["lam"].unique()) == [0, 2, 4]
     assert set(table["model"]) == {"mean", "client 0", "client 1"}
+    kinds = dict(zip(table["model"], table["models"], strict=True))
+    assert kinds == {"mean": "mean", "client 0": "single", "client 1": "single"}
     last = result.history.iloc[-1]
     at = table.set_index(["weights", "model", "lam"])["dissimilarity"]
     assert last["dissimilarity"] == at["normalised", "mean", 2]

@@ -64,7 +64,13 @@ def test_the_probe_by_hand():
     row = result.history.iloc[0]
     assert row["gradient_cosine"] == pytest.approx(0)
     assert row["gradient_projection_slope"] == pytest.approx(-0.1)  # means 1 and 0.9
+    assert row["update_similarity"] == pytest.approx(0)  # updates 0.76 and −0.38, cosines 1, −1
     assert "momentum_cosine" not in row
+
+
+def test_equal_clients_have_equal_updates():
+    row = watched([[4.0], [4.0]]).history.iloc[0]
+    assert row["update_similarity"] == pytest.approx(1)
 
 
 def test_uploaded_momentum_by_hand():

@@ -34,7 +34,8 @@ def test_one_step_lowers_the_loss(name, inputs):
         return F.cross_entropy(net.train(w, {}, x)[0], y)
 
     assert loss(w).shape == ()
-    assert loss(w - 0.05 * torch.func.grad(loss)(w)) < loss(w)
+    step = 0.002  # small enough for ViT-Small, whose first gradient is the longest by far
+    assert loss(w - step * torch.func.grad(loss)(w)) < loss(w)
 
 
 @names

@@ -54,6 +54,14 @@ def test_gains_are_the_least_and_the_most_of_the_kinds():
     assert last["personal_gain_highest"] == pytest.approx(gains.max())
 
 
+def test_gains_over_the_whole_test_set_start_from_the_scored_accuracy():
+    last = watched(mu=3.0, lam=0.9).history.iloc[-1]
+    gains = last[["personal_none", "personal_prox", "personal_distil"]] - last["accuracy"]
+    assert last["accuracy"] != last["personal_global"]  # clients' shares differ in size
+    assert last["personal_gain_whole_lowest"] == pytest.approx(gains.min())
+    assert last["personal_gain_whole_highest"] == pytest.approx(gains.max())
+
+
 def test_options_reach_the_analysis():
     still = watched(epochs=0).history.iloc[-1]
     assert still["personal_none"] == still["personal_global"]
@@ -62,3 +70,9 @@ def test_options_reach_the_analysis():
     problem = assemble(SPEC, {}, CPU, None)
     wanted = calibrate(problem, Model(result.weights, result.buffers), (), how).summary()
     assert result.history["personal_none"].iloc[-1] == pytest.approx(wanted["accuracy"])
+
+
+@pytest.mark.parametrize("setting", [{"augment": {}}, {"decay_norms": False, "weight_decay": 0.1}])
+def test_augmented_runs_and_those_that_spare_norms_are_watched_to_the_end(setting):
+    spec = SPEC.changed(watch=["calibration"], **setting)
+    assert run(spec, machine=CPU).history["personal_none"].notna().iloc[-1]

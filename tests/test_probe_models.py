@@ -38,9 +38,9 @@ def alone():
 
 
 def axis_model():
-    """Says class 1 right of the axis, else class 0."""
-    model = nn.Linear(2, 2, bias=False, dtype=torch.float64)
-    model.weight.data = torch.tensor([[0.0, 0.0], [1.0, 0.0]], dtype=torch.float64)
+    """Says class 1 right of the axis, else class 0, and never class 2."""
+    model = nn.Linear(2, 3, bias=False, dtype=torch.float64)
+    model.weight.data = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]], dtype=torch.float64)
     return model
 
 

@@ -27,7 +27,8 @@ FEW = {
 COLUMNS = {
     "angles": (
         "angle_mean angle_share_obtuse s_mean residual_variance scaled_variance delta_variance "
-        "update_cosine update_variance"
+        "update_cosine update_variance residual_relative_variance scaled_relative_variance "
+        "delta_relative_variance update_relative_variance"
     ),
     "calibration": (
         "personal_global personal_none personal_prox personal_distil personal_gain_lowest "
@@ -42,7 +43,8 @@ COLUMNS = {
     "steps": " ".join(
         f"gradient_{name} gradient_{name}_slope"
         for name in ("cosine", "projection", "spread", "bias")
-    ),
+    )
+    + " update_similarity",
 }
 TABLES = {
     "angles": "round client angle length along residual scaled s",

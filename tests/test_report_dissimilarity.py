@@ -2,8 +2,15 @@
 
 import pandas as pd
 
-from fedbench.report.kinds.dissimilarity import _lines
+from fedbench.report.kinds.dissimilarity import Dissimilarity, _lines
 from fedbench.report.panel import Panel
+
+
+class Empty(Panel):
+    """A panel whose runs have not been trained."""
+
+    def table(self, name):
+        return pd.DataFrame()
 
 
 class ByHand(Panel):
@@ -23,3 +30,8 @@ def test_a_line_is_the_mean_over_seeds_and_single_models_share_one():
     lines = {(model, weights): line for model, weights, line in _lines(ByHand({}, "", "", ()))}
     assert lines["mean", "normalised"].to_dict() == {0: 3, 30: 2}
     assert lines["single", "normalised"].to_dict() == {0: 7}
+
+
+def test_before_any_run_there_is_no_line_and_no_legend():
+    assert list(_lines(Empty({}, "", "", ()))) == []
+    assert Dissimilarity().legend([Empty({}, "", "", ())]) == []

@@ -60,6 +60,28 @@ def test_costs_by_phase(paper):
     assert found["FedAvg+ASD"][1] == "H·g + H·f"
 
 
+def test_traffic_in_models_and_passes(paper):
+    found = rows(paper, "traffic")
+    assert found["FedAvg"] == ("1", "1", "1", "1")
+    assert found["FedADC"] == ("2", "1", "1", "1")  # m_t comes with x_t
+    assert found["FedADC+"] == ("2", "1", "2", "1")
+    assert found["FedGKD"] == ("2", "1", "2", "1")  # M = 5: w̄_t comes with x_t
+    assert found["FedGKD-Vote"] == ("5", "1", "6", "1")
+    # Γ has 77·512 + 513·84 weights and 1,024 statistics, LeNet5 62,006, its classifier 85·10
+    assert found["FedGen"] == ("2.347", "1", "1.014", "1.014")
+    assert found["λ = 0.4"] == ("1", "1", "2", "1")  # ASD's teacher
+
+
+def test_passes_and_traffic_of_a_round(paper):
+    # E = 5: E + 1 forward passes with the teacher's outputs kept, 2E without; no traffic for ASD
+    found = rows(paper, "passes")
+    assert found["FedAvg"] == (5, 5, 5, 1, 1)
+    assert found["FedAvg+ASD"] == (6, 10, 5, 1, 1)
+    assert found["FedSAM"] == (10, 10, 10, 1, 1)
+    assert found["FedSAM+ASD"] == (11, 15, 10, 1, 1)
+    assert found["FedCM"] == (5, 5, 5, 2, 1)
+
+
 def test_sizes_are_counted_by_the_partition_beside_the_printed_ones(paper):
     place = Place("sizes", "CIFAR-10", "", "", "train_size")
     found = rows(paper, "sizes", {place: Stat(45_000, None)})
@@ -80,6 +102,24 @@ def test_an_architecture_is_listed_layer_by_layer(paper):
     assert found[-1].values == (None, 62_006)
     assert sum(row.values[1] for row in found[:-1]) == 62_006
     assert {row.group for row in found} == {"LeNet5, CIFAR-10"}
+
+
+def test_rmfls_weights_in_a_setting_by_hand(tmp_path):
+    # 500 of 50,000 samples a client, 2 epochs of batches of 64: 8 batches twice, H = 16
+    text = """title: T
+authors: A
+settings: {clients: 100, epochs: 2, batch: 64, dataset: cifar10}
+levels: {alpha: {each: {partition: iid}}, dataset: {CIFAR-10: {dataset: cifar10}}}
+grids: {}
+facts: {m: {title: M, kind: {momentum: {rows: [CIFAR-10], levels: [1], seeds: 2}}}}
+"""
+    (row,) = sheet_of("m", made_up(tmp_path, text=text).papers["made"], Printed(Path("p"), {})).rows
+    samples, H, *weights = row.values
+    assert (row.group, row.name, samples, H) == ("CIFAR-10", "α = 1", 500, 16)
+    assert weights[:3] == ["0.206", "1.000", "8.332"]  # 0.9¹⁵, 1; 0.9¹⁶ + (1 − 0.9¹⁶)/0.1
+    assert weights[3:6] == ["0.090", "0.185", "1.000"]  # 0.1·0.9, 0.9¹⁶
+    assert weights[6:9] == ["0.100", "0.206", "1.100"]
+    assert weights[9:] == ["0.100", "0.021", "1.000"]
 
 
 @pytest.mark.parametrize(

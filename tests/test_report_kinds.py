@@ -228,6 +228,15 @@ def test_boxes_join_neighbours_and_average_clients(options, boxes, first):
     assert next(iter(groups.values()))[: len(first)] == first
 
 
+def test_a_caption_ends_with_how_to_read_the_kind(made, tmp_path):
+    text = PAPER.replace(
+        "boxes: {title: Fig. 4 of R,", "boxes: {title: Fig. 4 of R, caption: Ours.,"
+    )
+    caption = draw_from(made_up(tmp_path, text=text), "boxes", made[1]).caption
+    assert caption.startswith("Ours. Boxes are the quartiles")
+    assert draw_from(made[0], "one", made[1]).caption == ""
+
+
 def test_a_column_that_is_not_there_is_refused(made, tmp_path):
     text = PAPER.replace("column: momentum_cosine", "column: cosin")
     with pytest.raises(FedbenchError, match="table 'steps' has no column 'cosin'"):
@@ -304,6 +313,19 @@ def test_weights_are_shares_and_rmfls_run_backwards():
     assert weights["MFL"] == pytest.approx([1 / 7, 2 / 7, 4 / 7])
     # (1−β)β, (1−β)β², β³ = 1/4, 1/8, 1/8
     assert weights["RMFL"] == pytest.approx([0.5, 0.25, 0.25])
+    # R2: ½, ¼, 1/8, over their sum 7/8
+    other = registry.build("figure", "weights", {"beta": 0.5, "reading": "r2"})._weights(3)
+    assert other["RMFL"] == pytest.approx([4 / 7, 2 / 7, 1 / 7])
+
+
+def test_weights_are_drawn_at_each_number_of_steps(made, tmp_path):
+    text = PAPER.replace("kind: weights}", "kind: {weights: {steps: [16, 6]}}}")
+    figure = shown((made_up(tmp_path, text=text), made[1]), "weights")
+    left = [axes for axes in figure.axes if axes.patches]
+    assert [axes.get_title(loc="left") for axes in left] == ["H = 16", "H = 6"]
+    assert [len(axes.patches) for axes in left] == [2 * 16, 2 * 6]
+    lines = [axes.lines[0].get_xdata() for axes in figure.axes if axes.lines]
+    assert [len(x) for x in lines] == [16, 6]  # the bias of the steps that are drawn
 
 
 @given(st.floats(0.01, 0.99), st.integers(1, 40))

@@ -133,13 +133,20 @@ def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     table = tidy("toy", list(found.values()))
     assert ",".join(table.columns) == (
         "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
-        "measured_std,n_seeds,run_ids,substituted"
+        "measured_std,n_seeds,n_diverged,n_planned,run_ids,substituted"
     )
     assert tuple(table.columns) == COLUMNS
     first = table.iloc[0]
     assert list(first[:8]) == ["toy", "t", "MNIST", "alpha=1", "A", "accuracy", 50.0, 2.0]
     assert first["n_seeds"] == 2
     assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].found]
+
+
+def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Plan) -> None:
+    # of three seeds the first ended well, the second after one round of two, the third is missing
+    cell = cells(plan, frame_of(plan, {0: [0.1, 0.5], 1: [0.1]}))["MNIST", "A"]
+    row = tidy("toy", [cell]).iloc[0]
+    assert (row["n_seeds"], row["n_diverged"], row["n_planned"]) == (2, 1, 3)
 
 
 def test_a_printed_number_without_a_cell_is_refused(plan: Plan) -> None:

@@ -73,6 +73,23 @@ def test_coefficients_by_hand(reading, H, table):
     assert close([v, *g], table[reading][0], *table[reading][1])
 
 
+@pytest.mark.parametrize("H", [1, 2, 3, 16])
+@each_reading
+def test_the_weights_it_states_are_those_it_uses(reading, H):
+    v, g = coefficients(reading, H)
+    stated = RMFL(0.5, reading).weights(H)
+    assert close([stated[0], *stated[1]], v, *g)
+
+
+@pytest.mark.parametrize(("H", "last"), [(6, 0.531), (16, 0.185)])
+def test_r1_weighs_the_last_gradient_most_where_steps_are_few(H, last):
+    _, g = RMFL(0.9, "r1").weights(H)
+    assert g[0] == pytest.approx(0.09)
+    assert g[-1] == max(g) == pytest.approx(last, abs=5e-4)
+    _, falling = RMFL(0.9, "r2").weights(H)
+    assert falling == sorted(falling, reverse=True)
+
+
 @pytest.mark.parametrize("H", [1, 2, 3, 6, 16, 40])
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9, 0.99])
 def test_sums_of_the_weights(beta, H):

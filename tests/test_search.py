@@ -15,7 +15,8 @@ from fedbench.trials import search_id, trial_runs
 def write(results, run, accuracies, column="val_accuracy"):
     history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
     status = "finished" if len(accuracies) == run.rounds else "diverged"
-    RunFolder(results / "runs" / run.id).finish({"status": status}, history, {}, {})
+    record = {"id": run.id, "status": status, "rounds": len(accuracies)}
+    RunFolder(results / "runs" / run.id).finish(record, history, {}, {})
 
 
 def searched(by, on="held-out"):
@@ -96,6 +97,21 @@ def test_the_run_takes_the_winner_and_keeps_its_identity(tmp_path):
     file = winner_file(tmp_path, search_id(run))
     with pytest.raises(FedbenchError, match="no winner to read"):
         resolved(run, search_id(run), tmp_path)
+    for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
+        write(tmp_path, trial, [0, 0, value])
     file.parent.mkdir()
-    file.write_text(json.dumps({"chosen": {"lr": 1.0}}))
+    file.write_text(json.dumps(select(run, trial_runs(run), tmp_path)))
     assert resolved(run, search_id(run), tmp_path) == RunSpec(rounds=3, lr=1.0)
+
+
+def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
+    run = searched("final")
+    for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
+        write(tmp_path, trial, [0, 0, value])
+    file = winner_file(tmp_path, search_id(run))
+    file.parent.mkdir()
+    file.write_text(json.dumps({"chosen": {"lr": 0.1}}))
+    with pytest.raises(
+        FedbenchError, match=r"says \{'lr': 0.1\}.* winner is \{'lr': 1.0\}; delete"
+    ):
+        resolved(run, search_id(run), tmp_path)

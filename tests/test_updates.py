@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
-from fedbench.analysis.updates import geometry, rule, variance
+from fedbench.analysis.updates import geometry, relative_variance, rule, variance
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.fedprox import FedProx
 from tests.worked import blocks, close
@@ -30,6 +30,21 @@ def test_a_triangle_by_hand():
 def test_variance_by_hand():
     assert variance(torch.tensor([[1.0, 0.0], [3.0, 4.0]])) == 2 + 8
     assert np.isnan(variance(torch.ones(1, 2)))
+
+
+def test_relative_variance_by_hand_is_free_of_scale():
+    pair = torch.tensor([[3.0, 0.0], [0.0, 1.0]])  # variance 4.5 + 0.5, mean length 2
+    assert relative_variance(pair) == pytest.approx(5 / 4)
+    assert relative_variance(7 * pair) == pytest.approx(5 / 4)
+    assert np.isnan(relative_variance(torch.zeros(2, 2)))
+
+
+def test_relative_variance_may_rise_where_the_plain_one_cannot():
+    # what both updates share goes with the projection on (1, 0): the rest points apart
+    updates, freed = torch.tensor([[3.0, 1.0], [3.0, -1.0]]), torch.tensor([[0.0, 1.0], [0, -1]])
+    assert variance(freed) == variance(updates) == 2
+    assert relative_variance(freed) == pytest.approx(2)
+    assert relative_variance(updates) == pytest.approx(2 / 10)
 
 
 def test_whose_scales():
@@ -65,6 +80,11 @@ def test_two_rounds_by_hand():
     assert second["delta_variance"] == pytest.approx(9)
     assert second["update_cosine"] == pytest.approx(1)
     assert second["update_variance"] == pytest.approx(0.25)  # (−2, −2) and (−1.5, −1.5)
+    # lengths: updates 3 and 3; residuals √4.5 twice; global steps √8 and √4.5, variance 0.25
+    assert second["delta_relative_variance"] == pytest.approx(1)
+    assert second["residual_relative_variance"] == pytest.approx(2)
+    assert second["scaled_relative_variance"] == pytest.approx(2)
+    assert second["update_relative_variance"] == pytest.approx(0.25 / (8**0.5 + 4.5**0.5) ** 2 * 4)
     table = result.tables["angles"]
     assert table["round"].tolist() == [2, 2]
     assert close(table["length"].to_numpy(), 3, 3)

@@ -121,22 +121,28 @@ def test_a_killed_batch_loses_no_finished_run(tmp_path):
     assert {f: after[f] for f in before} == before
 
 
-def test_a_search_chooses_on_held_out_data_and_the_run_uses_its_winner(tmp_path):
+def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path):
+    tune = "grid: {lr: [0.0001, 0.5]}, by: mean"
+    shared = f"tune: {{{tune}, trials: {{parts: [{{fedprox: {{mu: 0.1}}}}]}}}}"
     tuned = PAPER.replace(
         "seeds: [0, 1]",
-        "seeds: [0, 1]\n    settings: {tune: {grid: {lr: [0.0001, 0.5]}, by: mean}}",
+        f"seeds: [0, 1]\n    settings: {{tune: {{{tune}}}}}"
+        f"\n    cases: [{{where: {{method: Both}}, settings: {{{shared}}}}}]",
     )
+    tuned = tuned.replace("  alpha:", "    Both: {parts: [asd, {fedprox: {mu: 0.1}}]}\n  alpha:")
+    tuned = tuned.replace("method: [FedAvg, FedProx]}", "method: [FedAvg, FedProx, Both]}")
     tuned = tuned.replace("hidden: 4}", "hidden: 16}").replace("rounds: 2", "rounds: 8")
     folder = make_project(tmp_path, tuned)
     snakemake(folder, "reproduce_tables", *CONFIG, "tables=table1")
     winners = [json.loads(f.read_text()) for f in (folder / "results/searches").glob("*.json")]
-    assert len(winners) == 2  # one a method, shared by both seeds
+    assert len(winners) == 2  # FedAvg's, and FedProx's for Both too; shared by both seeds
     assert {w["chosen"]["lr"] for w in winners} == {0.5}
     assert {w["on"] for w in winners} == {"held-out"}
     records = [json.loads(f.read_text()) for f in (folder / "results/runs").glob("*/run.json")]
     final = [r for r in records if "tune" in r["settings"]]
-    assert len(records) == 2 * 2 + 4
-    assert [r["resolved"]["lr"] for r in final] == [0.5] * 4
+    assert len(records) == 2 * 2 + 6
+    assert [r["resolved"]["lr"] for r in final] == [0.5] * 6
+    assert sum(r["search"].endswith("trials of fedprox(mu=0.1)") for r in final) == 2
 
 
 def test_mlflow_holds_every_run_once(built):

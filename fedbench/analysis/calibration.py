@@ -1,7 +1,9 @@
 """Personalisation: every client tunes the trained model's last layer on its own data.
 
 FedADC paper, section IV-D and Fig. 7. Each client copies x_T, freezes all but the classifier and
-trains it for two epochs on its training share; it is scored on its own test share.
+trains it for two epochs on its training share; it is scored on its own test share. The training
+images are taken as they are, without the run's crops and flips, so that the frozen body sees each
+of them once (the paper does not say whether they were augmented).
 """
 
 from collections.abc import Sequence
@@ -142,15 +144,18 @@ def _on_features(
     """
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
-    spec = problem.spec.changed(epochs=how.epochs or 1, steps=None, lr=lr, lr_decay=1.0)
+    work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0, "augment": None}
+    spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
-    start = Model(world.w[net.head_mask().to(world.w.device)], {})
+    own, decays = net.head_mask().to(world.w.device), problem.task.decays
+    start = Model(world.w[own], {})
     task = replace(
         problem.task,
         net=head,
         parts=tuple(parts),
         x=_features(problem, world, problem.task.x),
         prepare=lambda x: x,
+        decays=None if decays is None else decays[own],
     )
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
     return replace(problem, spec=spec, task=task, fed=fed)

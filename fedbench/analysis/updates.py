@@ -50,3 +50,13 @@ def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometr
 def variance(vectors: Tensor) -> float:
     """Σ_i ‖v_i − v̄‖²/(n−1) of vectors (n, d); not a number for a single one."""
     return float(vectors.double().var(0).sum()) if len(vectors) > 1 else float("nan")
+
+
+def relative_variance(vectors: Tensor) -> float:
+    """`variance` over the squared mean length (Σ_i ‖v_i‖/n)²: free of the vectors' scale."""
+    return ratio(variance(vectors), float(vectors.double().norm(dim=1).mean()) ** 2)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Part over whole; not a number where the whole is 0."""
+    return part / whole if whole else float("nan")

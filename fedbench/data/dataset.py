@@ -1,7 +1,9 @@
 """What every data source returns: four checked arrays and where they came from."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fedbench.errors import FedbenchError
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
+_CHUNK = 4096  # samples that are copied at a time where they are not stored in one piece
 
 
 class Inputs(NamedTuple):
@@ -28,6 +31,15 @@ class Inputs(NamedTuple):
     shape: tuple[int, ...]
     classes: int
     vocabulary: int = 0  # of text: token ids are 0…vocabulary−1, and 0 is padding
+
+    @property
+    def words(self) -> str:
+        """What the samples are, in words."""
+        if self.vocabulary:
+            return f"texts of {self.shape[0]} token ids"
+        if len(self.shape) == 1:
+            return f"rows of {self.shape[0]} numbers"
+        return f"images of (channels, height, width) = {self.shape}"
 
 
 class Normalisation(NamedTuple):
@@ -46,8 +58,9 @@ class Dataset:
     0 being padding; `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by
     hand may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where
     the arrays came from (source, file, sha256). `normalisation` is what the literature usually
-    applies to the pixels; whether it is applied is the run's choice. Raises `FedbenchError` if
-    shapes, types, ranges or lengths do not fit.
+    applies to the pixels; whether it is applied is the run's choice. `x_held_out`, `y_held_out` are
+    an official validation set, where there is one: a run that validates then holds out no training
+    sample. Raises `FedbenchError` if shapes, types, ranges or lengths do not fit.
     """
 
     name: str
@@ -59,6 +72,9 @@ class Dataset:
     origin: Mapping[str, str] = field(default_factory=dict)
     normalisation: Normalisation | None = None
     vocabulary: int = 0  # > 0 only of text
+    columns: tuple[str, ...] = ()  # names of a table's features, where they are known
+    x_held_out: Features | None = None
+    y_held_out: Labels | None = None
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -67,9 +83,15 @@ class Dataset:
             raise FedbenchError(
                 f"{where}: classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
             )
-        for part in ("train", "test"):
+        parts = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
+        for part in parts:
             self._check(where, part)
-        self._check_train_against_test(where)
+        for part in parts[1:]:
+            self._check_train_against(where, part)
+        if self.columns and len(self.columns) != self.shape[0]:
+            raise FedbenchError(
+                f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
+            )
         if self.normalisation is not None:
             check_normalisation(where, *self.normalisation, channels=self.shape[0])
 
@@ -85,6 +107,20 @@ class Dataset:
     def inputs(self) -> Inputs:
         """What a model is built for."""
         return Inputs(self.shape, self.classes, self.vocabulary)
+
+    @cached_property
+    def checksum(self) -> str:
+        """The sha256 of everything that a run can see: which version of the data this is."""
+        found = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        everything = (
+            *(self.x_train, self.y_train, self.x_test, self.y_test),
+            *(self.x_held_out, self.y_held_out),
+        )
+        for array in (array for array in everything if array is not None):
+            found.update(f"{array.dtype.str} {array.shape}".encode())
+            for first in range(0, len(array), _CHUNK):
+                found.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
+        return found.hexdigest()
 
     def _check(self, where: str, part: str) -> None:
         x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
@@ -102,14 +138,14 @@ class Dataset:
         if self.classes:
             object.__setattr__(self, f"y_{part}", y.astype(np.int64, copy=False))
 
-    def _check_train_against_test(self, where: str) -> None:
-        train, test = self.x_train, self.x_test
-        if train.shape[1:] != test.shape[1:]:
+    def _check_train_against(self, where: str, part: str) -> None:
+        train, other = self.x_train, getattr(self, f"x_{part}")
+        if train.shape[1:] != other.shape[1:]:
             raise FedbenchError(
-                f"{where}: x_test has samples of shape {test.shape[1:]}; "
+                f"{where}: x_{part} has samples of shape {other.shape[1:]}; "
                 f"they must be {train.shape[1:]} as in x_train"
             )
-        if train.dtype != test.dtype:
+        if train.dtype != other.dtype:
             raise FedbenchError(
-                f"{where}: x_test has dtype {test.dtype}; it must be {train.dtype} as in x_train"
+                f"{where}: x_{part} has dtype {other.dtype}; it must be {train.dtype} as in x_train"
             )

@@ -20,10 +20,11 @@ Rows = list[tuple[int, list[str]]]  # line numbers and cells
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers (N, features) and labels (N,), which are int64 or words."""
+    """Numbers (N, features), labels (N,), which are int64 or words, and the features' names."""
 
     x: NDArray[np.float32]
     y: NDArray[Any]
+    columns: tuple[str, ...]
 
 
 def read_table(file: Path, where: str, label: str) -> Table:
@@ -40,7 +41,8 @@ def read_table(file: Path, where: str, label: str) -> Table:
     for i, (line, cells) in enumerate(rows):
         words.append(_label(cells.pop(at).strip(), f"{where}: line {line}", columns[at]))
         x[i] = _numbers(cells, f"{where}: line {line}", columns[:at] + columns[at + 1 :])
-    return Table(x, _labels(words, f"{where}: column {columns[at]!r}"))
+    y = _labels(words, f"{where}: column {columns[at]!r}")
+    return Table(x, y, tuple(columns[:at] + columns[at + 1 :]))
 
 
 def _read(file: Path, where: str) -> tuple[list[str], Rows]:

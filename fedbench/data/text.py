@@ -16,13 +16,17 @@ Texts = Sequence[tuple[int, str]]  # label 0…classes−1 and text
 
 @dataclass(frozen=True)
 class TextSet:
-    """Training and test texts with their labels, and where they came from."""
+    """Training and test texts with their labels, and where they came from.
+
+    `held_out` is an official validation set, empty if there is none or none is wanted.
+    """
 
     name: str
     classes: int
     train: Texts
     test: Texts
     origin: Mapping[str, str]
+    held_out: Texts = ()
 
 
 def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
@@ -36,6 +40,8 @@ def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
         classes=texts.classes,
         origin={**texts.origin, "tokenizer": named},
         vocabulary=tokenizer.get_vocab_size(),
+        x_held_out=x[2] if texts.held_out else None,
+        y_held_out=y[2] if texts.held_out else None,
     )  # fmt: skip
 
 
@@ -53,8 +59,8 @@ def read_text(file: Path, where: str) -> str:
     return text
 
 
-def _parts(texts: TextSet) -> tuple[Texts, Texts]:
-    return texts.train, texts.test
+def _parts(texts: TextSet) -> list[Texts]:
+    return [texts.train, texts.test] + [texts.held_out] * bool(texts.held_out)
 
 
 def _check_all_classes(texts: TextSet) -> None:

@@ -69,6 +69,11 @@ class RMFL(Part):
         """One more vector each way."""
         return Cost(down=size.d, up=size.d, server_memory=size.d)
 
+    def weights(self, H: int) -> tuple[float, list[float]]:
+        """Of V and of g_1 … g_H in v̂."""
+        gathered = [*(float(self._early(k)) for k in range(H - 1)), float(self._final(H))]
+        return float(self._inherited(H)), gathered
+
     def _early(self, k: Power) -> float | Tensor:
         """Weight of the gradient of step k (from 0), unless it is the last."""
         scale = 1 if self.reading == "r2prime" else 1 - self.beta

@@ -6,6 +6,13 @@ from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
 
 
+def require_images(name: str, inputs: Inputs) -> None:
+    """Raise `FedbenchError` naming a model that fits if the samples are no images."""
+    if len(inputs.shape) != 3:
+        other = "'distilbert'" if inputs.vocabulary else "an 'mlp'"
+        raise FedbenchError(f"{name}: samples of shape {inputs.shape} are no images; use {other}")
+
+
 def at_side(
     name: str, inputs: Inputs, side: int | None, least: int = 1
 ) -> tuple[nn.Module, Inputs]:
@@ -14,8 +21,7 @@ def at_side(
     `least` is the smallest side of which the model's layers leave anything. Raises `FedbenchError`
     if the samples are no images or would be smaller than that.
     """
-    if len(inputs.shape) != 3:
-        raise FedbenchError(f"{name}: samples of shape {inputs.shape} are no images; use an 'mlp'")
+    require_images(name, inputs)
     channels, *sides = inputs.shape
     shape = (channels, *([side, side] if side else sides))
     if min(shape[1:]) < least:

@@ -9,6 +9,7 @@ from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Natural, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.errors import FedbenchError
+from fedbench.models.images import require_images
 from fedbench.models.layers import MaxPool2
 
 
@@ -27,6 +28,7 @@ class LeNet5(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the 84 units before the classifier."""
+        require_images("LeNet5", inputs)
         c1, c2, h1, h2 = (max(1, round(n * self.width)) for n in (6, 16, 120, 84))
         body = nn.Sequential(
             nn.Conv2d(inputs.shape[0], c1, 5, padding=self.padding),

@@ -9,6 +9,7 @@ from torch import nn
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Count, Layers
 from fedbench.data.dataset import Inputs
+from fedbench.errors import FedbenchError
 from fedbench.models.layers import dense
 
 
@@ -26,6 +27,11 @@ class MLP(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the last hidden units after ReLU."""
+        if inputs.vocabulary:
+            raise FedbenchError(
+                f"MLP: samples of shape {inputs.shape} are token ids, which are no measurements; "
+                "use 'distilbert'"
+            )
         widths = [math.prod(inputs.shape), *[self.hidden] * self.depth]
         body = nn.Sequential(nn.Flatten(), *dense(widths))
         return BodyHead(body, nn.Linear(self.hidden, inputs.classes))

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from fedbench.architecture import Architecture, BodyHead
 from fedbench.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
+from fedbench.models.images import require_images
 from fedbench.models.layers import GlobalMean
 from fedbench.models.norms import Norm, by_groups
 
@@ -31,6 +32,7 @@ class RN20(Architecture):
 
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage."""
+        require_images("RN20", inputs)
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
         norm = by_groups(self.norm, self.groups)
         layers: list[nn.Module] = [

@@ -7,12 +7,23 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.analysis.updates import Geometry, geometry, residuals, rule, variance
+from fedbench.analysis.updates import (
+    Geometry,
+    geometry,
+    ratio,
+    relative_variance,
+    residuals,
+    rule,
+    variance,
+)
 from fedbench.ops import dot
 from fedbench.probe import Cells, Probe, Scene, Sight
 
 _NOTHING = float("nan")
-_BEFORE = ("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance")
+_BEFORE = (
+    *("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance"),
+    *("residual_relative_variance", "scaled_relative_variance"),
+)
 
 
 @dataclass(frozen=True)
@@ -25,14 +36,18 @@ class Angles(Probe):
     (degrees), angle_share_obtuse (of the cohort, above 90°), s_mean; residual_variance,
     scaled_variance, delta_variance: Σ ‖v_i − v̄‖²/(m−1) of r_i, s_i r_i and Δ_i; update_cosine of
     Δ_t and Δ_{t−1} (0 by construction under FedDPC); update_variance, the same sum for Δ_t over the
-    rounds so far. Table: round, client, angle, length ‖Δ_i‖, along (of Δ_i on Δ_{t−1}), residual
-    ‖r_i‖, scaled ‖s_i r_i‖, s. Round 1 has no Δ_{t−1}. Cost: some vector operations a client; it
-    keeps two vectors.
+    rounds so far. The same four over the squared mean length of their vectors,
+    residual_relative_variance and so on: whatever the data, a projection never raises a plain
+    variance and lengthening hardly ever lowers one. Table: round, client, angle, length ‖Δ_i‖,
+    along (of Δ_i on Δ_{t−1}), residual ‖r_i‖, scaled ‖s_i r_i‖, s. Round 1 has no Δ_{t−1}. Cost:
+    some vector operations per client; it keeps two vectors.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "angle_mean", "angle_share_obtuse", "s_mean", "residual_variance",
         "scaled_variance", "delta_variance", "update_cosine", "update_variance",
+        "residual_relative_variance", "scaled_relative_variance", "delta_relative_variance",
+        "update_relative_variance",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = (
         "round", "client", "angle", "length", "along", "residual", "scaled", "s",
@@ -43,6 +58,7 @@ class Angles(Probe):
         deltas = torch.stack([reply.delta for reply in s.replies]) / s.r.lr
         columns, rows = self._to_previous(s, deltas)
         columns["delta_variance"] = variance(deltas)
+        columns["delta_relative_variance"] = relative_variance(deltas)
         return Sight(columns | _global(s), rows)
 
     def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
@@ -52,7 +68,7 @@ class Angles(Probe):
         own = rule(s.problem.task.parts)
         freed, scaled = (v / s.r.lr for v in residuals(own, deltas * s.r.lr, P, s.r))
         found = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
-        values = (*_means(found), variance(freed), variance(scaled))
+        values = (*_means(found), *_variances(freed, scaled))
         rows = [
             {"round": s.r.t + 1, "client": int(i), **shape._asdict()}
             for i, shape in zip(s.r.clients, found, strict=True)
@@ -67,17 +83,28 @@ def _means(found: list[Geometry]) -> tuple[float, float, float]:
     return statistics.mean(angles), float(obtuse), statistics.mean(shape.s for shape in found)
 
 
+def _variances(freed: Tensor, scaled: Tensor) -> tuple[float, ...]:
+    """Plain ones, then those over the squared mean length."""
+    pair = (freed, scaled)
+    return (*(variance(v) for v in pair), *(relative_variance(v) for v in pair))
+
+
 def _global(s: Scene) -> dict[str, float]:
-    """Cosine to the update before and the variance so far; remembers this round's update."""
+    """Cosine to the update before and the variances so far; remembers this round's update."""
     update = (s.r.w - s.new.w) / s.r.lr
     before = s.mine.get("update")
-    cosine = _NOTHING if before is None else _cosine(update, before)
+    square = dot(update, update)
     total = s.mine.get("total", 0) + update.double()
-    squares = s.mine.get("squares", 0) + dot(update, update)
-    s.mine.update(update=update, total=total, squares=torch.as_tensor(squares))
+    squares = torch.as_tensor(s.mine.get("squares", 0) + square)
+    lengths = torch.as_tensor(s.mine.get("lengths", 0) + square.sqrt())
+    s.mine.update(update=update, total=total, squares=squares, lengths=lengths)
     n = s.r.t + 1
-    spent = float(squares - dot(total, total) / n)
-    return {"update_cosine": cosine, "update_variance": spent / (n - 1) if n > 1 else _NOTHING}
+    spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NOTHING
+    return {
+        "update_cosine": _NOTHING if before is None else _cosine(update, before),
+        "update_variance": spread,
+        "update_relative_variance": ratio(spread, float(lengths / n) ** 2),
+    }
 
 
 def _cosine(a: Tensor, b: Tensor) -> float:

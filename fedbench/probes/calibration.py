@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import pandas as pd
 
 from fedbench.analysis import calibration
+from fedbench.analysis.scores import mean_accuracy
 from fedbench.checked import Fraction, Natural, NonNegative, Positive
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
@@ -25,13 +26,16 @@ class Calibration(Probe):
     'distil': after calibration), accuracy; clients with an empty share are left out. Columns, at
     the last round: personal_global, personal_none, personal_prox, personal_distil, unweighted means
     over those clients; personal_gain_lowest and personal_gain_highest, of the three over the first,
-    as the paper prints them; and personal_clients, their number. Cost: three times, a pass of
+    as the paper prints them; personal_gain_whole_lowest and personal_gain_whole_highest, of the
+    three over the scored model's accuracy on the whole test set; and personal_clients, their
+    number. Cost: three times, a pass of
     training and test set through the body, and `epochs` of every client through the classifier.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "personal_global", "personal_none", "personal_prox", "personal_distil",
-        "personal_gain_lowest", "personal_gain_highest", "personal_clients",
+        "personal_gain_lowest", "personal_gain_highest", "personal_gain_whole_lowest",
+        "personal_gain_whole_highest", "personal_clients",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = ("client", "kind", "accuracy")
 
@@ -50,10 +54,11 @@ class Calibration(Probe):
         if not s.last:
             return Sight({}, [])
         table = pd.concat(self._kinds(s), ignore_index=True).dropna()
-        means = table.groupby("kind")["accuracy"].mean()
-        columns = {f"personal_{kind}": float(mean) for kind, mean in means.items()}
-        gains = [float(means[kind] - means["global"]) for kind in self._parts()]
-        columns |= {"personal_gain_lowest": min(gains), "personal_gain_highest": max(gains)}
+        means = {str(kind): float(own.mean()) for kind, own in table.groupby("kind")["accuracy"]}
+        columns = {f"personal_{kind}": mean for kind, mean in means.items()}
+        calibrated = [means[kind] for kind in self._parts()]
+        columns |= _gains("personal_gain", calibrated, means["global"])
+        columns |= _gains("personal_gain_whole", calibrated, mean_accuracy(s.problem, [s.scored]))
         columns["personal_clients"] = float(table["client"].nunique())
         rows = table.itertuples(index=False, name=None)
         return Sight(columns, [dict(zip(_NAMES, row, strict=True)) for row in rows])
@@ -71,6 +76,11 @@ class Calibration(Probe):
     def _parts(self) -> dict[str, tuple[Part, ...]]:
         prox, distil = FedProx(self.mu), SelfConfidence(self.lam)
         return {"none": (), "prox": (prox,), "distil": (distil,)}
+
+
+def _gains(name: str, calibrated: list[float], start: float) -> dict[str, float]:
+    """The lowest and the highest of what calibration adds."""
+    return {f"{name}_lowest": min(calibrated) - start, f"{name}_highest": max(calibrated) - start}
 
 
 def _column(clients: pd.DataFrame, kind: str, accuracy: "pd.Series[float]") -> pd.DataFrame:

@@ -24,7 +24,8 @@ class Dissimilarity(Probe):
     models and at single ones, since at x_t ASD's gradient is 0. The regulariser is the run's ASD,
     other parts' terms are left out; its weights over a client's data either sum to 1
     ('normalised') or are α̂/n as in the paper's proof ('unnormalised'). Table: lam, weights ('none'
-    without ASD), model ('mean', 'client 3'), dissimilarity, for λ in `lams` and the run's own.
+    without ASD), model ('mean', 'client 3'), models ('mean', 'single': all clients' alike),
+    dissimilarity, for λ in `lams` and the run's own.
     Columns, at the run's λ: dissimilarity and dissimilarity_local (the mean over the single
     models), normalised; with ASD also dissimilarity_unnormalised, dissimilarity_local_unnormalised,
     and at λ = 0 dissimilarity_base, dissimilarity_local_base. Cost: one forward and two backward
@@ -36,7 +37,7 @@ class Dissimilarity(Probe):
         "dissimilarity_local_unnormalised", "dissimilarity_base",
         "dissimilarity_local_base",
     )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "dissimilarity")
+    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "models", "dissimilarity")
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
     clients: Count = 2  # local models, beside the mean of all, at which G_d is measured
@@ -64,13 +65,18 @@ class Dissimilarity(Probe):
                 for lam in sorted({0.0} if weights == "none" else {*self.lams, own}):
                     value = quadratic.at(lam)
                     about: Cells = {"lam": float(lam), "weights": weights, "model": name}
-                    yield about | {"dissimilarity": value}
+                    yield about | {"models": _kind(name), "dissimilarity": value}
 
 
 def _mean(s: Scene) -> Model:
     """The mean of the cohort's models, with the run's base weights."""
     statistics_ = [model.buffers for model in s.local]
     return Model(weighted_mean([m.w for m in s.local], s.r.p), mix_buffers(statistics_, s.r.p))
+
+
+def _kind(name: str) -> str:
+    """The mean of the cohort's models, or one of them, whichever client's."""
+    return name if name == "mean" else "single"
 
 
 def _columns(found: _Found, lam: float) -> dict[str, float]:
@@ -83,7 +89,7 @@ def _columns(found: _Found, lam: float) -> dict[str, float]:
 
 def _pair(found: _Found, weights: str, lam: float, suffix: str) -> dict[str, float]:
     """G_d at the mean, and its mean over the single models."""
-    local = [scaled[weights].at(lam) for name, scaled in found.items() if name != "mean"]
+    local = [scaled[weights].at(lam) for name, scaled in found.items() if _kind(name) == "single"]
     return {
         f"dissimilarity{suffix}": found["mean"][weights].at(lam),
         f"dissimilarity_local{suffix}": statistics.mean(local),

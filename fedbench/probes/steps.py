@@ -22,7 +22,8 @@ class Steps(Probe):
     ‖g_i^k − ∇f(x_t)‖; at step −1 `momentum_cosine` and `momentum_projection` of the uploaded
     momentum against its mean, where a method uploads one. Columns: the measures' means over clients
     and steps, gradient_cosine and so on, and their slopes per step, gradient_cosine_slope and so
-    on; momentum_cosine, momentum_projection.
+    on; update_similarity, the mean cosine of the clients' updates to their mean; momentum_cosine,
+    momentum_projection.
 
     Cost of a watched round: its local training again, and a pass forward and backward through the
     data of the clients that `reference` names. It keeps every gradient of the round (on disk beyond
@@ -32,7 +33,8 @@ class Steps(Probe):
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "gradient_cosine", "gradient_cosine_slope", "gradient_projection",
         "gradient_projection_slope", "gradient_spread", "gradient_spread_slope",
-        "gradient_bias", "gradient_bias_slope", "momentum_cosine", "momentum_projection",
+        "gradient_bias", "gradient_bias_slope", "update_similarity", "momentum_cosine",
+        "momentum_projection",
     )  # fmt: skip
     TABLE: ClassVar[tuple[str, ...]] = (
         "round", "client", "step", "cosine", "projection", "spread", "bias",
@@ -49,6 +51,8 @@ class Steps(Probe):
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
         columns, momenta = trends(found), _momentum(s)
+        updates = torch.stack([reply.delta for reply in s.replies])
+        columns["update_similarity"] = float(aligned(updates)[0].mean())
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]
             columns |= {name: sum(values) / len(values)} if values else {}

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 
 from fedbench.plan import Plan
 from fedbench.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.claims import Finding, findings, sentence
+from fedbench.report.claims.basis import basis
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.numbers import UNTESTED
 from fedbench.report.panel import Results
@@ -40,13 +42,19 @@ class ClaimView:
         return sentence.evidence(self.finding)
 
     @property
-    def rows(self) -> list[tuple[Evidence, str, str]]:
-        """Each comparison with its printed effect and its interval in words."""
+    def basis(self) -> str:
+        """How the measured verdict was reached; empty where nothing was tested."""
+        return basis(self.finding)
+
+    @property
+    def rows(self) -> list[tuple[Evidence, str, str, str]]:
+        """Each comparison with its printed effect, its bounds and what it could show, in words."""
         return [
             (
                 row,
                 "–" if row.printed is None else sentence.amount(row.printed, row.unit),
                 sentence.interval(row),
+                "–" if isnan(row.detectable) else sentence.amount(row.detectable, row.unit),
             )
             for row in self.finding.rows
         ]
@@ -58,7 +66,7 @@ def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
         {
             **{"paper": key, "claim": found.key, "says": found.claim.text},
             **{"printed": sentence.printed(found), "measured": found.words},
-            "evidence": sentence.evidence(found),
+            **{"evidence": sentence.evidence(found), "basis": basis(found)},
         }
         for key in plan.papers
         for found in _findings(plan, key, results, papers)

@@ -70,7 +70,7 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
     notes = merged(cell.substituted for cell in cells)
-    caption = figure.caption
+    caption = " ".join(filter(None, [figure.caption, kind.note]))
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
 
 

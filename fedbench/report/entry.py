@@ -27,6 +27,11 @@ class Run:
         """'seed 0', 'α = 0.2, seed 0'."""
         return ", ".join(filter(None, (self.at, f"seed {self.seed}")))
 
+    @property
+    def diverged(self) -> bool:
+        """Whether it ended early."""
+        return self.state.startswith("diverged")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -58,7 +63,7 @@ class Entry:
     @property
     def diverged(self) -> int:
         """How many of the runs found ended early."""
-        return sum(run.state.startswith("diverged") for run in self.found)
+        return sum(run.diverged for run in self.found)
 
     @property
     def difference(self) -> float | None:

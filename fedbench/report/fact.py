@@ -1,8 +1,11 @@
 """Base of the facts: tables of declared costs, traits and sizes, which need no run."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fedbench import registry
 from fedbench.checked import Checked
@@ -13,6 +16,11 @@ from fedbench.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
 from fedbench.strict import checked
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from fedbench.part import Sizes
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,12 @@ class Source:
 
     def method(self, name: str) -> tuple[Settings, list[Any]]:
         """A method's settings and its parts, built; imports torch."""
-        self._check("method", name)
-        settings = level_settings(self.paper.levels, "method", name)
+        return self.built("method", name)
+
+    def built(self, axis: str, level: Level) -> tuple[Settings, list[Any]]:
+        """The settings of a level of any axis and the parts among them, built; imports torch."""
+        self._check(axis, level)
+        settings = level_settings(self.paper.levels, axis, level)
         choices = [checked(Choice, part) for part in settings.get("parts", ())]
         return settings, [registry.build("method", part.name, part.params) for part in choices]
 
@@ -78,3 +90,41 @@ def constant(run: RunSpec, name: str) -> Any:
     if name not in found.constants:
         raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
     return found.constants[name]
+
+
+def shares(run: RunSpec) -> tuple[int, list[int]]:
+    """Training samples that are not held out, and those of each client, the smallest first.
+
+    By the run's partition, of as many labels as the source declares, equally frequent.
+    """
+    from fedbench.data.dataset import Dataset
+    from fedbench.shares import draw_partition, hold_out  # only here, as it loads torch
+
+    classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
+    labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
+    data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
+    train, _ = hold_out(data, run)
+    return len(train), sorted(len(rows) for rows in draw_partition(data, train, run))
+
+
+def network(run: RunSpec) -> "nn.Module":
+    """The run's network without weights or data; imports torch."""
+    import torch
+
+    from fedbench.data.dataset import Inputs
+
+    inputs = Inputs(tuple(constant(run, "SHAPE")), constant(run, "CLASSES"))
+    with torch.device("meta"):
+        module: nn.Module = registry.build("model", run.model.name, run.model.params).build(inputs)
+    return module.eval()
+
+
+def added_cost(parts: list[Any], size: "Sizes") -> Counter[str]:
+    """What the parts declare beyond FedAvg, added up by the names in `Cost`; imports torch."""
+    from fedbench.part import Cost
+
+    total: Counter[str] = Counter(dict.fromkeys(asdict(Cost()), 0))
+    for part in parts:
+        for name, value in asdict(part.cost(size)).items():
+            total[name] += value
+    return total

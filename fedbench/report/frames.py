@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.data.archive import short
+from fedbench import frame as stored
 from fedbench.errors import FedbenchError
 from fedbench.files import exists
 from fedbench.reading import At, reading
@@ -19,10 +19,7 @@ def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
     if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    try:
-        frame = pd.read_parquet(path)
-    except Exception as error:  # a damaged file fails in as many ways as it has parts
-        raise FedbenchError(f"{path}: {short(error)}; collect the runs again") from None
+    frame = stored.read(path)
     _refuse_damaged(path, frame)
     return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
 

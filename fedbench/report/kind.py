@@ -29,6 +29,7 @@ class Kind(Checked, ABC):
     shared: ClassVar[bool] = False  # whether panels of a metric and a data set share a range
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one axes among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only one
+    note: ClassVar[str] = ""  # how to read it: a sentence that ends every caption
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel, labels of both axes included; it has something to show."""

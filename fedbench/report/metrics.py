@@ -17,8 +17,20 @@ _LABELS = {
     "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
     "local_accuracy": "Accuracy of a client's model, mean over the round's clients",
     "silhouette": "Silhouette score",
+    "silhouette_local": "Silhouette score of a client's model",
     "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
+    "personal_gain_whole_lowest": "Lowest gain over the whole test set",
+    "personal_gain_whole_highest": "Highest gain over the whole test set",
     "update_variance": "Variance of the global steps",
+    "residual_relative_variance": "Variance of the residuals, relative",
+    "scaled_relative_variance": "Variance, scaled, relative",
+    "delta_relative_variance": "Variance of the updates, relative",
+    "update_relative_variance": "Variance of the global steps, relative",
+    "update_similarity": "Cosine of the updates to their mean",
+    "momentum_cosine": "Cosine of the momenta to their mean",
+    "gradient_bias": "Bias of the gradients",
+    "holdings/few": "Share of clients with one or two classes",
+    "holdings/many": "Share of clients with four or more classes",
 }  # fmt: skip
 # Neither more nor less is better.
 _UNRANKED = (

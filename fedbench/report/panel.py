@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
 from fedbench.paper import Level
 from fedbench.plan import Cell
 from fedbench.report import frames
+from fedbench.report.holdings import holdings
 from fedbench.report.metrics import Metric
 from fedbench.report.styles import Style
+from fedbench.store import RunFolder
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +28,14 @@ class Results:
         return frames.states(self.frame)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
-        """A table of a run's folder; empty without the file, as of a run that diverged early."""
-        file = self.runs / run / f"{name}.parquet"
-        try:
-            return pd.read_parquet(file) if exists(file) else pd.DataFrame()
-        except (OSError, ValueError) as error:
-            raise FedbenchError(f"{file}: cannot be read ({str(error).splitlines()[0]})") from None
+        """A table of a run's folder, or `holdings`, what its clients hold.
+
+        Empty without the file, as of a run that diverged early.
+        """
+        if name == "holdings":
+            return holdings(self.table(run, "clients"))
+        folder = RunFolder(self.runs / run)
+        return folder.table(name) if folder.has(name) else pd.DataFrame()
 
 
 @dataclass(frozen=True, eq=False)

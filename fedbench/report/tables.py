@@ -18,7 +18,7 @@ from fedbench.report.numbers import point_name
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
-    "measured_mean", "measured_std", "n_seeds", "run_ids", "substituted",
+    "measured_mean", "measured_std", "n_seeds", "n_diverged", "n_planned", "run_ids", "substituted",
 )  # fmt: skip
 
 
@@ -137,7 +137,10 @@ def rank(entry: Entry, table: Table) -> float:
 
 
 def tidy(paper: str, found: list[Entry]) -> pd.DataFrame:
-    """The table as a tidy frame with `COLUMNS`; `run_ids` are the runs measured."""
+    """The table as a tidy frame with `COLUMNS`; `run_ids` are the runs measured.
+
+    Seeds are counted: those measured, those among them with a run that diverged, those planned.
+    """
     return pd.DataFrame([_record(paper, entry) for entry in found], columns=list(COLUMNS))
 
 
@@ -145,5 +148,6 @@ def _record(paper: str, entry: Entry) -> tuple[object, ...]:
     place, ids = entry.place, ";".join(run.id for run in entry.found)
     stats = [(s.mean, s.std) if s else (None, None) for s in (entry.printed, entry.measured)]
     where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
-    seeds = len({run.seed for run in entry.found})
-    return (*where, *stats[0], *stats[1], seeds, ids, entry.substituted)
+    lost = [run for run in entry.found if run.diverged]
+    seeds = [len({run.seed for run in runs}) for runs in (entry.found, lost, entry.runs)]
+    return (*where, *stats[0], *stats[1], *seeds, ids, entry.substituted)

@@ -25,8 +25,8 @@ class File(Source):
     npz: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`; x are images or feature
     vectors as in `Dataset`. CSV: the first line names the columns; labels stand in the column
     `label` (the last one if it is not given), finite numbers in all others, kept as float32 as they
-    are. Labels are whole numbers ≥ 0 or words, numbered in sorted order. Where no test set is
-    given, the share `test` of every class is drawn for it by `seed`.
+    are (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words, numbered in sorted
+    order. Where no test set is given, the share `test` of every class is drawn for it by `seed`.
     """
 
     path: str = ""  # ends in .npz or .csv
@@ -38,7 +38,7 @@ class File(Source):
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
         file = self._file(folder)
         where, origin = f"file ({file})", {"source": file.suffix.lower()[1:], "file": str(file)}
-        arrays = self._table(file, where) if origin["source"] == "csv" else self._arrays(file)
+        arrays, columns = self._contents(file, where)
         if "y" in arrays:
             different(f"{where}: y", arrays["y"])
             arrays = self._split(where, arrays["x"], arrays["y"])
@@ -50,7 +50,7 @@ class File(Source):
         origin |= {"labels": ", ".join(map(str, known)), "sha256": archive.checksum(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
-            classes=len(known), origin=origin,
+            classes=len(known), origin=origin, columns=columns,
         )  # fmt: skip
 
     def _file(self, folder: Path) -> Path:
@@ -64,9 +64,12 @@ class File(Source):
             raise FedbenchError(f"file ({file}): there is no such file; give its path")
         return file
 
-    def _table(self, file: Path, where: str) -> archive.Arrays:
+    def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...]]:
+        """The arrays, and the names of the features of a table."""
+        if file.suffix.lower() == ".npz":
+            return self._arrays(file), ()
         table = read_table(file, where, self.label)
-        return {"x": table.x, "y": table.y}
+        return {"x": table.x, "y": table.y}, table.columns
 
     def _arrays(self, file: Path) -> archive.Arrays:
         if self.label:

@@ -22,13 +22,18 @@ _REMOTE = Remote(
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
 )
-_FILES = ("train.txt", "test.txt")  # dev.txt is not used
+_FILES = ("train.txt", "test.txt")
+_DEVELOPMENT = "dev.txt"
 _LABEL = "__label__"
 
 
 @dataclass(frozen=True)
 class SST5(Source):
-    """Sentences by sentiment, 5 grades (Socher et al., EMNLP 2013); the grade of the whole tree."""
+    """Sentences by sentiment, 5 grades (Socher et al., EMNLP 2013); the grade of the whole tree.
+
+    `development`: a run that validates does so on the official 1,101 development sentences, and its
+    clients keep all training sentences; otherwise that file is not read.
+    """
 
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
     CLASSES: ClassVar[int] = 5
@@ -36,20 +41,22 @@ class SST5(Source):
     length: Length = 128  # tokens
     vocabulary: Count = 20_000  # words of the substitute tokenizer
     tokenizer: Kind = "auto"
+    development: bool = False
 
     def load(self, folder: Path) -> Dataset:
-        """Read `<folder>/sst5/{train,test}.txt`, or download them."""
+        """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
         place = folder / "sst5"
-        _fetch_missing(place)
-        train, test = (_read(place / name) for name in _FILES)
+        files = (*_FILES, *([_DEVELOPMENT] if self.development else []))
+        _fetch_missing(place, files)
+        train, test, *held_out = (_read(place / name) for name in files)
         origin = {"source": "txt", "file": str(place)}
-        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in _FILES}
-        texts = TextSet("sst5", 5, train, test, origin)
+        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in files}
+        texts = TextSet("sst5", 5, train, test, origin, *held_out)
         return tokenised(texts, Tokens(self.length, self.vocabulary, self.tokenizer), folder)
 
 
-def _fetch_missing(place: Path) -> None:
-    missing = [place / name for name in _FILES if not exists(place / name)]
+def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
+    missing = [place / name for name in files if not exists(place / name)]
     if not missing:
         return
     content = fetch(_REMOTE, missing[0], _LAYOUT)

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from fedbench.report.claims import interval
-from fedbench.report.claims.interval import Interval
+from fedbench.report.claims.interval import Estimate, of_mean
 from fedbench.report.claims.limit import Limit
 from fedbench.report.claims.source import Coords, Repeats, Source
 
@@ -19,6 +19,7 @@ class Contrast(ABC):
     label: str
     unit: str
     limit: Limit
+    test: ClassVar[str] = "Student's t-test"
 
     @property
     @abstractmethod
@@ -29,13 +30,9 @@ class Contrast(ABC):
         """The effect in each repeat that all sides have."""
         raise NotImplementedError
 
-    def pairs(self, source: Source) -> int:
-        """Repeats that all sides have."""
-        return len(self.effects(source))
-
-    def measured(self, source: Source, level: float) -> Interval:
-        """The effect with its two-sided interval of that coverage."""
-        return interval.of_mean(np.array(list(self.effects(source).values())), level)
+    def measured(self, source: Source) -> Estimate:
+        """What the measured pairs say of the effect."""
+        return of_mean(np.array(list(self.effects(source).values()), dtype=float))
 
     def printed(self, source: Source) -> float | None:
         """The effect on printed numbers; None where one is not printed."""

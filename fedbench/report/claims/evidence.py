@@ -7,6 +7,7 @@ import numpy as np
 
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.limit import Risks
 from fedbench.report.claims.measured import Measured
 from fedbench.report.claims.source import Source
 from fedbench.report.claims.verdict import Verdict
@@ -17,8 +18,10 @@ from fedbench.report.differences import merged
 class Evidence:
     """One comparison of a `metric`: its effect on printed and on measured numbers, in `unit`.
 
-    `found` is None if this scale plans no such runs; `planned`: pairs that it plans; `runs`: those
-    behind it; `substituted`: how they differ from the paper's.
+    `found` is None if this scale plans no such runs; `risks` of its bounds and the name of its
+    `test` say how it is judged; `detectable`: the smallest true effect that these pairs would have
+    shown with a probability of 80 %, not a number where they have no spread; `planned`: pairs that
+    it plans; `runs`: those behind it; `substituted`: how they differ from the paper's.
     """
 
     cell: str
@@ -27,7 +30,10 @@ class Evidence:
     unit: str
     printed: float | None
     printed_verdict: Verdict | None
+    test: str
+    risks: Risks
     found: Interval | None
+    detectable: float
     verdict: Verdict
     planned: int
     substituted: str
@@ -42,24 +48,25 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Bench:
-    """Both sources and the coverage of each interval."""
+    """Both sources of a claim's numbers."""
 
     measured: Measured
     quoted: Source
-    level: float
 
-    def evidence(self, cell: str, contrast: Contrast) -> Evidence:
+    def evidence(self, cell: str, contrast: Contrast, risks: Risks) -> Evidence:
         """The comparison, carried out."""
         printed = contrast.printed(self.quoted)
         points = [self.measured.cells(point) for point in contrast.points]
         planned = min(len(cells) for cells in points)
         cells = [cell for own in points for cell in own]
-        found = contrast.measured(self.measured, self.level) if planned else None
+        known = contrast.measured(self.measured)
+        found = contrast.limit.interval(known, risks) if planned else None
         return Evidence(
             *(cell, contrast.label, str(contrast.points[0]["metric"]), contrast.unit, printed),
             None if printed is None else _of_number(contrast, printed),
-            found,
-            contrast.limit.of(found) if found else Verdict.UNDECIDED,
+            *(contrast.test, contrast.limit.bounds(risks), found),
+            contrast.limit.detectable(known, risks),
+            contrast.limit.of(known, risks),
             planned,
             merged(cell.substituted for cell in cells),
             "; ".join(self._notes(contrast, found, planned)),
@@ -76,13 +83,20 @@ class Bench:
             yield "no run has this metric"
         elif found.pairs < planned:
             yield f"{planned - found.pairs} of {planned} pairs missing"
-        if 0 < found.pairs < FEWEST:
-            yield f"{found.pairs} pair{'s' if found.pairs > 1 else ''}, no interval"
-        elif found.pairs and not found.is_test:
-            yield "a value is not finite" if np.isnan(found.effect) else "no spread to compare"
+        yield from _untested(found)
         diverged = self.measured.diverged(contrast.points)
         if diverged:
             yield f"{diverged} diverged"
+
+
+def _untested(found: Interval) -> Iterator[str]:
+    """Why a comparison that was run has no test."""
+    if 0 < found.pairs < FEWEST:
+        yield f"{found.pairs} pair{'s' if found.pairs > 1 else ''}, no interval"
+    elif found.is_constant:
+        yield "the same in every pair, no spread to test"
+    elif found.pairs and not found.is_test:
+        yield "a value is not finite" if np.isnan(found.effect) else "no spread to compare"
 
 
 def _of_number(contrast: Contrast, number: float) -> Verdict:

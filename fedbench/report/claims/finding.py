@@ -25,8 +25,7 @@ class Finding:
     """A claim's verdicts.
 
     `printed`: on the paper's own numbers, None where it prints none; `measured`: on runs that are
-    the paper's experiment; `trend`: on all runs, substitutes too; `level`: what each interval
-    covers, so that all of the claim's cover 95 % together.
+    the paper's experiment; `trend`: on all runs, substitutes too.
     """
 
     key: str
@@ -34,7 +33,6 @@ class Finding:
     printed: Judgement | None
     measured: Judgement
     trend: Judgement
-    level: float
     rows: tuple[Evidence, ...]
 
     @property

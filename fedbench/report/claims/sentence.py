@@ -8,7 +8,7 @@ from fedbench.report.claims.evidence import Evidence
 from fedbench.report.claims.finding import Finding, Judgement
 from fedbench.report.claims.verdict import Verdict
 from fedbench.report.metrics import Metric
-from fedbench.report.numbers import fixed, signed
+from fedbench.report.numbers import signed
 
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
 _NAMED = 3  # exceptions that are spelled out
@@ -88,7 +88,7 @@ def evidence(finding: Finding) -> str:
     cells = "" if len(judged.parts) == 1 else _counts(judged) + "; "
     if len(rows) == 1 and rows[0].found:
         return f"{cells}{interval(rows[0])}, {rows[0].found.pairs} of {rows[0].planned} pairs"
-    return f"{cells}{_range(rows)}{_coverage(finding, rows)}"
+    return f"{cells}{_range(rows)}"
 
 
 def _range(rows: list[Evidence]) -> str:
@@ -106,11 +106,6 @@ def _range_of(rows: list[Evidence]) -> str:
         amount(x, rows[0].unit) for x in (effects[0], median(effects), effects[-1])
     )
     return f"effects from {low} to {high}, median {middle}"
-
-
-def _coverage(finding: Finding, rows: list[Evidence]) -> str:
-    tests = sum(row.found.is_test for row in rows if row.found)
-    return f"; each of {tests} intervals covers {fixed(100 * finding.level, 2)} %" if tests else ""
 
 
 def _counts(judged: Judgement) -> str:

@@ -1,11 +1,22 @@
-"""A claim as comparisons in cells, and of how many each must hold."""
+"""A claim as comparisons in cells, and of how many each must hold.
+
+Partial conjunction (Benjamini and Heller, Biometrics 2008). That at least k of n statements hold is
+said wrongly with a probability of α at most, if each of them is said to hold with a risk of
+α / (n − k + 1): of statements that are wrong, so many at least, one must have been taken for right.
+All of n: each at α, an intersection–union test; one of n: α / n, Bonferroni. That it fails says
+that n − k + 1 of them fail, hence each with a risk of α / k. Nothing is asked of how they depend on
+each other. Nested statements divide the risk of the one above. n is what the claim names in the
+paper's grid: a comparison that was not run is undecided, and never makes the others easier.
+
+A claim is either true or not, so one of its two verdicts can be wrong: 5 % each way is 5 % in all.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
 from fedbench.report.claims.contrast import Averaged, Contrast
-from fedbench.report.claims.limit import Not
+from fedbench.report.claims.limit import Not, Risks
 from fedbench.report.claims.verdict import Verdict, at_least
 
 
@@ -21,6 +32,12 @@ class Node:
     def nodes(self) -> tuple["Node", ...]:
         """The parts that are nodes: the cells of a whole claim."""
         return tuple(part for part in self.parts if isinstance(part, Node))
+
+    def risks(self, whole: Risks) -> Iterator[tuple[Contrast, Risks]]:
+        """Each comparison with its share of the risk."""
+        own = whole.each(self.k, len(self.parts))
+        for part in self.parts:
+            yield from part.risks(own) if isinstance(part, Node) else ((part, own),)
 
     def judge(self, of: Callable[[Contrast], Verdict]) -> Verdict:
         """The verdict that follows from those of the comparisons."""

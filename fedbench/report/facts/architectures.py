@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedbench import registry
-from fedbench.report.fact import Fact, Source, constant
+from fedbench.report.fact import Fact, Source, constant, network
 from fedbench.report.sheet import Column, Row, Sheet
 from fedbench.spec import RunSpec
 
@@ -40,14 +40,9 @@ class Architectures(Fact):
 def _model(name: str, run: RunSpec) -> list[Row]:
     import torch
 
-    from fedbench.data.dataset import Inputs
-
-    image = constant(run, "SHAPE")
-    architecture = registry.build("model", run.model.name, run.model.params)
-    with torch.device("meta"):
-        module = architecture.build(Inputs(tuple(image), constant(run, "CLASSES"))).eval()
-        group = f"{registry.find('model', run.model.name).attribute}, {name}"
-        layers = _layers(module, torch.empty(1, *image))
+    module = network(run)
+    group = f"{registry.find('model', run.model.name).attribute}, {name}"
+    layers = _layers(module, torch.empty(1, *constant(run, "SHAPE"), device="meta"))
     total = sum(value.numel() for value in module.parameters())
     rows = [Row(text, (shape, size), group) for text, shape, size in layers]
     return [*rows, Row("All", (None, total), group)]

@@ -1,10 +1,10 @@
 """What a round of each method computes, phase by phase."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from fedbench.report.fact import Fact, Source
+from fedbench.report.fact import Fact, Source, added_cost
 from fedbench.report.sheet import Column, Row, Sheet
 
 Terms = Counter[str]  # how often each kind of operation is made
@@ -71,14 +71,9 @@ def _server(parts: list[Any], epochs: int) -> list[Terms]:
 
 
 def _cost(parts: list[Any], epochs: int, m: int) -> Terms:
-    from fedbench.part import Cost, Sizes  # only here, as it loads torch
+    from fedbench.part import Sizes  # only here, as it loads torch
 
-    total: Terms = Counter(dict.fromkeys(asdict(Cost()), 0))
-    for part in parts:
-        size = Sizes(d=1, classes=1, K=100, m=m, epochs=epochs)
-        for name, value in asdict(part.cost(size)).items():
-            total[name] += value
-    return total
+    return added_cost(parts, Sizes(d=1, classes=1, K=100, m=m, epochs=epochs))
 
 
 def _moves(part: Any) -> bool:

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fedbench.paper import Level
-from fedbench.report.fact import Fact, Source, constant
+from fedbench.report.fact import Fact, Source, constant, shares
 from fedbench.report.sheet import Column, Row, Sheet, Value
 from fedbench.spec import RunSpec
 
@@ -44,13 +42,6 @@ class Datasets(Fact):
 
 def _sizes(run: RunSpec) -> tuple[int, str]:
     """Training samples that are not held out, and the smallest and largest client."""
-    from fedbench.data.dataset import Dataset
-    from fedbench.shares import draw_partition, hold_out  # only here, as it loads torch
-
-    classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
-    labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
-    data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
-    train, _ = hold_out(data, run)
-    sizes = sorted(len(rows) for rows in draw_partition(data, train, run))
+    train, sizes = shares(run)
     ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
-    return len(train), " to ".join(ends)
+    return train, " to ".join(ends)

@@ -28,6 +28,10 @@ class Boxes(Kind):
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
+    note: ClassVar[str] = (
+        "Boxes are the quartiles with a line at the median and a mark at the mean; whiskers reach "
+        "to 1.5 times the quartiles' distance."
+    )
 
     table: str = "steps"
     column: str = "cosine"

@@ -47,6 +47,8 @@ class Dissimilarity(Kind):
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
     """(model, scaling, G_d over λ)."""
     table = panel.table("dissimilarity")
+    if table.empty:
+        return
     kinds = table["model"].where(table["model"] == "mean", "single")
     for (model, weights), own in table.groupby([kinds, "weights"]):
         yield str(model), str(weights), own.groupby("lam")["dissimilarity"].mean()

@@ -13,45 +13,61 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fedbench.checked import Decay
+from fedbench import registry
+from fedbench.checked import Count, Decay
 from fedbench.report.columns import column_label
 from fedbench.report.kind import Kind, filling, stroke
 from fedbench.report.panel import Hue, Panel
 from fedbench.report.styles import styles
+
+_PART = "H = {}"
 
 
 @dataclass(frozen=True)
 class Weights(Kind):
     """Momentum weights over the local steps, and the bias that the probe `steps` measured.
 
-    β^(H−1−k) for the gradient of step k of H in MFL's momentum, and in RMFL's (1−β) β^(k+1), at
-    last β^H, each divided by its sum; `beta` is β (RMFL paper, Fig. 3 and equations 1 and 3). The
-    bias is the mean of `column` over clients and rounds, or of 1 − cosine.
+    β^(H−1−k) for the gradient of step k of H in MFL's momentum, and in RMFL's those of its
+    `reading`, each divided by its sum (RMFL paper, Fig. 3 and equations 1 and 3). `steps` are the
+    H to draw, one below the other; none: as many as were measured. The bias is the mean of
+    `column` over clients and rounds, or of 1 − cosine.
     """
 
     reads: ClassVar[str] = "steps"
+    size: ClassVar[tuple[float, float]] = (4.2, 1.9)
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
 
     beta: Decay = 0.9
+    reading: str = "r1"
     column: str = "cosine"
+    steps: tuple[Count, ...] = ()
+
+    def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
+        """The H to draw."""
+        return tuple(_PART.format(H) for H in self.steps) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Weights as bars on the left scale, the bias as lines on the right one."""
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
-        steps, looks = max(len(bias) for bias in biases.values()), styles(["MFL", "RMFL"])
+        chosen = [H for H in self.steps if _PART.format(H) == panel.part]
+        steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
+        looks = styles(["MFL", "RMFL"])
         for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
             axes.bar(np.arange(steps) + shift, weights, 0.4, **filling(looks[name], 0.55))
-        right = axes.twinx()
-        right.spines["right"].set_visible(True)
-        right.grid(visible=False)
-        for hue, bias in biases.items():
-            right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(panel.hues)))
-        right.set_ylim(bottom=0)
-        cosine = self.column == "cosine"
-        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))
+        self._lines(axes.twinx(), {hue: bias.loc[: steps - 1] for hue, bias in biases.items()})
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.set_xlabel("Local step")
         axes.set_ylabel("Share of the gradient")
+
+    def _lines(self, right: Axes, biases: dict[Hue, "pd.Series[Any]"]) -> None:
+        right.spines["right"].set_visible(True)
+        right.grid(visible=False)
+        for hue, bias in biases.items():
+            right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(biases)))
+        right.margins(y=0.08)  # the marks of the highest point stay whole
+        right.set_ylim(bottom=0)
+        cosine = self.column == "cosine"
+        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The two weightings, then the lines."""
@@ -66,10 +82,9 @@ class Weights(Kind):
         ]
 
     def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
-        k, beta = np.arange(steps), self.beta
-        usual = beta ** (steps - 1.0 - k)
-        turned = (1 - beta) * beta ** (k + 1.0)
-        turned[-1] = beta**steps
+        usual = self.beta ** (steps - 1.0 - np.arange(steps))
+        rmfl = registry.build("method", "rmfl", {"beta": self.beta, "reading": self.reading})
+        turned = np.array(rmfl.weights(steps)[1])
         return {"MFL": usual / usual.sum(), "RMFL": turned / turned.sum()}
 
     def _bias(self, hue: Hue) -> "pd.Series[Any]":

@@ -1,0 +1,240 @@
+"""How often is a verdict wrong, and how often is there one? Made-up papers whose truth is known.
+
+    python benchmarks/verdicts.py [--papers 1000]
+
+Each line is a claim, as in a paper's YAML, on a grid of nine data sets and five methods: its
+comparisons are those that `fedbench` makes of it, its verdicts those that `fedbench` comes to. The
+values of the runs are drawn anew for each of the made-up papers: a seed shifts all methods alike
+(standard deviation 3 points), and each run has a normal error of 1 point. 'At the limit' an effect
+is just what the claim denies, for holding, or just what it says, for failing: there an error is
+most likely.
+
+Columns: how often, in percent, the claim held and failed, with 3, 5 and 10 seeds. 'Before' are
+two-sided 95 % intervals with Bonferroni's correction over all comparisons, 'after' is partial
+conjunction. Where the truth is 'no',
+holding is wrong, and where it is 'yes', failing is; at the limit neither may exceed 5 %. The last
+lines leave the assumptions of the tests: errors with heavy tails, and a loser that collapses in one
+of ten runs or a winner that does.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedbench.paper import Paper
+from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.judge import RISKS
+from fedbench.report.claims.limit import Risks, Within
+from fedbench.report.claims.outline import outline
+from fedbench.report.claims.source import Coords, Repeats, Source
+from fedbench.report.claims.tree import Node
+from fedbench.report.claims.verdict import Verdict
+
+SETS = tuple(f"set {i}" for i in range(9))
+METHODS = ("A", "B", "C", "D", "E")
+SEEDS = (3, 5, 10)
+RULES = ("before", "after")
+LARGE = 100.0  # points: an effect that no number of seeds can miss
+Errors = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+Effects = dict[tuple[str, str], float]  # of a data set and a method; 0 where there is none
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Standard deviation 1."""
+    return rng.normal(size=shape)
+
+
+def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Student's t with three degrees of freedom."""
+    return rng.standard_t(3, size=shape)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A claim, the truth about it, and the runs' expected values and errors.
+
+    `truth`: 'yes', 'no' or 'limit'; `scale`: a method's standard deviation; `shared`: that of what
+    a seed does to all methods; `collapses`: a method that loses 30 points in one of ten runs, and
+    has three more in all, so that its mean is what it is without.
+    """
+
+    name: str
+    claim: dict[str, Any]
+    truth: str
+    effects: Effects = field(default_factory=dict)
+    scale: dict[str, float] = field(default_factory=dict)
+    shared: float = 3.0
+    errors: Errors = normal
+    collapses: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether its errors are what the tests take them to be."""
+        return self.errors is normal and not self.collapses
+
+    def tree(self) -> Node:
+        """The comparisons that the claim makes."""
+        axes = {"dataset": SETS, "method": METHODS}
+        levels = {name: {one: {} for one in own} for name, own in axes.items()}
+        made = Paper(
+            title="Made up",
+            authors="Nobody",
+            settings={},
+            levels=levels,
+            grids={"main": {"axes": axes, "seeds": (0,)}},
+            tables={},
+            claims={"c": {"text": self.name, "grid": "main", **self.claim}},
+        )
+        return outline("c", made.claims["c"], made)  # type: ignore[arg-type]
+
+
+class Drawn(Source):
+    """The values of one made-up paper."""
+
+    def __init__(self, setting: Setting, seeds: int, rng: np.random.Generator) -> None:
+        shape = (len(SETS), len(METHODS), seeds)
+        scale = np.array([setting.scale.get(method, 1.0) for method in METHODS])
+        drawn = setting.errors(rng, shape) * scale[:, None] + setting.shared * rng.normal(
+            size=seeds
+        )
+        if setting.collapses:
+            lost = rng.random((len(SETS), seeds)) < 0.1
+            drawn[:, METHODS.index(setting.collapses)] += 3 - 30 * lost
+        for (name, method), effect in setting.effects.items():
+            drawn[SETS.index(name), METHODS.index(method)] += effect
+        self._drawn = drawn
+
+    def values(self, point: Coords) -> Repeats:
+        """See the base class."""
+        row = self._drawn[SETS.index(str(point["dataset"])), METHODS.index(str(point["method"]))]
+        return {str(seed): float(value) for seed, value in enumerate(row)}
+
+
+def settings() -> Iterator[Setting]:
+    """Claims at their limit, where an error is most likely, and claims that are true or false."""
+    greater = {"kind": "greater", "winner": "A", "loser": "B"}
+    one = {"where": {"dataset": SETS[0]}}
+
+    def leads(*points: float) -> Effects:
+        return {(name, "A"): x for name, x in zip(SETS, points, strict=False)}
+
+    single = greater | one
+    yield Setting("A > B, one comparison, at the limit", single, "limit")
+    yield Setting("A > B by 2 points of at least 2", single | {"by": 2}, "limit", leads(2))
+    yield Setting("A > B, true lead of 4 points", single, "yes", leads(4))
+    yield Setting("A > B, B leads by 4 points", single, "no", leads(-4))
+    yield Setting("not A > B, at the limit", single | {"negate": True}, "limit")
+
+    yield Setting("every of 9 cells, one at the limit", greater, "limit", leads(0, *[LARGE] * 8))
+    yield Setting("every of 9 cells, all at the limit", greater, "limit")
+    yield Setting("every of 9 cells, 4 points in each", greater, "yes", leads(*[4] * 9))
+    yield Setting("every of 9 cells, 8 points in each", greater, "yes", leads(*[8] * 9))
+    yield Setting("every of 9 cells, −8 points in one", greater, "no", leads(-8, *[8] * 8))
+
+    most = greater | {"cells": "most"}
+    half = [0.0] * 5 + [LARGE] * 4
+    yield Setting("most of 9 cells, 5 at the limit, 4 large", most, "no", leads(*half))
+    low = [0.0] * 5 + [-LARGE] * 4
+    yield Setting("most of 9 cells, 5 at the limit, 4 lost", most, "yes", leads(*low))
+    yield Setting("most of 9 cells, 8 points in 7", most, "yes", leads(*[8] * 7, -8, -8))
+    yield Setting("most of 9 cells, −8 points in 7", most, "no", leads(*[-8] * 7, 8, 8))
+    yield Setting("in one of 9 cells, all at the limit", greater | {"cells": 1}, "limit")
+    yield Setting("in one of 9 cells, 8 points in 2", greater | {"cells": 1}, "yes", leads(8, 8))
+    yield Setting("mean of 9 cells, at the limit", greater | {"cells": "mean"}, "limit")
+    yield Setting("not in every of 9 cells, at the limit", greater | {"negate": True}, "limit")
+
+    best = {"kind": "greater", "winner": "A", "loser": "others"} | one
+    behind = {(SETS[0], method): -LARGE for method in "CDE"}
+    yield Setting("best of 5, one rival level", best, "limit", behind)
+    yield Setting("best of 5 by 8 points", best, "yes", leads(8))
+    second = best | {"place": 2}
+    ahead = {(SETS[0], "B"): LARGE, (SETS[0], "D"): -LARGE, (SETS[0], "E"): -LARGE}
+    yield Setting("among the best 2 of 5, one ahead, one level", second, "limit", ahead)
+    yield Setting("among the best 2 of 5, all level", second, "limit")
+    either = best | {"winner": ["A", "B"], "loser": ["C", "D", "E"], "winners": "one"}
+    yield Setting("A or B before C, D and E, all level", either, "limit")
+
+    equal = {"kind": "equal", "of": "A", "to": "B", "margin": 4} | one
+    yield Setting("equal within 4, at the margin", equal, "limit", leads(4))
+    yield Setting("equal within 0.1, no difference", equal | {"margin": 0.1}, "yes")
+    yield Setting("equal within 4, no difference", equal, "yes")
+    yield Setting("equal within 4, 12 points apart", equal, "no", leads(12))
+
+    spread = {"kind": "spread", "winner": "A", "loser": "B"} | one
+    yield Setting("steadier, at the limit", spread, "limit")
+    yield Setting("steadier, a quarter of the spread", spread, "yes", scale={"A": 0.25}, shared=0)
+
+    along = {"kind": "trend", "along": {"method": list(METHODS)}} | one
+    steps = {(SETS[0], method): LARGE * min(i, 3) for i, method in enumerate(METHODS)}
+    rise = {(SETS[0], method): 6.0 * i for i, method in enumerate(METHODS)}
+    yield Setting("rises at each of 4 steps, one level", along, "limit", steps)
+    yield Setting("rises at each of 4 steps, 6 points each", along, "yes", rise)
+    yield Setting("rises overall, at the limit", along | {"steps": "overall"}, "limit")
+
+    yield Setting("heavy tails: A > B, at the limit", single, "limit", errors=heavy)
+    yield Setting("the loser collapses: at the limit", single, "limit", collapses="B")
+    yield Setting("the winner collapses: at the limit", single, "limit", collapses="A")
+
+
+def before(tree: Node) -> dict[Contrast, Risks]:
+    """Two-sided intervals that cover 95 % together: Bonferroni."""
+    contrasts = list(tree.contrasts())
+    each = 0.025 / len(contrasts)
+    return {c: Risks(each, 2 * each if isinstance(c.limit, Within) else each) for c in contrasts}
+
+
+def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, float]]:
+    """How often the claim held and failed, by rule."""
+    tree, rng = setting.tree(), np.random.default_rng(seeds)
+    rules = {"before": before(tree), "after": dict(tree.risks(RISKS))}
+    counts = {rule: dict.fromkeys(Verdict, 0) for rule in rules}
+    for _ in range(papers):
+        source = Drawn(setting, seeds, rng)
+        found = {contrast: contrast.measured(source) for contrast in tree.contrasts()}
+        for rule, risks in rules.items():
+            verdicts = {c: c.limit.of(estimate, risks[c]) for c, estimate in found.items()}
+            counts[rule][tree.judge(verdicts.__getitem__)] += 1
+    return {
+        rule: (own[Verdict.HOLDS] / papers, own[Verdict.FAILS] / papers)
+        for rule, own in counts.items()
+    }
+
+
+def wrong(setting: Setting, held: float, failed: float) -> float:
+    """The larger rate of an error."""
+    return max({"yes": [failed], "no": [held], "limit": [held, failed]}[setting.truth])
+
+
+def line(setting: Setting, papers: int) -> tuple[str, float]:
+    """Held and failed before and after, for each number of seeds; the largest error after."""
+    found = [rates(setting, seeds, papers) for seeds in SEEDS]
+    cells = [" ".join(f"{100 * x:.1f}" for x in own[rule]) for own in found for rule in RULES]
+    worst = max(wrong(setting, *own["after"]) for own in found)
+    return f"| {setting.name} | {setting.truth} | " + " | ".join(cells) + " |", worst
+
+
+def main() -> None:
+    """Print the table, a line as soon as it is known."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--papers", type=int, default=1000)
+    papers = parser.parse_args().papers
+    heads = [f"{n} seeds, {rule}" for n in SEEDS for rule in RULES]
+    print("| claim | true | " + " | ".join(heads) + " |")
+    print("|---|---|" + "---|" * len(heads))
+    worst = 0.0
+    for setting in settings():
+        text, error = line(setting, papers)
+        worst = max(worst, error) if setting.fits else worst
+        print(text, flush=True)
+    slack = 3 * (0.05 * 0.95 / papers) ** 0.5
+    print(f"\nLargest error within the assumptions: {100 * worst:.1f} %; at most 5 % is asked for,")
+    print(
+        f"and {papers} papers tell it from 5 % to {100 * slack:.1f} points (three standard errors)."
+    )
+
+
+if __name__ == "__main__":
+    main()

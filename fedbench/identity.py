@@ -1,0 +1,125 @@
+"""What identifies a run: its settings, and the objects that were given in place of some of them.
+
+Parts, samplers and probes of classes that have a name are what that name says, as if the settings
+had named them. All other objects are known by their class, their parameters and the checksums of
+their arrays and weights; the code of a class is not part of them, nor is that of a named one.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fedbench import registry
+from fedbench.description import UNKNOWN, described, plain, qualified
+from fedbench.errors import FedbenchError
+from fedbench.spec import Choice, RunSpec, digest
+
+# The field of the settings that an object stands for, and the kind of its names, if it has any.
+_FIELDS = {
+    "data": "dataset", "model": "model", "partition": "partition", "parts": "parts",
+    "sampler": "sampler", "probes": "watch", "loss": "loss",
+}  # fmt: skip
+_KINDS = {"parts": "method", "sampler": "sampler", "probes": "probe"}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The settings that name a run, and descriptions of objects by the fields they stand for."""
+
+    spec: RunSpec
+    objects: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings(self) -> dict[str, Any]:
+        """Plain settings that differ from the defaults, with the objects in their places."""
+        return self.spec.settings() | dict(self.objects)
+
+    @property
+    def id(self) -> str:
+        """A readable slug and 12 hexadecimal digits of the settings' hash."""
+        if not self.objects:
+            return self.spec.id
+        words = [self._word(name) for name in ("dataset", "model", "partition")]
+        words += [self._word("parts")]
+        text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(words))
+        return f"{text}-s{self.spec.seed}-{digest(self.settings())}"
+
+    def _word(self, name: str) -> str:
+        found = self.objects.get(name, getattr(self.spec, name))
+        if name == "parts":
+            words = [_class(x) if isinstance(x, dict) else x.name for x in found]
+            return "-".join(words) or "fedavg"
+        if isinstance(found, Choice):
+            return found.name
+        return str(found["name"]) if "name" in found else _class(found)
+
+    def require_known(self, place: str) -> None:
+        """Raise `FedbenchError` if two different runs could have this identity."""
+        for name, found in self.objects.items():
+            owner = _unknown(found)
+            if owner:
+                raise FedbenchError(
+                    f"{place}: a run cannot be stored with the {name} that was given, since "
+                    f"{owner} does not say what it holds; make it a frozen dataclass of plain "
+                    "values, arrays or tensors"
+                )
+
+
+def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
+    """The settings with the names of the objects that have one, and with none for the others."""
+    for name, kind in _KINDS.items():
+        if name not in objects:
+            continue
+        found = _choices(kind, _as_tuple(objects[name]))
+        default = RunSpec.model_fields[_FIELDS[name]].default
+        value = default if found is None else found[0] if name == "sampler" else found
+        spec = spec.changed(**{_FIELDS[name]: value})
+    return spec
+
+
+def identify(spec: RunSpec, objects: Mapping[str, Any]) -> Identity:
+    """The identity of a run of `spec`, in which `named` has put what can be named."""
+    unnamed = {
+        name: value
+        for name, value in objects.items()
+        if name not in _KINDS or _choices(_KINDS[name], _as_tuple(value)) is None
+    }
+    return Identity(spec, {_FIELDS[name]: described(value) for name, value in unnamed.items()})
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, Sequence) else (value,)
+
+
+def _choices(kind: str, objects: tuple[Any, ...]) -> tuple[Choice, ...] | None:
+    """The objects by name; None unless each has one and plain parameters."""
+    found = [_choice(kind, each) for each in objects]
+    return None if None in found else tuple(choice for choice in found if choice)
+
+
+def _choice(kind: str, value: Any) -> Choice | None:
+    name = type(value).__name__.lower()
+    entry = registry.entries(kind).get(name)
+    if entry is None or qualified(type(value)) != f"{entry.module}.{entry.attribute}":
+        return None
+    params = {f.name: getattr(value, f.name) for f in fields(value)}
+    if not all(plain(each) for each in params.values()):
+        return None
+    changed = {f.name for f in fields(value) if params[f.name] != f.default}
+    return Choice(name=name, params={key: params[key] for key in params if key in changed})
+
+
+def _class(found: Any) -> str:
+    """The last word of a described object's class, in lower case; 'own' if it has no class."""
+    name = found.get("class", "own") if isinstance(found, dict) else "own"
+    return str(name).rpartition(".")[2].lower()
+
+
+def _unknown(found: Any) -> str:
+    """The first object within a description that does not say what it holds; '' if all do."""
+    if isinstance(found, dict):
+        if UNKNOWN in found:
+            return str(found[UNKNOWN])
+        found = list(found.values())
+    inner = (_unknown(each) for each in found) if isinstance(found, list) else ()
+    return next((name for name in inner if name), "")

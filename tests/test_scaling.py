@@ -1,0 +1,91 @@
+"""Normalisation by the training rows, by hand."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from fedbench import Dataset, FedbenchError, Machine, RunSpec
+from fedbench.data.dataset import Normalisation
+from fedbench.problem import assemble
+from fedbench.scaling import moments, warn_unscaled
+
+EVERYTHING = np.arange(4)
+CPU = Machine(device="cpu")
+
+
+def dataset(x, **more):
+    x, y = np.asarray(x), np.arange(len(x)) % 2
+    return Dataset("own", x, y, x, y, 2, **more)
+
+
+def test_columns_of_a_table():
+    # 1, 3: mean 2, deviation 1; a column that never varies is left at 0
+    found = moments(dataset([[1.0, 5.0], [3.0, 5.0]]), np.arange(2))
+    assert [list(values) for values in found] == [[2, 5], [1, 1]]
+
+
+def test_channels_of_images_in_units_of_pixels():
+    x = np.zeros((4, 1, 2, 2), np.uint8)  # two channels: 0 and 255 by turns, and 51 throughout
+    x[:2, ..., 0], x[..., 1] = 255, 51
+    found = moments(dataset(x), EVERYTHING)
+    assert [list(values) for values in found] == [[0.5, pytest.approx(0.2)], [0.5, 1]]
+    grey = moments(dataset(x[..., 0]), EVERYTHING)
+    assert [list(values) for values in grey] == [[0.5], [0.5]]
+
+
+def prepared(data, **settings):
+    spec = RunSpec(clients=1, normalise=True, precision="float64", **settings)
+    problem = assemble(spec, {"data": data}, CPU, None)
+    return problem.task.prepare(problem.task.x), problem
+
+
+def test_what_the_network_sees_has_mean_0_and_deviation_1():
+    rng = np.random.default_rng(0)
+    for x in (
+        rng.normal(50, 9, size=(40, 3)),
+        rng.integers(0, 99, size=(40, 4, 4, 3), dtype=np.uint8),
+        rng.normal(50, 9, size=(40, 4, 4)),
+    ):
+        seen, _ = prepared(dataset(x))
+        axes = (0, 2, 3) if seen.ndim == 4 else (0,)
+        assert torch.allclose(seen.mean(axes), torch.zeros(()).double(), atol=1e-12)
+        assert torch.allclose(seen.std(axes, correction=0), torch.ones(()).double())
+
+
+def test_digits_can_be_normalised():
+    problem = assemble(RunSpec(normalise=True, precision="float64"), {}, CPU, None)
+    seen = problem.task.prepare(problem.task.x)
+    assert float(seen.mean()) == pytest.approx(0, abs=1e-9)
+    assert float(seen.std(correction=0)) == pytest.approx(1)
+
+
+def test_held_out_rows_do_not_count():
+    seen, problem = prepared(dataset(np.arange(20.0).reshape(20, 1) ** 2), validation=0.3)
+    (rows,) = problem.rows
+    assert len(rows) == 14
+    assert float(seen[rows].mean()) == pytest.approx(0, abs=1e-12)
+    assert abs(float(seen.mean())) > 0.01
+
+
+def test_known_means_of_pixels_are_taken_as_they_are():
+    x = np.full((4, 2, 2), 255, np.uint8)
+    seen, _ = prepared(dataset(x, normalisation=Normalisation((0.5,), (0.25,))))
+    assert seen.unique().tolist() == [2.0]
+
+
+def test_large_columns_are_named():
+    x = np.array([[0.0, 900.0, -1e6], [1.0, 901.0, 1e6]])
+    with pytest.warns(UserWarning, match="'own': height, weight of 3 columns have"):
+        warn_unscaled(dataset(x, columns=("share", "height", "weight")), np.arange(2))
+    with pytest.warns(UserWarning, match="column 2, column 3 of 3"):
+        warn_unscaled(dataset(x), np.arange(2))
+    with warnings.catch_warnings(action="error"):
+        warn_unscaled(dataset(x[:, :1]), np.arange(2))
+        warn_unscaled(dataset(np.full((2, 3, 3), 255.0)), np.arange(2))
+
+
+def test_columns_are_named_all_or_not_at_all():
+    with pytest.raises(FedbenchError, match="own: 1 columns are named; x_train has 2"):
+        dataset(np.ones((2, 2)), columns=("a",))

@@ -47,7 +47,11 @@ class Scope:
 
 def scope_of(place: str, claim: Comparison, paper: Paper) -> Scope:
     """What the claim spans of the paper's grid, whatever the scale."""
-    table = paper.tables[claim.table] if claim.table else Table(title="", grid=claim.grid, rows=("method",))
+    table = (
+        paper.tables[claim.table]
+        if claim.table
+        else Table(title="", grid=claim.grid, rows=("method",))
+    )
     grid = paper.grids[table.grid]
     where = table.where | claim.where
     real: Where = {axis: levels for axis, levels in where.items() if axis in grid.axes}

@@ -107,7 +107,7 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
     total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in matching(results / "runs", "*/run.json"):
         on_cpu, model, passes, seconds = _reached(file)
-        if seconds:
+        if seconds > 0:
             done = total.get((on_cpu, model), (0.0, 0.0))
             total[on_cpu, model] = (done[0] + passes, done[1] + seconds)
     reached = {at: done / seconds for at, (done, seconds) in total.items()}

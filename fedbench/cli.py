@@ -81,7 +81,7 @@ def run(
 
         settings = load(spec, RunSpec)
         record = RunFolder(out).record()
-        if record and record["id"] == settings.id:
+        if record and record.get("id") == settings.id:
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
         from fedbench.engine import run as train

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from fedbench.errors import FedbenchError
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
 from fedbench.trials import words
@@ -25,11 +26,18 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
 
 
 def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:
-    actual = RunSpec(**record["resolved"])
+    actual = _resolved(folder, record)
     settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record["data"])
     return folder.history().assign(**settings, **columns(actual))
+
+
+def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
+    try:
+        return RunSpec(**record["resolved"])
+    except FedbenchError as error:
+        raise FedbenchError(f"{folder.path / 'run.json'}: resolved: {error}") from None
 
 
 def _substitutes(data: dict[str, str]) -> str:

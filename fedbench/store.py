@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from fedbench.data.archive import short
 from fedbench.errors import FedbenchError
-from fedbench.files import atomic, exists, require_writable, write_text
+from fedbench.files import atomic, exists, read_json, require_writable, write_text
+from fedbench.recorded import require_history, require_record
 
 if TYPE_CHECKING:  # whoever only reads tables must not wait for torch
     import torch
@@ -39,13 +41,12 @@ class RunFolder:
         if not exists(file):
             return None
         try:
-            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            status = found.get("status")
-        except (AttributeError, ValueError, OSError) as error:
+            found = read_json(file)
+        except FedbenchError as error:
             raise FedbenchError(
                 f"{file}: not a run's record in JSON ({error}); {self._remedy}"
             ) from None
-        return found if status in DONE else None
+        return found if found.get("status") in DONE else None
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
         """The record of this very run if it is complete, with all its files as they were written.
@@ -60,14 +61,15 @@ class RunFolder:
                 f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
                 f"{run_id}; {self._remedy}"
             )
-        for name in record.get("files", {}):
+        for name in require_record(self.path / "run.json", record, self._remedy).files:
             self._content(name, record)
         return record
 
     def history(self) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
         found, record = self.table("rounds"), self.record() or {}
-        last = int(found["round"].iloc[-1]) if len(found) and "round" in found else 0
+        require_history(self.path / "rounds.parquet", found, self._remedy)
+        last = int(found["round"].iloc[-1]) if len(found) else 0
         if last != record.get("rounds", last):
             raise FedbenchError(
                 f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
@@ -85,10 +87,9 @@ class RunFolder:
         content = self._content(f"{name}.parquet", self.record() or {})
         try:
             return pd.read_parquet(io.BytesIO(content))
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0]
+        except Exception as error:  # a damaged file fails in as many ways as it has parts
             raise FedbenchError(
-                f"{self.path / name}.parquet: cannot be read ({reason}); {self._remedy}"
+                f"{self.path / name}.parquet: cannot be read ({short(error)}); {self._remedy}"
             ) from None
 
     @property

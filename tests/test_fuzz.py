@@ -20,6 +20,7 @@ from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
 from fedbench.schedule import load_schedule, schedule, to_json
 from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
 from fedbench.yamlfile import load
 from tests.mutants import ODD, document, edits
 
@@ -107,7 +108,8 @@ SCALE = {
 }  # fmt: skip
 RECORD = {
     "id": "x", "status": "finished", "resolved": {"model": {"mlp": {"hidden": 4}}},
-    "seconds": {"train": 1.5}, "device": "cpu", "sample_passes": 100,
+    "seconds": {"train": 1.5}, "device": "cpu", "sample_passes": 100, "rounds": 2,
+    "data": {"name": "digits", "checksum": "0123"}, "files": {"rounds.parquet": "0123"},
 }  # fmt: skip
 COMMANDS = (
     ("plan", "--scale", "paper"),
@@ -267,7 +269,9 @@ def test_records_and_plans(project, without_torch, changes, plan):
         rewritten(project / "plan.fuzz", document(base, changes))
         outcome(lambda: load_schedule(project / "plan.fuzz"))
         return
-    outcome(lambda: measured_speeds(_recorded(project, document(RECORD, changes))))
+    results = _recorded(project, document(RECORD, changes))
+    outcome(lambda: measured_speeds(results))
+    outcome(lambda: str(RunFolder(results / "runs/x.fuzz").finished("x")))
 
 
 def _recorded(project, text):

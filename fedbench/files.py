@@ -60,11 +60,12 @@ def read_text(path: Path) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON file with a mapping; raises `FedbenchError` naming it if it is none."""
+    text = read_text(path)
     try:
-        found = json.loads(read_text(path))
+        found = json.loads(text)
     except RecursionError:
         raise FedbenchError(f"{path}: not valid JSON: it is nested too deeply") from None
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # no JSON, or a number of thousands of digits
         raise FedbenchError(f"{path}: not valid JSON: {error}") from None
     if not isinstance(found, dict):
         raise FedbenchError(f"{path}: must be a mapping of fields, not {type(found).__name__}")

@@ -8,19 +8,17 @@ import pytest
 from fedbench.collect import collect
 from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec
+from tests.records import record
 
 RUN = RunSpec(rounds=2)
-RECORD = {
-    "id": RUN.id, "status": "finished", "rounds": 2, "resolved": RUN.model_dump(mode="json"),
-    "data": {"name": "digits"}, "seconds": {"train": 1.0}, "sample_passes": 10, "device": "cpu",
-}  # fmt: skip
+RECORD = record(RUN)
 HISTORY = pd.DataFrame({"round": [1, 2], "accuracy": [0.1, 0.2]})
 
 
-def refusal(tmp_path, record=RECORD, history=HISTORY):
+def refusal(tmp_path, found=RECORD, history=HISTORY):
     folder = tmp_path / "runs" / RUN.id
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps(record))
+    (folder / "run.json").write_text(json.dumps(found))
     history.to_parquet(folder / "rounds.parquet")
     with pytest.raises(FedbenchError) as caught:
         collect([RUN], tmp_path)

@@ -10,13 +10,14 @@ from fedbench.search import resolved, select, winner_file
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from fedbench.trials import search_id, trial_runs
+from tests.records import record
 
 
 def write(results, run, accuracies, column="val_accuracy"):
     history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
     status = "finished" if len(accuracies) == run.rounds else "diverged"
-    record = {"id": run.id, "status": status, "rounds": len(accuracies)}
-    RunFolder(results / "runs" / run.id).finish(record, history, {}, {})
+    found = record(run, status=status, rounds=len(accuracies))
+    RunFolder(results / "runs" / run.id).finish(found, history, {}, {})
 
 
 def searched(by, on="held-out"):

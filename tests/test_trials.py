@@ -16,6 +16,7 @@ from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from fedbench.trials import search_id, trial_runs, words
 from tests.project import PAPER, make_project
+from tests.records import record
 
 GRID = {"fedsam.rho": [0.01, 0.05]}
 SAM = RunSpec(parts=["fedsam"], tune={"grid": GRID})
@@ -32,9 +33,7 @@ SEARCHES = PAPER.replace(
 
 def finish(results, run, accuracy):
     history = pd.DataFrame({"round": [run.rounds], "val_accuracy": [accuracy]})
-    RunFolder(results / "runs" / run.id).finish(
-        {"id": run.id, "status": "finished", "rounds": run.rounds}, history, {}, {}
-    )
+    RunFolder(results / "runs" / run.id).finish(record(run), history, {}, {})
 
 
 def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
@@ -114,9 +113,8 @@ def test_the_record_and_the_frame_say_which_search_and_on_which_data(tmp_path):
     assert words(best) == "the best of 2 by the best accuracy on the test set"
     assert words(RunSpec()) == ""
     final = BOTH.changed(tune=None, **{"fedsam.rho": 0.05})
-    record = {"id": BOTH.id, "status": "finished", "rounds": 10, "data": {}}
-    record["resolved"] = final.model_dump(mode="json")
-    history = pd.DataFrame({"round": [10], "accuracy": [0.5]})
-    RunFolder(tmp_path / "runs" / BOTH.id).finish(record, history, {}, {})
+    found = record(BOTH, resolved=final.model_dump(mode="json"))
+    history = pd.DataFrame({"round": [BOTH.rounds], "accuracy": [0.5]})
+    RunFolder(tmp_path / "runs" / BOTH.id).finish(found, history, {}, {})
     row = collect([BOTH], tmp_path).iloc[0]
     assert (row["tuned"], row["search"]) == ('{"fedsam.rho": 0.05}', words(BOTH))

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from fedbench import Machine, RunSpec
+from fedbench.base.yamlfile import split
 from fedbench.compositions import compositions
-from fedbench.layout import split
 from fedbench.schedule import Schedule
 from fedbench.store import RunFolder
 

@@ -18,7 +18,7 @@ from torch import nn
 from fedbench import Dataset, RunSpec
 from fedbench.batches import batches
 from fedbench.cohort import loop
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.local import Start
 from fedbench.machine import Machine, one_thread_a_process
 from fedbench.problem import Problem, assemble

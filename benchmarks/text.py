@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from fedbench import Machine, RunSpec
-from fedbench.layout import split
+from fedbench.base.yamlfile import split
 from fedbench.schedule import Schedule
 from fedbench.store import RunFolder
 

@@ -14,9 +14,9 @@ _HOMES = {
     "run": "fedbench.engine",
     "Result": "fedbench.engine",
     "Machine": "fedbench.machine",
-    "Part": "fedbench.part",
+    "Part": "fedbench.core.part",
     "Dataset": "fedbench.data.dataset",
-    "FedbenchError": "fedbench.errors",
+    "FedbenchError": "fedbench.base.errors",
 }
 
 __all__ = sorted(_HOMES)

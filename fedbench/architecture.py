@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
-from fedbench.checked import Checked
+from fedbench.base.checked import Checked
 from fedbench.data.dataset import Inputs
 
 

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench import seeds
+from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError
 from fedbench.spec import Augment
 
 
@@ -27,7 +27,7 @@ def views(
     Offsets are those of the window in the image padded by `crop` on every side; `crop` itself
     leaves the image where it is.
     """
-    rng = seeds.torch_generator(seed, round_, client, "augment")
+    rng = chance.torch_generator(seed, round_, client, "augment")
     sizes = [len(rows) for rows in batches]
     n, pad = sum(sizes), augment.crop
     offsets = torch.randint(2 * pad + 1, (n, 2), generator=rng)

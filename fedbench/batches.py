@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from fedbench import seeds
+from fedbench.core import chance
 
 
 def batches(
@@ -22,7 +22,7 @@ def batches(
     (convention 10), unless it is a single sample that batch norm could not use (`drop_single`).
     """
     size = batch or len(rows)
-    generator = seeds.torch_generator(seed, round_, client, "batches")
+    generator = chance.torch_generator(seed, round_, client, "batches")
     found: list[Tensor] = []
     passes = 0
     while passes < epochs if epochs else len(found) < (steps or 0):

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
-from fedbench.files import matching, read_json
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import matching, read_json
+from fedbench.base.strict import checked
 from fedbench.plan import Plan
 from fedbench.spec import Choice, RunSpec
-from fedbench.strict import checked
 
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only

@@ -6,14 +6,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from fedbench import registry, seeds
-from fedbench.combine import refuse_conflicts
+from fedbench.base import registry, seeds
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Net
+from fedbench.core.optimisers import SGD, Adam, Optimiser
+from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.dataset import Dataset
 from fedbench.data.folder import data_folder
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
-from fedbench.optimisers import SGD, Adam, Optimiser
-from fedbench.part import Part
 from fedbench.probe import Probe
 from fedbench.projection import with_projection
 from fedbench.room import require_room

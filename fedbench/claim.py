@@ -58,9 +58,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from fedbench.base.strict import Strict
 from fedbench.level import Level, Where
 from fedbench.reading import reading
-from fedbench.strict import Strict
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]

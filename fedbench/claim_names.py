@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from fedbench.base.errors import FedbenchError, unknown
 from fedbench.claim import Claim, Comparison, Together, Trend, where_of
-from fedbench.errors import FedbenchError, unknown
 from fedbench.level import Level, as_tuple, stems
 from fedbench.reading import reading
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
-from fedbench.layout import split
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import split
 
 app = typer.Typer(
     help="Compare federated-learning methods and check their papers' claims.",
@@ -75,9 +75,9 @@ def run(
 ) -> None:
     """Train one run; a killed one is resumed, a finished one is kept."""
     with _sentences():
+        from fedbench.base.yamlfile import load
         from fedbench.spec import RunSpec
         from fedbench.store import RunFolder
-        from fedbench.yamlfile import load
 
         settings = load(spec, RunSpec)
         record = RunFolder(out).record()
@@ -175,8 +175,8 @@ def data(
 ) -> None:
     """Load a data set (downloading it where there is a network) and print its facts as JSON."""
     with _sentences():
+        from fedbench.base.yamlfile import parse
         from fedbench.data.folder import data_folder
-        from fedbench.settings import parse
 
         source = registry.build("dataset", name, parse(settings or []))
         found = source.load(data_folder(data_dir))
@@ -204,10 +204,9 @@ def partition(
     effective classes, where H is the entropy of its labels in bits.
     """
     with _sentences():
+        from fedbench.base.yamlfile import parse, read_value
         from fedbench.preview import previews
-        from fedbench.settings import parse
         from fedbench.spec import RunSpec
-        from fedbench.yamlfile import read_value
 
         base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}
         chosen = [read_value(rule) for rule in rules]
@@ -256,7 +255,7 @@ def train(
 def select(search: str, plan: PlanFile, results: Results = Path("results")) -> None:
     """Choose the winner of a search from its finished trials."""
     with _sentences():
-        from fedbench.files import write_text
+        from fedbench.base.files import write_text
         from fedbench.schedule import load_schedule
         from fedbench.search import select as choose
         from fedbench.search import winner_file
@@ -279,8 +278,8 @@ def collect(
     """Gather the histories of a paper's runs into one tidy frame."""
     with _sentences():
         from fedbench.collect import collect as gather
-        from fedbench.frame import write_frame
         from fedbench.schedule import load_schedule
+        from fedbench.store import write_frame
 
         write_frame(gather(load_schedule(plan).paper(paper), results), out)
 

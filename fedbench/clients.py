@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from fedbench.part import State
-from fedbench.spill import Spill
+from fedbench.core.round import State
+from fedbench.core.spill import Spill
 
 Kept = list[State]
 

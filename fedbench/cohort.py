@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from fedbench.errors import FedbenchError
-from fedbench.flat import Buffers
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Buffers
+from fedbench.core.round import State
 from fedbench.local import Feed, Reply, Start, Task, by_func, local_round, own_states
-from fedbench.part import State
 from fedbench.turns import Prepared, dropout
 
 

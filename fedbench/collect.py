@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
 from fedbench.trials import words

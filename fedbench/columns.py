@@ -1,7 +1,7 @@
 """What a run's history will hold: columns that the engine, scorers and probes declare."""
 
-from fedbench import registry
-from fedbench.errors import FedbenchError, unknown
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, unknown
 from fedbench.spec import RunSpec
 
 _SCORES = ("loss", "accuracy", "macro_f1")

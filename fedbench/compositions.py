@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench import registry
-from fedbench.errors import FedbenchError, unknown
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.strict import Strict
+from fedbench.base.yamlfile import read_yaml
 from fedbench.spec import Choice, RunSpec
-from fedbench.strict import Strict
-from fedbench.yamlfile import read_yaml
 
 FILE = Path(__file__).with_suffix(".yaml")
 

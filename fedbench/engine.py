@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from fedbench import cohort
+from fedbench.base.errors import FedbenchError
 from fedbench.clients import ClientStates
-from fedbench.errors import FedbenchError
-from fedbench.flat import Buffers, Model
+from fedbench.core.flat import Buffers, Model
+from fedbench.core.round import Round, State
 from fedbench.local import Reply, Start
 from fedbench.machine import Machine
-from fedbench.part import Round, State
 from fedbench.probe import Scene
 from fedbench.problem import Objects, Problem, assemble
 from fedbench.progress import Progress, Row

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedbench.flat import Model, Net
+from fedbench.core.flat import Model, Net
 
 Scores = dict[str, float]
 

@@ -3,10 +3,9 @@
 import torch
 from torch import Tensor
 
-from fedbench.data.archive import short
+from fedbench.base.errors import FedbenchError, short
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
 
 
 def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.description import UNKNOWN, described, plain, qualified
-from fedbench.errors import FedbenchError
 from fedbench.spec import Choice, RunSpec, digest
 
 # The field of the settings that an object stands for, and the kind of its names, if it has any.

@@ -4,15 +4,10 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench.files import exists
+from fedbench.base.files import exists
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.trials import search_id
-
-
-def split(names: str) -> tuple[str, ...]:
-    """Names separated by commas."""
-    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def options(**values: object) -> str:

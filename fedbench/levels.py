@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.strict import checked
 from fedbench.compositions import compositions
-from fedbench.errors import FedbenchError, quoted
 from fedbench.level import Level
 from fedbench.spec import Choice, assign
-from fedbench.strict import checked
 
 Settings = dict[str, Any]
 Levels = Mapping[str, Mapping[Level, Settings]]

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fedbench import registry
-from fedbench.checked import allowed, hints
+from fedbench.base import registry
+from fedbench.base.checked import allowed, hints
 from fedbench.compositions import Composition, compositions
 from fedbench.paper import load_papers
 
@@ -94,7 +94,7 @@ def _parameters(cls: Any) -> list[Row]:
 
 
 def _hooks(cls: type) -> list[str]:
-    from fedbench.part import Part
+    from fedbench.core.part import Part
 
     known = [k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")]
     return [k for k in known if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
@@ -102,7 +102,7 @@ def _hooks(cls: type) -> list[str]:
 
 def _cost(parts: list[Any]) -> Row:
     """What the parts add to FedAvg: floats in model sizes (d = 100,000), the rest as it is."""
-    from fedbench.part import Cost, Sizes
+    from fedbench.core.part import Cost, Sizes
 
     total: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})
     for part in parts:

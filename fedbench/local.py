@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from fedbench import augment, seeds
-from fedbench.flat import Buffers, Model, Net
-from fedbench.optimisers import Memory, Optimiser, clip_by_norm
-from fedbench.part import Batch, Gradient, Part, Seen, State, Turn, overriding
+from fedbench import augment
+from fedbench.core import chance
+from fedbench.core.flat import Buffers, Model, Net
+from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
+from fedbench.core.part import Part, overriding
+from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one value a sample (B,)
 Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
@@ -209,7 +211,7 @@ class _Pass:
     def inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss, loss terms included; each call drops the same units."""
         if self.task.net.has_dropout:
-            self.noise = seeds.replay(self.noise, w.device)
+            self.noise = chance.replay(self.noise, w.device)
         g, outputs = self.differentiate(self.objective, w)
         self.first = self.first or outputs
         return g

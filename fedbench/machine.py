@@ -6,8 +6,8 @@ from typing import Literal
 
 import torch
 
-from fedbench.checked import Checked, Count, Positive
-from fedbench.errors import FedbenchError
+from fedbench.base.checked import Checked, Count, Positive
+from fedbench.base.errors import FedbenchError
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.claim import Comparison, Together
 from fedbench.columns import require_column
-from fedbench.errors import FedbenchError
 from fedbench.level import Where, as_tuple
 from fedbench.paper import Figure, Paper
 from fedbench.places import check_printed

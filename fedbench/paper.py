@@ -5,19 +5,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import matching
+from fedbench.base.strict import Name, Strict, require_name
+from fedbench.base.yamlfile import load
 from fedbench.claim import Claim
 from fedbench.claim_names import check_claims
-from fedbench.errors import FedbenchError, unknown
-from fedbench.files import matching
 from fedbench.level import Level as Level
 from fedbench.level import Where as Where
 from fedbench.levels import Settings
 from fedbench.paper_names import check_names
 from fedbench.reading import reading
 from fedbench.spec import Choice
-from fedbench.strict import Name, Strict, require_name
-from fedbench.yamlfile import load
 
 
 class Case(Strict):

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fedbench import registry
-from fedbench.errors import FedbenchError, quoted, unknown
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.level import Level, Where, as_tuple
 from fedbench.levels import known_levels, refuse_flattening
 from fedbench.spec import RunSpec

@@ -1,12 +1,12 @@
 """Where the numbers of a paper's tables stand, told from its YAML file alone."""
 
-from fedbench.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.strict import checked
 from fedbench.level import Level, level_text
 from fedbench.paper import Paper, Table
 from fedbench.plan import matches, points, printed_choices, resolve
 from fedbench.printed import Place, Printed
 from fedbench.spec import Choice
-from fedbench.strict import checked
 
 
 def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -11,20 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import matching
 from fedbench.claim_names import kept_claims
-from fedbench.errors import FedbenchError, unknown
-from fedbench.files import matching
 from fedbench.levels import Settings, assigned, layered, level_settings, parts_of
-from fedbench.paper import (
-    Facts,
-    Figure,
-    Grid,
-    Level,
-    Paper,
-    Table,
-    Where,
-    load_papers,
-)
+from fedbench.paper import Facts, Figure, Grid, Level, Paper, Table, Where, load_papers
 from fedbench.scale import Cut, Scale, cut, load_scale
 from fedbench.spec import Choice, RunSpec
 from fedbench.trials import search_id, trial_runs

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.build import load_data
 from fedbench.data import skew
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError
 from fedbench.shares import check_partition, draw_partition, hold_out
 from fedbench.spec import RunSpec
 

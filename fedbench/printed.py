@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 
-from fedbench.errors import FedbenchError, quoted, unknown
-from fedbench.files import exists, read_text
+from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.files import exists, read_text
 from fedbench.stat import Stat
 
 

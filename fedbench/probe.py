@@ -6,12 +6,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from fedbench import seeds
-from fedbench.checked import Checked
-from fedbench.errors import FedbenchError
-from fedbench.flat import Model
+from fedbench.base import seeds
+from fedbench.base.checked import Checked
+from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
+from fedbench.core.flat import Model
+from fedbench.core.round import Round, State
 from fedbench.local import Reply
-from fedbench.part import Round, State
 
 if TYPE_CHECKING:
     from fedbench.problem import Problem
@@ -58,7 +59,7 @@ class Scene:
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
         """Random numbers of the probe's own from torch's shared generators, for a while."""
-        return seeds.lent(self.number(purpose), self.problem.device)
+        return chance.lent(self.number(purpose), self.problem.device)
 
 
 def require_classes(probe: "Probe", problem: "Problem") -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from fedbench import losses
 from fedbench.augment import refuse_without_images
+from fedbench.base.errors import FedbenchError, unknown
 from fedbench.build import (
     build_model,
     build_parts,
@@ -21,21 +22,20 @@ from fedbench.build import (
     optimiser,
     refuse_missing,
 )
-from fedbench.combine import refuse_conflicts
+from fedbench.core.flat import Model, Net
+from fedbench.core.part import Part, refuse_conflicts
+from fedbench.core.round import Fed
+from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError, unknown
 from fedbench.evaluate import Scorer
 from fedbench.fit import refuse_misfit
-from fedbench.flat import Model, Net
 from fedbench.identity import Identity, identify, named
 from fedbench.local import Loss, Task
 from fedbench.machine import Machine
-from fedbench.part import Fed, Part
 from fedbench.probe import Probe
 from fedbench.sampler import Sampler, cohort_size
 from fedbench.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.spec import RunSpec
-from fedbench.spill import Spill
 from fedbench.tensors import images, preparation, targets
 
 

@@ -4,10 +4,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fedbench.clients import ClientStates
-from fedbench.flat import Model
-from fedbench.part import State
+from fedbench.core.flat import Model
+from fedbench.core.round import State
+from fedbench.core.spill import Spill
 from fedbench.probe import Cells
-from fedbench.spill import Spill
 from fedbench.traffic import Traffic
 
 Row = dict[str, float]

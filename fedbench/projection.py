@@ -5,7 +5,7 @@ import copy
 from torch import Tensor, nn
 
 from fedbench.architecture import BodyHead
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 
 def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps"]
 At = Word | int

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 from pydantic import ConfigDict, Field
 
-from fedbench.errors import FedbenchError
-from fedbench.strict import Strict, checked
+from fedbench.base.errors import FedbenchError
+from fedbench.base.strict import Strict, checked
 
 
 class Record(Strict):

@@ -6,9 +6,8 @@ import warnings
 import torch
 
 from fedbench.architecture import Architecture
-from fedbench.data.archive import short
+from fedbench.base.errors import FedbenchError, short
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from fedbench.errors import FedbenchError, unknown
-from fedbench.files import matching
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import matching
+from fedbench.base.strict import Name, Strict, checked, require_name
+from fedbench.base.yamlfile import load
 from fedbench.paper import Level
 from fedbench.spec import Choice, RunSpec
-from fedbench.strict import Name, Strict, checked, require_name
-from fedbench.yamlfile import load
 
 Replacements = dict[str, Choice]
 

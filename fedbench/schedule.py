@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fedbench.errors import FedbenchError, unknown
-from fedbench.files import read_json
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import read_json
+from fedbench.base.strict import Name, Strict
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
-from fedbench.strict import Name, Strict
 
 
 class Schedule(Strict):

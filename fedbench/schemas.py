@@ -6,11 +6,11 @@
 import json
 from pathlib import Path
 
-from fedbench.files import write_text
+from fedbench.base.files import write_text
+from fedbench.base.strict import Strict
 from fedbench.paper import Paper
 from fedbench.scale import Scale
 from fedbench.spec import RunSpec
-from fedbench.strict import Strict
 
 SCHEMAS: dict[str, type[Strict]] = {"paper": Paper, "scale": Scale, "run": RunSpec}
 

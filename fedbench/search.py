@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import RunFolder
 from fedbench.trials import points, trial_runs

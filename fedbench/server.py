@@ -6,10 +6,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from fedbench import seeds
-from fedbench.flat import Buffers, Model
+from fedbench.base import seeds
+from fedbench.core import chance
+from fedbench.core.flat import Buffers, Model
+from fedbench.core.part import Part, overriding
+from fedbench.core.round import Round, State, weighted_mean
 from fedbench.local import Reply
-from fedbench.part import Part, Round, State, overriding, weighted_mean
 from fedbench.problem import Problem
 
 
@@ -91,4 +93,4 @@ def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
 
 
 def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
-    return seeds.torch_generator(problem.spec.seed, r.t, seeds.EVERYONE, type(part).__name__)
+    return chance.torch_generator(problem.spec.seed, r.t, seeds.EVERYONE, type(part).__name__)

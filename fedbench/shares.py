@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench import registry, seeds
+from fedbench.base import registry, seeds
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec
 
 Rows = Sequence[NDArray[np.int64]]

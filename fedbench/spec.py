@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_serializer, model_validator
 
-from fedbench import registry
-from fedbench.errors import FedbenchError, quoted, unknown
-from fedbench.strict import Strict
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.strict import Strict
 
 NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.errors import FedbenchError
 from fedbench.scaling import moments, warn_unscaled
 from fedbench.spec import RunSpec
 

@@ -10,9 +10,9 @@ import pandas as pd
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.tracking import MlflowClient
 
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, require_writable
 from fedbench.collect import columns
-from fedbench.errors import FedbenchError
-from fedbench.files import exists, require_writable
 from fedbench.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fedbench.flat import Buffers
-from fedbench.part import State
+from fedbench.core.flat import Buffers
+from fedbench.core.round import State
 
 
 @dataclass

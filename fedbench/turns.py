@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedbench import seeds
 from fedbench.augment import views
+from fedbench.base import seeds
 from fedbench.batches import batches
-from fedbench.flat import Buffers
+from fedbench.core import chance
+from fedbench.core.flat import Buffers
+from fedbench.core.part import overriding
+from fedbench.core.round import Gradient, Round, State, Turn
 from fedbench.local import Feed, Task
-from fedbench.part import Gradient, Round, State, Turn, overriding
 from fedbench.problem import Problem
 
 _CHUNK = 500  # samples a pass of the full gradient
@@ -102,7 +104,7 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
 
 def dropout(task: Task, c: Prepared) -> contextlib.AbstractContextManager[None]:
     """What a client's dropout draws is the client's own, if the model has any."""
-    return seeds.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
+    return chance.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
 
 
 def full_gradient(task: Task, statistics: Buffers, rows: Tensor) -> Gradient:
@@ -141,5 +143,5 @@ def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
 def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:
     for i in overriding(problem.task.parts, "draw"):
         part = problem.task.parts[i]
-        rng = seeds.torch_generator(problem.spec.seed, t, client, type(part).__name__)
+        rng = chance.torch_generator(problem.spec.seed, t, client, type(part).__name__)
         turns[i].drawn = part.draw(rng, turns[i])

@@ -5,8 +5,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fedbench.base.files import write_text
 from fedbench.engine import run
-from fedbench.files import write_text
 from fedbench.machine import Machine
 from fedbench.progress import Row
 from fedbench.schedule import Schedule

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from fedbench import Dataset, RunSpec
-from fedbench.flat import Model
-from fedbench.part import Batch
+from fedbench.core.flat import Model
+from fedbench.core.round import Batch
 from fedbench.shares import hold_out
 from tests import reference
 from tests.agree import trajectory

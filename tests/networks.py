@@ -2,7 +2,7 @@
 
 import torch
 
-from fedbench import registry
+from fedbench.base import registry
 from fedbench.data.dataset import Inputs
 
 CIFAR10, CIFAR100 = Inputs((3, 32, 32), 10), Inputs((3, 32, 32), 100)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from fedbench import seeds
+from fedbench.base import seeds
 from fedbench.batches import batches
 from fedbench.sampling.uniform import Uniform
 

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from fedbench.flat import Model
-from fedbench.part import Fed, Round, weighted_mean
-from fedbench.spill import Spill
+from fedbench.core.flat import Model
+from fedbench.core.round import Fed, Round, weighted_mean
+from fedbench.core.spill import Spill
 from tests import reference
 from tests.agree import trajectory
 

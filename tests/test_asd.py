@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedbench.core.part import Part, Sizes
 from fedbench.methods.asd import ASD
-from fedbench.part import Part, Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import (

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.report.bubbles import Panel, bubbles
 from fedbench.report.look import write
 from tests.test_partition_cases import FAST

@@ -14,7 +14,7 @@ from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.analysis.calibration import MODES, Calibration, calibrate, mode, shares
 from fedbench.architecture import BodyHead
 from fedbench.batches import batches
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.problem import assemble

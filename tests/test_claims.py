@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.basis import basis

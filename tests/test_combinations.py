@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, registry, run
+from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.architecture import BodyHead
+from fedbench.base import registry
 from fedbench.build import check_choices
-from fedbench.combine import refuse_conflicts
+from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
 from fedbench.engine import _Engine
-from fedbench.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH
 from fedbench.problem import assemble
 from fedbench.shares import hold_out
 

@@ -7,8 +7,8 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.build import build_parts
-from fedbench.combine import refuse_conflicts
 from fedbench.compositions import compositions, named
+from fedbench.core.part import refuse_conflicts
 
 # As the papers' tables, figures and algorithms name them
 FEDADC = [

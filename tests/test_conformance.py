@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 import torch
 
-from fedbench import FedbenchError, Machine, Part, RunSpec, registry, run
+from fedbench import FedbenchError, Machine, Part, RunSpec, run
+from fedbench.base import registry
 from fedbench.cohort import loop
+from fedbench.core.flat import Model
+from fedbench.core.part import Sizes, overriding
 from fedbench.engine import _Engine
-from fedbench.flat import Model
 from fedbench.local import Start, local_round
-from fedbench.part import Sizes, overriding
 from fedbench.problem import assemble, build_parts
 from fedbench.server import open_round, views
 from fedbench.store import RunFolder

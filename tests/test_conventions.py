@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.worked import blocks, close, final, line, train, weight

@@ -13,6 +13,7 @@ import pytest
 import torchvision
 from PIL import Image
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data import download
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.cifar100 import Cifar100
@@ -20,7 +21,6 @@ from fedbench.data.sources.file import File
 from fedbench.data.sources.imagenet100 import ImageNet100
 from fedbench.data.sources.mnist import Mnist
 from fedbench.data.sources.tinyimagenet import TinyImageNet
-from fedbench.errors import FedbenchError
 from tests.pictures import hundred, jpeg, one_image_a_class, packed, tiny, unpacked
 from tests.test_data_archive import arrays
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.mnist import Mnist
-from fedbench.errors import FedbenchError
 
 
 def arrays(sample=(28, 28), classes=10):

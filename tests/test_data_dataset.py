@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.errors import FedbenchError
 
 GREY = {
     "name": "toy",

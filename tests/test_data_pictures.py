@@ -8,11 +8,11 @@ import pytest
 import torch
 from PIL import Image
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data import download, mapped
 from fedbench.data.sources import imagenet100
 from fedbench.data.sources.imagenet100 import ImageNet100
 from fedbench.data.sources.tinyimagenet import TinyImageNet
-from fedbench.errors import FedbenchError
 from fedbench.tensors import images
 from tests.pictures import hundred, one_image_a_class, packed, tiny, unpacked
 

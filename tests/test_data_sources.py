@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torchvision
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.data import archive, images
 from fedbench.data.folder import data_folder
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.cifar100 import Cifar100
 from fedbench.data.sources.digits import Digits
 from fedbench.data.sources.mnist import Mnist
-from fedbench.errors import FedbenchError
 from tests.test_data_archive import arrays
 
 FETCHED = [(Mnist, (28, 28), 10), (Cifar10, (32, 32, 3), 10), (Cifar100, (32, 32, 3), 100)]

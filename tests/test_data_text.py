@@ -8,7 +8,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from fedbench import Machine, RunSpec, registry
+from fedbench import Machine, RunSpec
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.data import download
 from fedbench.data.folder import data_folder
 from fedbench.data.sources import agnews, sst5
@@ -17,7 +19,6 @@ from fedbench.data.sources.grades import Grades
 from fedbench.data.sources.sst5 import SST5
 from fedbench.data.sources.topics import Topics
 from fedbench.data.trees import root_and_words
-from fedbench.errors import FedbenchError
 from fedbench.problem import assemble
 
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis import dissimilarity
 from fedbench.analysis.dissimilarity import Clients, quadratics, slopes
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.problem import assemble
 from tests.test_probes import objects
 

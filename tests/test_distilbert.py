@@ -4,10 +4,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from fedbench import Machine, RunSpec, registry, run
+from fedbench import Machine, RunSpec, run
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
 
 SMALL = {"layers": 2, "heads": 2, "dim": 32, "hidden": 64, "positions": 16, "weights": "random"}
 STILL = SMALL | {"dropout": 0.0, "last_dropout": 0.0}

@@ -5,10 +5,10 @@ import io
 
 import pytest
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data import download, images
 from fedbench.data.download import Remote, obtain
 from fedbench.data.sources import agnews, cifar10, cifar100, mnist, sst5, tinyimagenet
-from fedbench.errors import FedbenchError
 
 REMOTES = [
     *agnews._REMOTES.values(),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedbench.core.part import Sizes
 from fedbench.methods.fedadagrad import FedAdagrad
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.served import Server, federation

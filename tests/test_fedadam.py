@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.fedadam import FedAdam
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.served import Server, federation

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from fedbench.core.part import Sizes
 from fedbench.methods.feddistill import FedDistill
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import agree, batch, cross_entropy_slope, softmax, tensor, term, train_with

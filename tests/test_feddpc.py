@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench import FedbenchError, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.twosided import TwoSided
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.served import Server, federation

@@ -9,11 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Machine, Part, RunSpec, generator, ops, registry, run, seeds
+from fedbench import Machine, Part, RunSpec, run
+from fedbench.base import registry, seeds
 from fedbench.build import load_data
-from fedbench.flat import Net
+from fedbench.core import chance, generator, ops
+from fedbench.core.flat import Net
+from fedbench.core.round import Turn
 from fedbench.methods.fedgen import FedGen
-from fedbench.part import Turn
 from tests.worked import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]
@@ -242,7 +244,7 @@ class Reference:
 
     def train(self, t, models, counts, heads):
         """One round of the server's training."""
-        rng, part = seeds.torch_generator(0, t, -1, "FedGen"), self.part
+        rng, part = chance.torch_generator(0, t, -1, "FedGen"), self.part
         if t == 0:
             self.begin(rng)
         self.adam.param_groups[0]["lr"] = part.eta * 0.98**t
@@ -293,7 +295,7 @@ def test_plain_pytorch(labels, mode):
         rng = seeds.numpy_generator(0, t, -1, "cohort")
         cohort = registry.build("sampler", "uniform", {})(rng, 5, spec.participation, None)
         for i, y_i in zip(cohort, frame.models, strict=True):
-            own = seeds.torch_generator(0, t, int(i), "FedGen")
+            own = chance.torch_generator(0, t, int(i), "FedGen")
             noise = torch.rand(1, part.size, part.noise, generator=own, dtype=torch.float64)[0]
             often = pooled if labels == "pooled" else torch.ones(10)
             y = torch.multinomial(often, part.size, replacement=True, generator=own)

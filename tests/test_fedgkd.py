@@ -10,9 +10,9 @@ import torch
 from fedbench import Machine, RunSpec, run
 from fedbench.build import build_parts
 from fedbench.compositions import named
+from fedbench.core.part import Sizes
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import agree, batch, cross_entropy_slope, softmax, tensor, term, train_with

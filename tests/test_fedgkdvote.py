@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.fedgkdvote import FedGKDVote
-from fedbench.part import Sizes
 from tests.distilled import (
     agree,
     batch,

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.fedntd import FedNTD
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import agree, batch, cross_entropy_slope, slope, softmax, term, train_with

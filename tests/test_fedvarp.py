@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.fedvarp import FedVARP
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.served import Server, federation

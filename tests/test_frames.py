@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.report.frames import read
 
 GOOD = {"run_id": ["a", "a"], "status": "finished", "round": [1, 2], "rounds": 2, "eval_every": 1}

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fedbench import cli, engine
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import load
 from fedbench.budget import Speeds, by_table, measured_speeds
-from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
 from fedbench.schedule import load_schedule, schedule, to_json
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-from fedbench.yamlfile import load
 from tests.mutants import ODD, document, edits
 
 CASES = int(os.environ.get("FEDBENCH_FUZZ", "2000"))

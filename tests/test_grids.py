@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.paper import Case, Grid, Paper
 from fedbench.plan import make_plan, points, resolve, substituted
 from fedbench.scale import Cut, cut

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.probes.spectrum import Spectrum
 from fedbench.problem import assemble
 from tests.test_probes import objects

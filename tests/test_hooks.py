@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.flat import Net
-from fedbench.part import Part as Base
-from fedbench.part import overriding
+from fedbench.core.flat import Net
+from fedbench.core.part import Part as Base
+from fedbench.core.part import overriding
 from tests.worked import blocks, close, final, line, train, weight
 
 MODES = pytest.mark.parametrize("mode", ["loop", "map"])

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from fedbench.base.errors import FedbenchError
 from fedbench.budget import measured_speeds
-from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
 from fedbench.plan import make_plan
 from fedbench.report import build

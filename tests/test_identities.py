@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import Dataset, Machine, RunSpec, registry, run
+from fedbench import Dataset, Machine, RunSpec, run
+from fedbench.base import registry
 from fedbench.batches import batches
 from tests import reference
 from tests.agree import Film, trajectory

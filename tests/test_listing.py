@@ -6,11 +6,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from fedbench import registry
+from fedbench.base import registry
 from fedbench.cli import app
 from fedbench.compositions import compositions
+from fedbench.core.part import Cost
 from fedbench.listing import catalogue, citation
-from fedbench.part import Cost
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fedbench import Machine, RunSpec, run
+from fedbench.core.part import Sizes
 from fedbench.methods.meanofall import MeanOfAll
 from fedbench.methods.meanofselected import MeanOfSelected
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.served import locals_of, named

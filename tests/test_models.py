@@ -6,10 +6,10 @@ import torch
 import torchvision
 from torch import nn
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
 from fedbench.models.layers import GlobalMean, MaxPool2
 from fedbench.projection import with_projection
 from tests.networks import (

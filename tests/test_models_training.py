@@ -7,9 +7,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Machine, RunSpec, registry, run
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
+from fedbench import Machine, RunSpec, run
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Net
 from tests.networks import DIGITS, PAIRS, SMALL, images, small
 
 LOOP, MAP = Machine(device="cpu", mode="loop"), Machine(device="cpu", mode="map")

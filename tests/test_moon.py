@@ -9,12 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, run, seeds
+from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.architecture import BodyHead
+from fedbench.base import seeds
 from fedbench.batches import batches
-from fedbench.flat import Net
+from fedbench.core.flat import Net
+from fedbench.core.part import Sizes
 from fedbench.methods.moon import MOON
-from fedbench.part import Sizes
 from fedbench.sampling.uniform import Uniform
 from tests.agree import Film
 from tests.distilled import batch, slope, tensor, term, turn

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.columns import columns
-from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
 from fedbench.report.checks import check_shown
 from fedbench.spec import RunSpec

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from fedbench import registry
+from fedbench.base import registry
 from fedbench.plan import Plan, make_plan
 from fedbench.spec import RunSpec
 from fedbench.trials import search_id

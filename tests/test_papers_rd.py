@@ -4,8 +4,9 @@ from functools import cache
 
 import pytest
 
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import read_yaml
 from fedbench.claim import Together
-from fedbench.errors import FedbenchError
 from fedbench.paper import Grid, Paper, load_papers
 from fedbench.plan import Plan, make_plan
 from fedbench.printed import Printed, read_printed
@@ -13,7 +14,6 @@ from fedbench.report.claims.interval import FEWEST
 from fedbench.report.fact import sheet_of
 from fedbench.report.frames import read
 from fedbench.report.tables import entries
-from fedbench.yamlfile import read_yaml
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fedbench import registry
+from fedbench.base import registry
 from fedbench.claim import Comparison, Together
 from fedbench.paper import Figure, Paper, load_papers
 from fedbench.plan import Plan, make_plan

@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import deal
 from fedbench.data.partitions.dl import DL
 from fedbench.data.partitions.dp import DP
@@ -13,11 +14,7 @@ from fedbench.data.partitions.dr import DR
 from fedbench.data.partitions.dy import DY
 from fedbench.data.partitions.iid import IID
 from fedbench.data.partitions.sp import SP
-from fedbench.errors import FedbenchError
-from tests.test_partition_cases import (
-    balanced,
-    split,
-)
+from tests.test_partition_cases import balanced, split
 
 ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions import dl
 from fedbench.data.partitions.dl import DL
 from fedbench.data.skew import classes_held, client_sizes, label_counts, label_skew
-from fedbench.errors import FedbenchError
 from tests.test_partition_cases import (
     FAST,
     balanced,

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions.dr import DR, _round
 from fedbench.data.skew import classes_held, client_sizes
-from fedbench.errors import FedbenchError
 from tests.test_partition_cases import (
     FAST,
     balanced,

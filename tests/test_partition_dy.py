@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions.dy import DY, _fedadc
 from fedbench.data.skew import classes_held, client_sizes, label_skew
-from fedbench.errors import FedbenchError
 from tests.test_partition_cases import (
     FAST,
     balanced,

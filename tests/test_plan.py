@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.layout import Layout
 from fedbench.plan import make_plan, matches
 from fedbench.schedule import load_schedule, schedule, to_json

@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import FedbenchError, Machine, RunSpec, registry, run
+from fedbench import FedbenchError, Machine, RunSpec, run
+from fedbench.base import registry
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
-from fedbench.flat import Net
 
 SPEC = RunSpec(
     dataset="digits", model={"rn20": {"width": 0.25, "blocks": 1}}, clients=4, participation=0.5,

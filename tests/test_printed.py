@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.plan import make_plan
 from fedbench.printed import Place, read_printed
 from fedbench.report.frames import read

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from fedbench import FedbenchError, RunSpec, engine, registry, run
+from fedbench import FedbenchError, RunSpec, engine, run
+from fedbench.base import registry
 from fedbench.probe import Probe, Scene
 
 SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)

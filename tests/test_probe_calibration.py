@@ -6,7 +6,7 @@ import pytest
 
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis.calibration import Calibration, calibrate
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.problem import assemble

@@ -12,7 +12,7 @@ from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.analysis.embedding import plane, silhouette
 from fedbench.analysis.plane import mesh, predictions
 from fedbench.analysis.scores import class_accuracy
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.problem import assemble
 from tests.test_probes import objects, spec_of
 

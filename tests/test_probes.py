@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, registry, run
+from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.architecture import BodyHead
+from fedbench.base import registry
 from fedbench.engine import _Engine
 from fedbench.problem import assemble
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import Dataset, Machine, registry, run
+from fedbench import Dataset, Machine, run
+from fedbench.base import registry
 from fedbench.plan import make_plan
 from fedbench.spec import Choice
 from tests.project import ROOT

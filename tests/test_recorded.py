@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+from fedbench.base.errors import FedbenchError
 from fedbench.collect import collect
-from fedbench.errors import FedbenchError
 from fedbench.spec import RunSpec
 from tests.records import record
 

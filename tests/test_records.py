@@ -10,10 +10,9 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.collect import collect
-from fedbench.frame import read_frame, write_frame
 from fedbench.report.panel import Results
 from fedbench.schedule import Schedule
-from fedbench.store import RunFolder
+from fedbench.store import RunFolder, read_frame, write_frame
 from fedbench.worker import train
 
 CPU = Machine(device="cpu")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.paper import Paper
 from fedbench.printed import Place, Printed
 from fedbench.report import build

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench import registry
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.compositions import compositions
-from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
 from fedbench.report.figures import draw, inline, save
 from fedbench.report.kinds.density import _mean

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.places import check_printed
 from fedbench.plan import Plan, make_plan
 from fedbench.report import frames

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.search import resolved, select, winner_file
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder

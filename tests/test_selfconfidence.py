@@ -8,9 +8,9 @@ import torch
 from torch.nn import functional as F
 
 from fedbench import FedbenchError
+from fedbench.core.part import Sizes
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.part import Sizes
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fedbench.errors import FedbenchError
-from fedbench.settings import parse
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import parse
 
 
 def test_values_are_spelled_as_in_yaml():

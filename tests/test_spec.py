@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.spec import RunSpec
 
 

@@ -4,7 +4,7 @@ import torch
 
 from fedbench import Machine, RunSpec, run
 from fedbench.clients import ClientStates
-from fedbench.spill import Spill
+from fedbench.core.spill import Spill
 
 
 def test_a_table_is_zero_and_writable_in_memory_and_on_disk():

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.plan import make_plan
 from fedbench.track import mirror
 from tests.test_hostile_names import project

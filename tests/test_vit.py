@@ -4,9 +4,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
-from fedbench.flat import Net
 from tests.networks import CIFAR100, DIGITS, images, on_paper, small
 
 COLOUR = Inputs((3, 8, 8), 5)

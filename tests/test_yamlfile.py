@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import DEEPEST, MOST, load, read_value, read_yaml
 from fedbench.spec import RunSpec
-from fedbench.yamlfile import DEEPEST, MOST, load, read_value, read_yaml
 
 TENFOLD = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
 BOMB = f"a0: &a0 [{', '.join('x' * 10)}]\n{TENFOLD}lr: *a11\n"

@@ -15,17 +15,16 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fedbench import registry, seeds
 from fedbench.architecture import BodyHead
-from fedbench.checked import Checked, Natural, Positive
+from fedbench.base import registry, seeds
+from fedbench.base.checked import Checked, Natural, Positive
+from fedbench.base.errors import FedbenchError
 from fedbench.cohort import loop
-from fedbench.combine import refuse_conflicts
+from fedbench.core.flat import Model, Net
+from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.mirror import mirror
 from fedbench.data.partition import Indices
-from fedbench.errors import FedbenchError
-from fedbench.flat import Model, Net
 from fedbench.local import Start
-from fedbench.part import Part
 from fedbench.problem import Problem
 from fedbench.server import open_round, views
 from fedbench.spec import Choice

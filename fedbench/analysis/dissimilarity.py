@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedbench.flat import Model
+from fedbench.core.flat import Model
+from fedbench.core.ops import dot
+from fedbench.core.round import Batch, Turn
 from fedbench.methods.asd import ASD
-from fedbench.ops import dot
-from fedbench.part import Batch, Turn
 from fedbench.problem import Problem
 
 _CHUNK = 500  # samples a pass

@@ -7,12 +7,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedbench import seeds
 from fedbench.analysis.replay import replay
-from fedbench.part import Round
+from fedbench.base import seeds
+from fedbench.core import chance
+from fedbench.core.round import Round
+from fedbench.core.spill import Spill
 from fedbench.probe import Cells
 from fedbench.problem import Problem
-from fedbench.spill import Spill
 from fedbench.turns import Prepared, full_gradient
 
 MEASURES = ("cosine", "projection", "spread", "bias")
@@ -67,7 +68,7 @@ def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
     p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
     noise = seeds.number(problem.spec.seed, r.t, seeds.EVERYONE, "dropout")
     total = torch.zeros_like(r.w, dtype=torch.float64)
-    with seeds.lent(noise, problem.device):
+    with chance.lent(noise, problem.device):
         for i, share in zip(clients, p / p.sum(), strict=True):
             total += share * full_gradient(problem.task, r.buffers, problem.rows[i])(r.w)
     return total

@@ -9,7 +9,7 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
 from torch import Tensor
 
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.problem import Problem
 
 _CHUNK = 500  # samples a pass

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.local import Loss, Task
 
 _CHUNK = 500  # samples a pass

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.probe import Cells
 from fedbench.problem import Problem
 

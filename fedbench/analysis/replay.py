@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fedbench.errors import FedbenchError
-from fedbench.flat import Model
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Model
+from fedbench.core.round import Round
 from fedbench.local import Differentiate, Outputs, Reply, Start, by_autograd, local_round
-from fedbench.part import Round
 from fedbench.problem import Problem
 from fedbench.turns import Prepared, dropout, twins
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedbench.flat import Model
+from fedbench.core.flat import Model
 from fedbench.problem import Problem
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from fedbench.core.ops import dot
+from fedbench.core.part import Part
+from fedbench.core.round import Round
 from fedbench.methods.feddpc import FedDPC
-from fedbench.ops import dot
-from fedbench.part import Part, Round
 
 
 class Geometry(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import atomic
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
 Array = NDArray[Any]
@@ -73,9 +73,3 @@ def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Arra
     if not isinstance(value, np.ndarray):
         raise FedbenchError(f"{where}: {field} is not a NumPy array; it must be one")
     return value
-
-
-def short(error: Exception) -> str:
-    """Put an exception in one line: its kind and the first line of its message."""
-    lines = str(error).splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

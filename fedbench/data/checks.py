@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 _PIXELS = ("uint8", "float32", "float64")
 _REALS = ("float32", "float64")

@@ -9,13 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.data.checks import (
-    check_features,
-    check_labels,
-    check_normalisation,
-    check_tokens,
-)
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
+from fedbench.data.checks import check_features, check_labels, check_normalisation, check_tokens
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]

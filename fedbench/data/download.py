@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.request import urlopen
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic, exists
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import atomic, exists
 
 _PATIENCE = 30  # seconds without a byte
 _CHUNK = 2**20  # bytes

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from fedbench.errors import FedbenchError
-from fedbench.files import require_writable
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import require_writable
 
 
 @contextlib.contextmanager

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from fedbench.base import errors
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
     except Exception as error:  # no network, a bad checksum, a full disk: the remedy is the same
         raise FedbenchError(
             f"{images.name}: {file} is not there and torchvision could not download it "
-            f"({archive.short(error)}); put an npz file with {', '.join(archive.FIELDS)} there, or "
+            f"({errors.short(error)}); put an npz file with {', '.join(archive.FIELDS)} there, or "
             f"run once with a network connection to let torchvision fetch it"
         ) from error
     return {

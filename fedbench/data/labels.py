@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 
 def different(where: str, y: NDArray[Any]) -> NDArray[Any]:

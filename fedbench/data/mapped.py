@@ -9,13 +9,13 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from fedbench.data.archive import checksum, short
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import exists, write_text
+from fedbench.base.strict import Strict
+from fedbench.base.yamlfile import load
+from fedbench.data.archive import checksum
 from fedbench.data.growing import growing
 from fedbench.data.photographs import Pixels
-from fedbench.errors import FedbenchError
-from fedbench.files import exists, write_text
-from fedbench.strict import Strict
-from fedbench.yamlfile import load
 
 _REMEDY = "delete it to have the images decoded again"
 

@@ -9,8 +9,8 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from fedbench.checked import Checked
-from fedbench.errors import FedbenchError
+from fedbench.base.checked import Checked
+from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
 # Beyond these limits a draw is, in floating point, a single class or the uniform distribution.

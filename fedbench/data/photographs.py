@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 Pixels = NDArray[np.uint8]
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedbench.checked import Checked
+from fedbench.base.checked import Checked
 from fedbench.data.dataset import Dataset
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, short
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fedbench.data.archive import short
+from fedbench.base.errors import FedbenchError, short
 from fedbench.data.dataset import Dataset
 from fedbench.data.tokens import Tokens, encode
-from fedbench.errors import FedbenchError
 
 Texts = Sequence[tuple[int, str]]  # label 0…classes−1 and text
 

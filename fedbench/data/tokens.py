@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
-from fedbench.checked import Checked, Count
+from fedbench.base.checked import Checked, Count
 from fedbench.data.wordpiece import find, read
 
 Kind = Literal["auto", "pretrained", "words"]

@@ -4,8 +4,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path, PurePosixPath
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, short
 
 
 class Tree(ABC):

@@ -5,9 +5,8 @@ from typing import Any
 
 from tokenizers import BertWordPieceTokenizer, Tokenizer
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import exists
 
 NAME = "distilbert-base-uncased"
 _FILES = ("tokenizer.json", "vocab.txt")  # the first that is there is read

@@ -6,9 +6,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedbench import ops
-from fedbench.checked import NonNegative, Positive
-from fedbench.part import Batch, Cost, Part, Sizes, Turn
+from fedbench.base.checked import NonNegative, Positive
+from fedbench.core import ops
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Turn
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Decay, NonNegative
-from fedbench.part import (
-    GLOBAL_MOMENTUM,
-    LOCAL_MOMENTUM,
-    Cost,
-    Fed,
-    Gradient,
-    Part,
-    Round,
-    Sizes,
-    State,
-    Turn,
-)
+from fedbench.base.checked import Decay, NonNegative
+from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Decay, NonNegative, Positive
-from fedbench.ops import adaptive_step
-from fedbench.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
+from fedbench.base.checked import Decay, NonNegative, Positive
+from fedbench.core.ops import adaptive_step
+from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import Count, Decay, Positive
-from fedbench.part import (
-    GLOBAL_MOMENTUM,
-    LOCAL_MOMENTUM,
-    Cost,
-    Fed,
-    Gradient,
-    Part,
-    Round,
-    Sizes,
-    State,
-    Turn,
-)
+from fedbench.base.checked import Count, Decay, Positive
+from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Count, Decay, Positive
-from fedbench.part import (
-    GLOBAL_MOMENTUM,
-    LOCAL_MOMENTUM,
-    Cost,
-    Fed,
-    Part,
-    Round,
-    Sizes,
-    State,
-    Turn,
-)
+from fedbench.base.checked import Count, Decay, Positive
+from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Positive, Share
-from fedbench.part import (
-    LOCAL_MOMENTUM,
-    Cost,
-    Fed,
-    Gradient,
-    Part,
-    Round,
-    Sizes,
-    State,
-    Turn,
-    weighted_mean,
-)
+from fedbench.base.checked import Positive, Share
+from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

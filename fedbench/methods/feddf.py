@@ -7,11 +7,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench import ops
-from fedbench.checked import Count, Natural, Positive
-from fedbench.flat import Buffers, Model
-from fedbench.optimisers import Adam, descend
-from fedbench.part import Cost, Part, Round, Sizes
+from fedbench.base.checked import Count, Natural, Positive
+from fedbench.core import ops
+from fedbench.core.flat import Buffers, Model
+from fedbench.core.optimisers import Adam, descend
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import NonNegative
-from fedbench.part import Part, Round
+from fedbench.base.checked import NonNegative
+from fedbench.core.part import Part
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)

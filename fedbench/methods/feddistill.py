@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench import ops
-from fedbench.checked import NonNegative, Positive
-from fedbench.part import Batch, Cost, Fed, Part, Round, Sizes, State, Turn
+from fedbench.base.checked import NonNegative, Positive
+from fedbench.core import ops
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Fed, Round, State, Turn
 
 
 @dataclass(frozen=True)

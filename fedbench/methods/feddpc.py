@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import Positive
-from fedbench.errors import FedbenchError
-from fedbench.ops import dot
-from fedbench.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
+from fedbench.base.checked import Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core.ops import dot
+from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 _COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # ‖r‖/‖Δ‖ that is rounding alone
 

@@ -6,9 +6,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import NonNegative
-from fedbench.ops import dot
-from fedbench.part import STEP_LENGTH, Cost, Fed, Part, Round, Sizes, State
+from fedbench.base.checked import NonNegative
+from fedbench.core.ops import dot
+from fedbench.core.part import STEP_LENGTH, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 
 @dataclass(frozen=True)

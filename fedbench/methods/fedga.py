@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.checked import NonNegative
-from fedbench.part import Cost, Part, Round, Sizes, State, Turn, weighted_mean
+from fedbench.base.checked import NonNegative
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from annotated_types import Ge
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench import generator, ops
-from fedbench.checked import Count, Natural, NonNegative, Share
-from fedbench.flat import Model, Net
-from fedbench.optimisers import Adam, descend
-from fedbench.part import Batch, Cost, Fed, Part, Round, Sizes, State, Turn, pack, unpack
+from fedbench.base.checked import Count, Natural, NonNegative, Share
+from fedbench.core import generator, ops
+from fedbench.core.flat import Model, Net
+from fedbench.core.optimisers import Adam, descend
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench import ops
-from fedbench.checked import Count, NonNegative, Positive
-from fedbench.flat import Model
-from fedbench.part import Batch, Cost, Fed, Part, Round, Sizes, State, Turn, pack, unpack
+from fedbench.base.checked import Count, NonNegative, Positive
+from fedbench.core import ops
+from fedbench.core.flat import Model
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

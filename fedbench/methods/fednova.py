@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedbench.checked import Decay
-from fedbench.part import Cost, Part, Round, Sizes
+from fedbench.base.checked import Decay
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from fedbench import ops
-from fedbench.checked import NonNegative, Positive
-from fedbench.errors import FedbenchError
-from fedbench.part import Batch, Cost, Part, Sizes, Turn
+from fedbench.base.checked import NonNegative, Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core import ops
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Turn
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from typing import Literal
 
 from torch import Tensor
 
-from fedbench.checked import NonNegative
-from fedbench.part import Cost, Gradient, Part, Sizes, Turn
+from fedbench.base.checked import NonNegative
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Gradient, Turn
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedbench.checked import Fraction
-from fedbench.part import Batch, Part, Turn
+from fedbench.base.checked import Fraction
+from fedbench.core.part import Part
+from fedbench.core.round import Batch, Turn
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.checked import NonNegative
-from fedbench.ops import unit
-from fedbench.part import Cost, Gradient, Part, Sizes, Turn
+from fedbench.base.checked import NonNegative
+from fedbench.core.ops import unit
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Gradient, Turn
 
 
 @dataclass(frozen=True)

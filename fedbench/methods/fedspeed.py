@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import Fraction, NonNegative, Positive
-from fedbench.ops import unit
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn, weighted_mean
+from fedbench.base.checked import Fraction, NonNegative, Positive
+from fedbench.core.ops import unit
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedbench.checked import Positive
-from fedbench.ops import replaced
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.base.checked import Positive
+from fedbench.core.ops import replaced
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.ops import replaced
-from fedbench.part import Cost, Fed, Part, Round, Sizes, State
+from fedbench.core.ops import replaced
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.part import Part, Round, weighted_mean
+from fedbench.core.part import Part
+from fedbench.core.round import Round, weighted_mean
 
 
 @dataclass(frozen=True)

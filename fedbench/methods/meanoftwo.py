@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.part import Cost, Part, Round, Sizes
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)

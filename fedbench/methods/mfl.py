@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import Decay, Share
-from fedbench.part import LOCAL_MOMENTUM, Cost, Fed, Part, Round, Sizes, State, Turn
+from fedbench.base.checked import Decay, Share
+from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State, Turn
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Decay
-from fedbench.part import LOCAL_MOMENTUM, Cost, Fed, Gradient, Part, Round, Sizes, State, Turn
+from fedbench.base.checked import Decay
+from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)

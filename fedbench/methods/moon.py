@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.checked import NonNegative, Positive
-from fedbench.part import Batch, Cost, Fed, Part, Sizes, State, Turn, pack, unpack
+from fedbench.base.checked import NonNegative, Positive
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Fed, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedbench.checked import Positive
-from fedbench.part import Cost, Fed, Gradient, Part, Round, Sizes, State, Turn, weighted_mean
+from fedbench.base.checked import Positive
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from typing import Literal
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench import ops
-from fedbench.checked import Fraction, Positive
-from fedbench.part import Batch, Cost, Part, Sizes, Turn
+from fedbench.base.checked import Fraction, Positive
+from fedbench.core import ops
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Batch, Turn
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.checked import Decay, Positive
-from fedbench.part import GLOBAL_MOMENTUM, Cost, Fed, Part, Round, Sizes, State
+from fedbench.base.checked import Decay, Positive
+from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
+from fedbench.core.round import Fed, Round, State
 
 
 @dataclass(frozen=True)

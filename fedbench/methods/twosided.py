@@ -5,8 +5,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.checked import Positive
-from fedbench.part import Cost, Part, Round, Sizes
+from fedbench.base.checked import Positive
+from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from pathlib import Path
 from safetensors.torch import load_file
 from torch import Tensor
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import exists
 
 
 def read_checkpoint(

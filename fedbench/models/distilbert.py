@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Decay, Layers
+from fedbench.base.checked import Count, Decay, Layers
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.data.folder import data_folder
-from fedbench.errors import FedbenchError
 from fedbench.models.checkpoint import read_checkpoint
 
 _BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with

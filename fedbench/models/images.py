@@ -2,8 +2,8 @@
 
 from torch import nn
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
 
 
 def require_images(name: str, inputs: Inputs) -> None:

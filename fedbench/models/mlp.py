@@ -7,9 +7,9 @@ from typing import ClassVar
 from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Layers
+from fedbench.base.checked import Count, Layers
+from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.errors import FedbenchError
 from fedbench.models.layers import dense
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from torch import nn
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 Norm = Callable[[int], nn.Module]
 Kind = Literal["gn", "bn"]

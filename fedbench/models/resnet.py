@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Layers, Positive
+from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.images import require_images
 from fedbench.models.layers import GlobalMean

@@ -7,7 +7,7 @@ from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Layers, Positive
+from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.images import at_side
 from fedbench.models.layers import GlobalMean, scaled

@@ -8,7 +8,7 @@ from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 from torch import nn
 
 from fedbench.architecture import Architecture, BodyHead
-from fedbench.checked import Count, Decay, Positive
+from fedbench.base.checked import Count, Decay, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.images import at_side
 from fedbench.models.layers import scaled

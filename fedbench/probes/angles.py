@@ -16,7 +16,7 @@ from fedbench.analysis.updates import (
     rule,
     variance,
 )
-from fedbench.ops import dot
+from fedbench.core.ops import dot
 from fedbench.probe import Cells, Probe, Scene, Sight
 
 _NOTHING = float("nan")

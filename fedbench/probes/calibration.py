@@ -8,10 +8,10 @@ import pandas as pd
 
 from fedbench.analysis import calibration
 from fedbench.analysis.scores import mean_accuracy
-from fedbench.checked import Fraction, Natural, NonNegative, Positive
+from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
+from fedbench.core.part import Part
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.part import Part
 from fedbench.probe import Probe, Scene, Sight
 from fedbench.problem import Problem
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.analysis.scores import class_accuracy
-from fedbench.checked import Count
-from fedbench.errors import FedbenchError
+from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
 from fedbench.probe import Cells, Probe, Scene, require_classes
 from fedbench.problem import Problem
 

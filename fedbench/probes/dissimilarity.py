@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
-from fedbench.checked import Count, NonNegative
-from fedbench.flat import Model
-from fedbench.part import weighted_mean
+from fedbench.base.checked import Count, NonNegative
+from fedbench.core.flat import Model
+from fedbench.core.round import weighted_mean
 from fedbench.probe import Cells, Probe, Scene, Sight, require_classes
 from fedbench.problem import Problem
 from fedbench.server import mix_buffers

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import torch
 
-from fedbench import seeds
 from fedbench.analysis.embedding import Seen, plane, seen, silhouette
 from fedbench.analysis.scores import mean_accuracy
-from fedbench.checked import Count, Positive
-from fedbench.errors import FedbenchError
+from fedbench.base import seeds
+from fedbench.base.checked import Count, Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
 from fedbench.probe import Cells, Probe, Scene, Sight, require_classes
 from fedbench.problem import Problem
 
@@ -47,7 +48,7 @@ class Embedding(Probe):
         if not s.last:
             return Sight({}, [])
         scorer, spec = s.problem.scorers[""], s.problem.spec
-        rng = seeds.torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
+        rng = chance.torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
         rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
         models = {"global": s.scored, "local": s.local[0]}

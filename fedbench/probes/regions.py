@@ -7,9 +7,9 @@ import torch
 from annotated_types import Ge
 
 from fedbench.analysis.plane import mesh, painted, predictions
-from fedbench.checked import Positive
-from fedbench.errors import FedbenchError
-from fedbench.flat import Model
+from fedbench.base.checked import Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Model
 from fedbench.probe import Cells, Probe, Scene, require_classes
 from fedbench.problem import Problem
 

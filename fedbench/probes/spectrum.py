@@ -7,10 +7,11 @@ import torch
 from annotated_types import Ge
 from torch import Tensor
 
-from fedbench import seeds
 from fedbench.analysis import hessian
-from fedbench.checked import Count, Positive
-from fedbench.errors import FedbenchError
+from fedbench.base import seeds
+from fedbench.base.checked import Count, Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
 from fedbench.probe import Probe, Scene, Sight
 from fedbench.problem import Problem
 
@@ -62,6 +63,6 @@ class Spectrum(Probe):
     def rows(self, problem: Problem) -> Tensor:
         """The subset, drawn by the seed alone: the same for all methods."""
         seed = problem.spec.seed
-        rng = seeds.torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
+        rng = chance.torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values

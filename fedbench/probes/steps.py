@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedbench.analysis.drift import aligned, drift, origin, trails, trends
-from fedbench.checked import Count
+from fedbench.base.checked import Count
 from fedbench.probe import Cells, Probe, Scene, Sight
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.plan import Plan
 from fedbench.printed import read_printed
 from fedbench.report.fact import sheet_of

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.paper import Figure, Level, Paper, Where
 from fedbench.plan import Cell, Plan, matches
 from fedbench.reading import reading

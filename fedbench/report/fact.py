@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedbench import registry
-from fedbench.checked import Checked
-from fedbench.errors import FedbenchError, unknown
+from fedbench.base import registry
+from fedbench.base.checked import Checked
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.strict import checked
 from fedbench.levels import Settings, known_levels, layered, level_settings
 from fedbench.paper import Level, Paper
 from fedbench.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
-from fedbench.strict import checked
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from fedbench.part import Sizes
+    from fedbench.core.part import Sizes
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def network(run: RunSpec) -> "nn.Module":
 
 def added_cost(parts: list[Any], size: "Sizes") -> Counter[str]:
     """What the parts declare beyond FedAvg, added up by the names in `Cost`; imports torch."""
-    from fedbench.part import Cost
+    from fedbench.core.part import Cost
 
     total: Counter[str] = Counter(dict.fromkeys(asdict(Cost()), 0))
     for part in parts:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
-from fedbench.frame import read_frame
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
 from fedbench.reading import At, reading
 from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
+from fedbench.store import read_frame
 
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fedbench.checked import Checked
+from fedbench.base.checked import Checked
 from fedbench.report.look import INK
 from fedbench.report.metrics import Metric
 from fedbench.report.panel import Hue, Panel

@@ -7,8 +7,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import atomic
 
 INK, PAPER = "#1a1b1e", "#fffffe"  # recognised in an SVG, where they become the page's own
 LOOK: Any = {

@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from fedbench.data.archive import short
-from fedbench.errors import FedbenchError
-from fedbench.files import write_text
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import write_text
 from fedbench.paper import Table
 from fedbench.plan import Plan
 from fedbench.printed import Printed, read_printed

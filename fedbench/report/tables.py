@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.paper import Level, Table
 from fedbench.places import place_of
 from fedbench.plan import Cell, Plan

@@ -1,7 +1,7 @@
 """Computation units: one is a forward pass over a client's local data (ASD paper, Fig. 11)."""
 
-from fedbench import registry
-from fedbench.errors import FedbenchError
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
 from fedbench.spec import RunSpec
 
 
@@ -11,7 +11,7 @@ def units_a_round(run: RunSpec) -> float:
     From what the parts declare: E (1 + forward − teachers) + teachers. Raises `FedbenchError` where
     local work is counted in steps.
     """
-    from fedbench.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import Sizes  # only here, as it loads torch
 
     epochs = run.local_epochs
     if epochs is None:

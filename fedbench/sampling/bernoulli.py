@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.sampler import Sampler
 
 _TRIES = 100_000  # an empty cohort is drawn again, but not for ever

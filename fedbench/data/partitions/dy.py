@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import (
     Concentration,
     Indices,
@@ -16,7 +17,6 @@ from fedbench.data.partition import (
     deal,
     redraw,
 )
-from fedbench.errors import FedbenchError
 
 Counts = NDArray[np.int64]
 

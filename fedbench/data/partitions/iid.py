@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import Indices, Partition, by_class, deal
-from fedbench.errors import FedbenchError
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedbench.checked import Count, Natural, Share
+from fedbench.base.checked import Count, Natural, Share
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import atomic, exists
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, fetch
 from fedbench.data.source import Source
 from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic, exists
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt
 
-from fedbench.checked import Natural
+from fedbench.base.checked import Natural
+from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.labels import different, numbered, set_apart
 from fedbench.data.source import Source
 from fedbench.data.table import read_table
-from fedbench.errors import FedbenchError
 
 _PAIR = ("x", "y")
 _ENDINGS = (".npz", ".csv")

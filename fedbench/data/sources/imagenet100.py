@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedbench.checked import Count
+from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
 from fedbench.data import mapped
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.photographs import Pixels, read
 from fedbench.data.source import Source
-from fedbench.errors import FedbenchError
 
 _USUAL = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLASSES = 100

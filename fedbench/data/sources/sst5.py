@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fedbench.checked import Count
+from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import atomic, exists
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, fetch
@@ -14,8 +16,6 @@ from fedbench.data.source import Source
 from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
 from fedbench.data.trees import root_and_words
-from fedbench.errors import FedbenchError
-from fedbench.files import atomic, exists
 
 _LAYOUT = "SST-5, a sentence a line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
 _REMOTE = Remote(

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
 from fedbench.data.archive import Arrays, checksum
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
@@ -16,8 +18,6 @@ from fedbench.data.images import ImageSet, load_images
 from fedbench.data.photographs import Pixels, decode
 from fedbench.data.source import Source
 from fedbench.data.tree import Folder, Tree, Zip
-from fedbench.errors import FedbenchError
-from fedbench.files import exists
 
 _NAME = "tiny-imagenet-200"
 # The authors publish no checksum; this is what several independent projects pin.

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fedbench.base.errors import FedbenchError
 from fedbench.claim import OTHERS, Side, where_of
-from fedbench.errors import FedbenchError
 from fedbench.level import Where, has_star, stems
 from fedbench.plan import matches
 from fedbench.report.claims.scope import Scope

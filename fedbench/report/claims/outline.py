@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from fedbench.base.errors import FedbenchError
 from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Slope, Spread, Trend
-from fedbench.errors import FedbenchError
 from fedbench.paper import Paper
 from fedbench.report.claims import slopes
 from fedbench.report.claims.contests import Contest, contests

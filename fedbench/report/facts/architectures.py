@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedbench import registry
+from fedbench.base import registry
 from fedbench.report.fact import Fact, Source, constant, network
 from fedbench.report.sheet import Column, Row, Sheet
 from fedbench.spec import RunSpec

@@ -71,14 +71,14 @@ def _server(parts: list[Any], epochs: int) -> list[Terms]:
 
 
 def _cost(parts: list[Any], epochs: int, m: int) -> Terms:
-    from fedbench.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import Sizes  # only here, as it loads torch
 
     return added_cost(parts, Sizes(d=1, classes=1, K=100, m=m, epochs=epochs))
 
 
 def _moves(part: Any) -> bool:
     """Whether a part's work of each step is at the step taken, not at the gradient."""
-    from fedbench.part import overriding
+    from fedbench.core.part import overriding
 
     return bool(overriding([part], "move")) and not overriding([part], "grad")
 

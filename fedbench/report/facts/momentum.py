@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from statistics import median, median_low
 
-from fedbench import registry
-from fedbench.checked import Count
+from fedbench.base import registry
+from fedbench.base.checked import Count
 from fedbench.paper import Level
 from fedbench.report.fact import Fact, Source, shares
 from fedbench.report.numbers import point_name

@@ -43,7 +43,7 @@ def _values(name: str, source: Source) -> tuple[Value, ...]:
 
 
 def _cost(parts: list[Any], epochs: int) -> Counter[str]:
-    from fedbench.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import Sizes  # only here, as it loads torch
 
     return added_cost(parts, Sizes(d=_MODEL, classes=10, K=100, m=10, epochs=epochs))
 

@@ -14,7 +14,7 @@ from fedbench.spec import RunSpec
 if TYPE_CHECKING:
     from torch.nn import Linear
 
-    from fedbench.part import Sizes
+    from fedbench.core.part import Sizes
 
 _SENT = ("Down", "Up")
 _PASSES = ("Forward", "Backward")
@@ -53,7 +53,7 @@ class Traffic(Fact):
 
 def _size(run: RunSpec) -> "Sizes":
     """What costs depend on, of the paper's own network."""
-    from fedbench.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import Sizes  # only here, as it loads torch
 
     module = network(run)
     return Sizes(

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from fedbench.checked import Natural
-from fedbench.errors import FedbenchError
+from fedbench.base.checked import Natural
+from fedbench.base.errors import FedbenchError
 from fedbench.report.columns import column_label
 from fedbench.report.kind import Kind, filling
 from fedbench.report.panel import Hue, Panel

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fedbench.checked import Natural
+from fedbench.base.checked import Natural
 from fedbench.report import bubbles
 from fedbench.report.kind import Kind
 from fedbench.report.panel import Panel

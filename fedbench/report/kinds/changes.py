@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from fedbench.checked import Count
+from fedbench.base.checked import Count
 from fedbench.report.kind import Kind, filling
 from fedbench.report.look import INK
 from fedbench.report.panel import Hue, Panel

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from fedbench.checked import Count, Natural
+from fedbench.base.checked import Count, Natural
 from fedbench.report.kind import Kind, metric_label, stroke
 from fedbench.report.look import INK, PAPER
 from fedbench.report.numbers import signed

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from fedbench.checked import Positive
+from fedbench.base.checked import Positive
 from fedbench.report.kind import Kind, stroke
 from fedbench.report.numbers import power
 from fedbench.report.panel import Panel

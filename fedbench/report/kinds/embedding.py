@@ -7,7 +7,7 @@ from typing import ClassVar
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from fedbench.checked import Count
+from fedbench.base.checked import Count
 from fedbench.report import classes
 from fedbench.report.kind import Kind
 from fedbench.report.panel import Panel

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from matplotlib.axes import Axes
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 from fedbench.report.kind import Kind, metric_label, stroke
 from fedbench.report.numbers import axis_title, level_text
 from fedbench.report.panel import Hue, Panel

@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fedbench import registry
-from fedbench.checked import Count, Decay
+from fedbench.base import registry
+from fedbench.base.checked import Count, Decay
 from fedbench.report.columns import column_label
 from fedbench.report.kind import Kind, filling, stroke
 from fedbench.report.panel import Hue, Panel

@@ -1,25 +1,12 @@
-"""Every random draw is a function of (seed, round, client, purpose) and of nothing else.
-
-No generator lives longer than one draw site, so the same spec gives the same result whatever the
-worker count, the order of clients, the batch of runs, or a crash in between (design convention 12).
-"""
+"""PyTorch's random generators, each made from (seed, round, client, purpose)."""
 
 import contextlib
-import hashlib
 from collections.abc import Iterator
 
-import numpy as np
 import torch
 from torch import Tensor
 
-EVERYONE = -1  # the client number of draws that belong to the server
-ALWAYS = -1  # the round number of draws made once a run
-
-
-def number(seed: int, round_: int, client: int, purpose: str) -> int:
-    """A 63-bit seed; distinct inputs give unrelated numbers."""
-    text = f"{seed}/{round_}/{client}/{purpose}".encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
+from fedbench.base.seeds import number
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:
@@ -45,8 +32,3 @@ def replay(state: Tensor | None, device: torch.device) -> Tensor:
     else:
         torch.set_rng_state(state)
     return state
-
-
-def numpy_generator(seed: int, round_: int, client: int, purpose: str) -> np.random.Generator:
-    """A fresh NumPy generator."""
-    return np.random.default_rng(number(seed, round_, client, purpose))

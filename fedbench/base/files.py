@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedbench.errors import FedbenchError
+from fedbench.base.errors import FedbenchError
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fedbench.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, unknown
 
 PACKAGES = {
     "method": "methods",
@@ -73,7 +73,7 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
 
 @cache
 def _scan(package: str) -> dict[str, Entry]:
-    root = Path(__file__).parent.joinpath(*package.split("."))
+    root = Path(__file__).parents[1].joinpath(*package.split("."))
     found = (entry for file in sorted(root.glob("*.py")) for entry in _read(file, package))
     return {entry.name: entry for entry in found}
 
@@ -90,7 +90,8 @@ def _read(file: Path, package: str) -> list[Entry]:
 
 def _is_entry(node: ast.ClassDef) -> bool:
     decorated = any("dataclass" in ast.unparse(d) for d in node.decorator_list)
-    return decorated and not node.name.startswith("_") and bool(node.bases)
+    bases = [ast.unparse(base) for base in node.bases]
+    return decorated and not node.name.startswith("_") and bool(bases) and "ABC" not in bases
 
 
 def _fields(node: ast.ClassDef) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from fedbench.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, quoted
 
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]

@@ -1,14 +1,15 @@
-"""Safe YAML with errors that name the file: plain values alone, of bounded size and depth."""
+"""Settings as they are written: safe YAML files, values and lists on a command line."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
-from fedbench.errors import FedbenchError, shown
-from fedbench.files import read_text
-from fedbench.strict import Strict
+from fedbench.base.errors import FedbenchError, shown
+from fedbench.base.files import read_text
+from fedbench.base.strict import Strict
 
 M = TypeVar("M", bound=Strict)
 
@@ -155,3 +156,24 @@ _Loader.add_implicit_resolver(
     re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
     list("-+.0123456789"),
 )
+
+
+def parse(pairs: Iterable[str]) -> dict[str, Any]:
+    """`['alpha=0.1', 'stratified=true']` as a mapping; values are spelled as in YAML.
+
+    Raises `FedbenchError` on a pair without a key or '=', and on a key given twice.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not (key.strip() and sign):
+            raise FedbenchError(f"'{pair}': a setting is written key=value")
+        if key.strip() in found:
+            raise FedbenchError(f"'{pair}': '{key.strip()}' is given twice")
+        found[key.strip()] = read_value(text)
+    return found
+
+
+def split(names: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())

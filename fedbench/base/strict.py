@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedbench.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, quoted, unknown
 
 M = TypeVar("M", bound=BaseModel)
 Location = tuple[int | str, ...]

@@ -56,3 +56,9 @@ _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 80
 _brief.maxdict = _brief.maxlist = _brief.maxtuple = 6
 _brief.maxlevel = 4
+
+
+def short(error: Exception) -> str:
+    """Put an exception in one line: its kind and the first line of its message."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from fedbench import seeds
+from fedbench.core import chance
 
 Buffers = dict[str, Tensor]
 
@@ -72,7 +72,7 @@ class Net:
     def fresh(self, rng: torch.Generator) -> Model:
         """The module as newly initialised, drawn from `rng` alone."""
         module, device = self.module().cpu(), self._start.w.device
-        with seeds.lent(int(torch.randint(2**62, (), generator=rng)), device):
+        with chance.lent(int(torch.randint(2**62, (), generator=rng)), device):
             for layer in module.modules():
                 getattr(layer, "reset_parameters", lambda: None)()
         return Net(module.to(device)).start()

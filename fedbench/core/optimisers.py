@@ -12,8 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fedbench.checked import Checked, Decay, Fraction, NonNegative, Positive
-from fedbench.errors import FedbenchError
+from fedbench.base.checked import Checked, Decay, Fraction, NonNegative, Positive
+from fedbench.base.errors import FedbenchError
 
 Memory = dict[str, Tensor]
 

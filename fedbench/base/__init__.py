@@ -1,0 +1,1 @@
+"""What every room stands on: errors, checks, files, the registry. No federation, no torch."""

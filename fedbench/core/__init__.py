@@ -1,0 +1,1 @@
+"""What a method is written with: flat vectors, parts, rounds, optimisers."""

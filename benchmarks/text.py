@@ -56,7 +56,7 @@ def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
 
 def chance(spec: RunSpec, data_dir: Path | None) -> float:
     """The share of the test set's largest class."""
-    from fedbench.build import load_data
+    from fedbench.data.source import load_data
 
     labels = load_data(spec, data_dir).y_test
     return float(np.bincount(labels).max() / len(labels))

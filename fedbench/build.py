@@ -1,7 +1,6 @@
 """Builds what a spec names: parts, model, data, optimiser."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +11,6 @@ from fedbench.core.flat import Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.dataset import Dataset
-from fedbench.data.folder import data_folder
 from fedbench.probe import Probe
 from fedbench.projection import with_projection
 from fedbench.room import require_room
@@ -34,13 +32,6 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
         refuse_conflicts(build_parts(spec))
         build_probes(spec)
         optimiser(spec)
-
-
-def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
-    """The data set that the spec names."""
-    source = registry.build("dataset", spec.dataset.name, spec.dataset.params)
-    found: Dataset = source.load(data_folder(folder))
-    return found
 
 
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:

@@ -176,7 +176,7 @@ def data(
     """Load a data set (downloading it where there is a network) and print its facts as JSON."""
     with _sentences():
         from fedbench.base.yamlfile import parse
-        from fedbench.data.folder import data_folder
+        from fedbench.data.source import data_folder
 
         source = registry.build("dataset", name, parse(settings or []))
         found = source.load(data_folder(data_dir))

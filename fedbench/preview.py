@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.build import load_data
 from fedbench.data import skew
 from fedbench.data.dataset import Dataset
-from fedbench.shares import check_partition, draw_partition, hold_out
+from fedbench.data.shares import check_partition, draw_partition, hold_out
+from fedbench.data.source import load_data
 from fedbench.spec import RunSpec
 
 _SYMBOLS = {"alpha": "α", "delta": "δ"}

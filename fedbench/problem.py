@@ -18,7 +18,6 @@ from fedbench.build import (
     build_parts,
     build_probes,
     build_sampler,
-    load_data,
     optimiser,
     refuse_missing,
 )
@@ -27,6 +26,8 @@ from fedbench.core.part import Part, refuse_conflicts
 from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
+from fedbench.data.source import load_data
 from fedbench.evaluate import Scorer
 from fedbench.fit import refuse_misfit
 from fedbench.identity import Identity, identify, named
@@ -34,7 +35,6 @@ from fedbench.local import Loss, Task
 from fedbench.machine import Machine
 from fedbench.probe import Probe
 from fedbench.sampler import Sampler, cohort_size
-from fedbench.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.spec import RunSpec
 from fedbench.tensors import images, preparation, targets
 

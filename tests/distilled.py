@@ -9,7 +9,7 @@ import torch
 from fedbench import Dataset, RunSpec
 from fedbench.core.flat import Model
 from fedbench.core.round import Batch
-from fedbench.shares import hold_out
+from fedbench.data.shares import hold_out
 from tests import reference
 from tests.agree import trajectory
 

@@ -15,9 +15,9 @@ from fedbench.architecture import BodyHead
 from fedbench.base import registry
 from fedbench.build import check_choices
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
+from fedbench.data.shares import hold_out
 from fedbench.engine import _Engine
 from fedbench.problem import assemble
-from fedbench.shares import hold_out
 
 METHODS = sorted(registry.entries("method"))
 CPU = Machine(device="cpu", mode="loop")

@@ -10,7 +10,7 @@ import torchvision
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive, images
-from fedbench.data.folder import data_folder
+from fedbench.data.source import data_folder
 from fedbench.data.sources.cifar10 import Cifar10
 from fedbench.data.sources.cifar100 import Cifar100
 from fedbench.data.sources.digits import Digits

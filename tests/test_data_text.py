@@ -12,13 +12,12 @@ from fedbench import Machine, RunSpec
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import download
-from fedbench.data.folder import data_folder
+from fedbench.data.source import data_folder
 from fedbench.data.sources import agnews, sst5
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.grades import Grades
-from fedbench.data.sources.sst5 import SST5
+from fedbench.data.sources.sst5 import SST5, root_and_words
 from fedbench.data.sources.topics import Topics
-from fedbench.data.trees import root_and_words
 from fedbench.problem import assemble
 
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'

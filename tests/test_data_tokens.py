@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.tokens import Tokens, encode, word_level
-from fedbench.data.wordpiece import NAME
+from fedbench.data.tokens import NAME, Tokens, encode, word_level
 
 TEXTS = ["The good, the bad", "the GOOD film"]
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "good", "##ly", "."]

@@ -11,8 +11,8 @@ from torch import nn
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.core import chance
 from fedbench.core.flat import Model, Net
+from fedbench.data.shares import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits, _stacked
-from fedbench.shares import hold_out
 from tests import reference
 from tests.agree import trajectory
 from tests.worked import close

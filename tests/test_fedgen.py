@@ -11,10 +11,10 @@ from torch.nn import functional as F
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry, seeds
-from fedbench.build import load_data
 from fedbench.core import chance, generator, ops
 from fedbench.core.flat import Net
 from fedbench.core.round import Turn
+from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
 from tests.worked import close
 

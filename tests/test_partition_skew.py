@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.data.mirror import mirror
 from fedbench.data.partitions.dp import DP
 from fedbench.data.partitions.dy import DY
+from fedbench.data.shares import mirror
 from fedbench.data.skew import (
     classes_held,
     client_sizes,

@@ -22,8 +22,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.cohort import loop
 from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part, refuse_conflicts
-from fedbench.data.mirror import mirror
 from fedbench.data.partition import Indices
+from fedbench.data.shares import mirror
 from fedbench.local import Start
 from fedbench.problem import Problem
 from fedbench.server import open_round, views

@@ -1,20 +1,21 @@
 """Pictures too many for memory: a file of pixels that is mapped, and one that vouches for it."""
 
+import contextlib
+import fcntl
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import numpy as np
 from pydantic import Field
 
 from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import exists, write_text
+from fedbench.base.files import exists, require_writable, write_text
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import load
 from fedbench.data.archive import checksum
-from fedbench.data.growing import growing
 from fedbench.data.photographs import Pixels
 
 _REMEDY = "delete it to have the images decoded again"
@@ -96,3 +97,33 @@ def _blocks(shape: tuple[int, ...], images: Iterable[Pixels]) -> Iterator[bytes]
     yield head.getvalue()
     for image in images:
         yield image.transpose(2, 0, 1).tobytes()
+
+
+@contextlib.contextmanager
+def growing(path: Path) -> Iterator[BinaryIO]:
+    """A stream into a part beside `path` that takes its place when the block ends well.
+
+    What a killed process left of a part is written anew by the next, so parts do not pile up.
+    Raises `FedbenchError` if the disk is full or cannot be written, or another process writes it.
+    """
+    require_writable(path.parent)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("ab") as stream:
+            _lock(stream, path)
+            stream.truncate(0)
+            try:
+                yield stream
+                stream.flush()
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+    except OSError as error:
+        raise FedbenchError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _lock(stream: BinaryIO, path: Path) -> None:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given up when the process ends
+    except BlockingIOError:
+        raise FedbenchError(f"{path}: another process is writing it; wait for that") from None

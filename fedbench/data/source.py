@@ -1,11 +1,16 @@
-"""The base of every data source: a checked dataclass that loads a `Dataset`."""
+"""Where data sets come from: the base of every source, and the folder they lie in."""
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
+from platformdirs import user_cache_dir
+
+from fedbench.base import registry
 from fedbench.base.checked import Checked
 from fedbench.data.dataset import Dataset
+from fedbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -19,3 +24,18 @@ class Source(Checked, ABC):
     def samples(self) -> tuple[int, int] | None:
         """Training and test samples, before anything is read; None if that cannot be known."""
         return getattr(self, "SAMPLES", None)
+
+
+def data_folder(folder: Path | str | None = None) -> Path:
+    """Take the folder given, else the environment's FEDBENCH_DATA, else the user's cache folder."""
+    chosen = (
+        folder or os.environ.get("FEDBENCH_DATA") or user_cache_dir("fedbench", appauthor=False)
+    )
+    return Path(chosen).expanduser()
+
+
+def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
+    """The data set that the spec names."""
+    source = registry.build("dataset", spec.dataset.name, spec.dataset.params)
+    found: Dataset = source.load(data_folder(folder))
+    return found

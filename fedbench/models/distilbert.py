@@ -11,7 +11,7 @@ from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Decay, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.data.folder import data_folder
+from fedbench.data.source import data_folder
 from fedbench.models.checkpoint import read_checkpoint
 
 _BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with

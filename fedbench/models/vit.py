@@ -10,7 +10,7 @@ from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.data.folder import data_folder
+from fedbench.data.source import data_folder
 from fedbench.models.checkpoint import read_checkpoint
 from fedbench.models.images import at_side
 

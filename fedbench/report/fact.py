@@ -98,7 +98,7 @@ def shares(run: RunSpec) -> tuple[int, list[int]]:
     By the run's partition, of as many labels as the source declares, equally frequent.
     """
     from fedbench.data.dataset import Dataset
-    from fedbench.shares import draw_partition, hold_out  # only here, as it loads torch
+    from fedbench.data.shares import draw_partition, hold_out  # only here, as it loads torch
 
     classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
     labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)

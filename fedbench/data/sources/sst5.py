@@ -1,6 +1,7 @@
 """SST-5: 8,544 + 2,210 sentences from film reviews, graded from very negative to very positive."""
 
 import io
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,6 @@ from fedbench.data.download import Remote, fetch
 from fedbench.data.source import Source
 from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
-from fedbench.data.trees import root_and_words
 
 _LAYOUT = "SST-5, a sentence a line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
 _REMOTE = Remote(
@@ -87,3 +87,21 @@ def _text(line: str, where: str) -> tuple[int, str]:
     if not words:
         raise FedbenchError(f"{where} has no sentence; every label needs one beside it")
     return int(grade) - 1, words[0]
+
+
+_LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
+_NODE = re.compile(r"\([0-4](?: x)+\)")
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*"}
+
+
+def root_and_words(line: str) -> tuple[int, str]:
+    """The root's grade 0…4 and the sentence; raises `ValueError` on anything but one tree."""
+    rest = _LEAF.sub("x", line)
+    while (folded := _NODE.sub("x", rest)) != rest:
+        rest = folded
+    if rest != "x":
+        raise ValueError(f"{rest[:40]!r} is left when all nodes are folded")
+    sentence = " ".join(_LEAF.findall(line))
+    for written, meant in _ESCAPES.items():
+        sentence = sentence.replace(written, meant)
+    return int(line[1]), sentence

@@ -14,10 +14,10 @@ from fedbench.base.files import exists
 from fedbench.data.archive import Arrays, checksum
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
+from fedbench.data.folders import Folder, Tree, Zip
 from fedbench.data.images import ImageSet, load_images
 from fedbench.data.photographs import Pixels, decode
 from fedbench.data.source import Source
-from fedbench.data.tree import Folder, Tree, Zip
 
 _NAME = "tiny-imagenet-200"
 # The authors publish no checksum; this is what several independent projects pin.

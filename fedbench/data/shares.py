@@ -1,4 +1,4 @@
-"""Who holds which training rows: the held-out share and the clients' partition."""
+"""Who holds which rows: the held-out share, the clients' partition, the clients' test rows."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fedbench.base import registry, seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
+from fedbench.data.partition import Indices
 from fedbench.spec import RunSpec
 
 Rows = Sequence[NDArray[np.int64]]
@@ -59,3 +60,21 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
             raise FedbenchError(f"partition: client {i} names a sample outside 0…{samples - 1}")
         if np.isin(chosen, held_out).any():
             raise FedbenchError(f"partition: client {i} names a sample held out for validation")
+
+
+def mirror(
+    counts: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
+) -> list[Indices]:
+    """Give each client the share of every class's test samples that it has of the training ones.
+
+    `counts` are the label counts of the training partition (clients, classes), `labels` those of
+    the test set. Every test sample of a class that was trained on is used once; a client with a
+    small share of everything may get none.
+    """
+    parts: list[list[Indices]] = [[] for _ in counts]
+    for c in np.flatnonzero(counts.sum(axis=0)):
+        group = rng.permutation(np.flatnonzero(labels == c))
+        ends = counts[:, c].cumsum() * len(group) // counts[:, c].sum()
+        for part, piece in zip(parts, np.split(group, ends[:-1]), strict=True):
+            part.append(piece)
+    return [np.sort(np.concatenate(part)) for part in parts]

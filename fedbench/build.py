@@ -11,10 +11,10 @@ from fedbench.core.flat import Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.dataset import Dataset
+from fedbench.models.architecture import with_projection
 from fedbench.probe import Probe
-from fedbench.projection import with_projection
 from fedbench.room import require_room
-from fedbench.sampler import Sampler
+from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
 
 

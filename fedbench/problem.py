@@ -34,7 +34,7 @@ from fedbench.identity import Identity, identify, named
 from fedbench.local import Loss, Task
 from fedbench.machine import Machine
 from fedbench.probe import Probe
-from fedbench.sampler import Sampler, cohort_size
+from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
 from fedbench.tensors import images, preparation, targets
 

@@ -5,9 +5,9 @@ import warnings
 
 import torch
 
-from fedbench.architecture import Architecture
 from fedbench.base.errors import FedbenchError, short
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32

@@ -473,7 +473,7 @@ def test_convention_10_short_last_batch_is_kept_without_batch_norm():
 
 
 def test_convention_11_cohort_size_is_rounded_and_at_least_one():
-    from fedbench.sampler import cohort_size
+    from fedbench.sampling.sampler import cohort_size
 
     sizes = {(10, 0.1): 1, (10, 0.01): 1, (10, 0.26): 3, (30, 0.1): 3, (7, 1.0): 7}
     assert {key: cohort_size(*key) for key in sizes} == sizes

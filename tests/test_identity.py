@@ -12,8 +12,8 @@ from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.methods.fedprox import FedProx
 from fedbench.probe import Probe
 from fedbench.probes.steps import Steps
-from fedbench.sampler import Sampler
 from fedbench.sampling.bernoulli import Bernoulli
+from fedbench.sampling.sampler import Sampler
 from tests.worked import LINE, line, objects, weight
 
 CPU = Machine(device="cpu")

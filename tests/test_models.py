@@ -10,8 +10,8 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import with_projection
 from fedbench.models.layers import GlobalMean, MaxPool2
-from fedbench.projection import with_projection
 from tests.networks import (
     CIFAR10,
     CIFAR100,

@@ -10,12 +10,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.architecture import BodyHead
 from fedbench.base import seeds
 from fedbench.batches import batches
 from fedbench.core.flat import Net
 from fedbench.core.part import Sizes
 from fedbench.methods.moon import MOON
+from fedbench.models.architecture import BodyHead
 from fedbench.sampling.uniform import Uniform
 from tests.agree import Film
 from tests.distilled import batch, slope, tensor, term, turn

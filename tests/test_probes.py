@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.architecture import BodyHead
 from fedbench.base import registry
 from fedbench.engine import _Engine
+from fedbench.models.architecture import BodyHead
 from fedbench.problem import assemble
 
 PROBES = sorted(registry.entries("probe"))

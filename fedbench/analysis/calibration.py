@@ -15,7 +15,6 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fedbench.architecture import BodyHead
 from fedbench.base import registry, seeds
 from fedbench.base.checked import Checked, Natural, Positive
 from fedbench.base.errors import FedbenchError
@@ -25,6 +24,7 @@ from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
 from fedbench.local import Start
+from fedbench.models.architecture import BodyHead
 from fedbench.problem import Problem
 from fedbench.server import open_round, views
 from fedbench.spec import Choice

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 
 from torch import nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Positive
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
 from fedbench.models.layers import GlobalMean, MaxPool2, dense, scaled
 

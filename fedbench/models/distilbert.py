@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Decay, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.data.source import data_folder
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.checkpoint import read_checkpoint
 
 _BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from torch import nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import require_images
 from fedbench.models.layers import MaxPool2
 

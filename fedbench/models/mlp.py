@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from torch import nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.layers import dense
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import require_images
 from fedbench.models.layers import GlobalMean
 from fedbench.models.norms import Norm, by_groups

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
 from fedbench.models.layers import GlobalMean, scaled
 from fedbench.models.norms import Norm, by_groups, by_size

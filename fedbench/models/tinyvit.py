@@ -7,9 +7,9 @@ from timm.layers.norm import LayerNorm2d
 from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 from torch import nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Decay, Positive
 from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
 from fedbench.models.layers import scaled
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-from fedbench.architecture import Architecture, BodyHead
 from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.data.source import data_folder
+from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.checkpoint import read_checkpoint
 from fedbench.models.images import at_side
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError
-from fedbench.sampler import Sampler
+from fedbench.sampling.sampler import Sampler
 
 _TRIES = 100_000  # an empty cohort is drawn again, but not for ever
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError
-from fedbench.sampler import Sampler, cohort_size
+from fedbench.sampling.sampler import Sampler, cohort_size
 
 _TRIES = 1000
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.sampler import Sampler, cohort_size
+from fedbench.sampling.sampler import Sampler, cohort_size
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fedbench.paper import Level
 from fedbench.report.fact import Fact, Source, added_cost, constant, network
 from fedbench.report.numbers import point_name
 from fedbench.report.sheet import Column, Row, Sheet, Value
-from fedbench.sampler import cohort_size
+from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:

@@ -16,14 +16,13 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, RunSpec
-from fedbench.batches import batches
-from fedbench.cohort import loop
 from fedbench.core.flat import Model
-from fedbench.local import Start
-from fedbench.machine import Machine, one_thread_a_process
-from fedbench.problem import Problem, assemble
-from fedbench.server import aggregate, open_round, views
-from fedbench.turns import prepare
+from fedbench.engine.cohort import loop
+from fedbench.engine.local import Start
+from fedbench.engine.machine import Machine, one_thread_a_process
+from fedbench.engine.problem import Problem, assemble
+from fedbench.engine.server import aggregate, open_round, views
+from fedbench.engine.turns import batches, prepare
 
 CLIENTS, SAMPLES, BATCH, LR = 10, 500, 50, 0.1
 

@@ -46,7 +46,7 @@ def trials(name: str, alpha: float, seed: int) -> list[RunSpec]:
 
 def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
     """Train one run in this process, unless it is finished."""
-    from fedbench.machine import one_thread_a_process
+    from fedbench.engine.machine import one_thread_a_process
     from fedbench.worker import train
 
     one_thread_a_process()

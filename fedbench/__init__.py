@@ -11,9 +11,9 @@ from typing import Any
 
 _HOMES = {
     "RunSpec": "fedbench.spec",
-    "run": "fedbench.engine",
-    "Result": "fedbench.engine",
-    "Machine": "fedbench.machine",
+    "run": "fedbench.engine.training",
+    "Result": "fedbench.engine.training",
+    "Machine": "fedbench.engine.machine",
     "Part": "fedbench.core.part",
     "Dataset": "fedbench.data.dataset",
     "FedbenchError": "fedbench.base.errors",

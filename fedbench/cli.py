@@ -84,9 +84,9 @@ def run(
         if record and record.get("id") == settings.id:
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
-        from fedbench.engine import run as train
+        from fedbench.engine.machine import Machine
+        from fedbench.engine.training import run as train
         from fedbench.live import watching
-        from fedbench.machine import Machine
 
         machine = Machine(device=device, mode=mode, keep_model=True)  # type: ignore[arg-type]  # checked
         with watching(console, settings) as watch:
@@ -146,7 +146,7 @@ def plan(
 
         found = planned(workflow, scale, split(papers), split(tables))
         if check:
-            from fedbench.build import check_choices
+            from fedbench.engine.problem import check_choices
             from fedbench.report.checks import check_shown
 
             check_choices(found.runs.values())
@@ -236,7 +236,7 @@ def train(
 ) -> None:
     """Train a batch of planned runs in this process, skipping those that are finished."""
     with _sentences():
-        from fedbench.machine import Machine, one_thread_a_process
+        from fedbench.engine.machine import Machine, one_thread_a_process
         from fedbench.schedule import load_schedule
         from fedbench.worker import train as work
 

@@ -7,8 +7,8 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from fedbench.engine import Watch
-from fedbench.progress import Row
+from fedbench.engine.progress import Row
+from fedbench.engine.training import Watch
 from fedbench.spec import RunSpec
 
 _PAUSE = 5.0  # seconds between two plain lines

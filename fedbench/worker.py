@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedbench.base.files import write_text
-from fedbench.engine import run
-from fedbench.machine import Machine
-from fedbench.progress import Row
+from fedbench.engine.machine import Machine
+from fedbench.engine.progress import Row
+from fedbench.engine.training import run
 from fedbench.schedule import Schedule
 from fedbench.search import resolved
 from fedbench.spec import RunSpec

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import torch
 
 from fedbench import Machine, Part, RunSpec
-from fedbench.engine import _Engine
-from fedbench.problem import assemble
+from fedbench.engine.problem import assemble
+from fedbench.engine.training import _Engine
 from tests.worked import LINE, objects
 
 

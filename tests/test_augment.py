@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, Machine, RunSpec, run
-from fedbench.augment import seen, views
 from fedbench.data.dataset import Dataset
+from fedbench.engine.inputs import seen, views
 from fedbench.spec import Augment
 
 # 1 2 3

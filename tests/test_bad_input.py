@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, cohort, run
+from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
+from fedbench.engine import cohort
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.worked import LINE, blocks, line, objects

@@ -12,12 +12,12 @@ from torch.nn import functional as F
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.analysis.calibration import MODES, Calibration, calibrate, mode, shares
-from fedbench.batches import batches
 from fedbench.core.flat import Model
+from fedbench.engine.problem import assemble
+from fedbench.engine.turns import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
-from fedbench.problem import assemble
 from tests.worked import blocks, close
 
 SPEC = RunSpec(

@@ -12,12 +12,11 @@ from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.build import check_choices
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
 from fedbench.data.shares import hold_out
-from fedbench.engine import _Engine
+from fedbench.engine.problem import assemble, check_choices
+from fedbench.engine.training import _Engine
 from fedbench.models.architecture import BodyHead
-from fedbench.problem import assemble
 
 METHODS = sorted(registry.entries("method"))
 CPU = Machine(device="cpu", mode="loop")

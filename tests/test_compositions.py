@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
-from fedbench.build import build_parts
 from fedbench.compositions import compositions, named
 from fedbench.core.part import refuse_conflicts
+from fedbench.engine.problem import build_parts
 
 # As the papers' tables, figures and algorithms name them
 FEDADC = [

@@ -12,15 +12,15 @@ import torch
 
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.cohort import loop
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
-from fedbench.engine import _Engine
-from fedbench.local import Start, local_round
-from fedbench.problem import assemble, build_parts
-from fedbench.server import open_round, views
+from fedbench.engine.cohort import loop
+from fedbench.engine.local import Start, local_round
+from fedbench.engine.problem import assemble, build_parts
+from fedbench.engine.server import open_round, views
+from fedbench.engine.training import _Engine
+from fedbench.engine.turns import exchange, prepare
 from fedbench.store import RunFolder
-from fedbench.turns import exchange, prepare
 
 
 def declared(name, what):

@@ -13,7 +13,7 @@ from fedbench.data import download, mapped
 from fedbench.data.sources import imagenet100
 from fedbench.data.sources.imagenet100 import ImageNet100
 from fedbench.data.sources.tinyimagenet import TinyImageNet
-from fedbench.tensors import images
+from fedbench.engine.inputs import images
 from tests.pictures import hundred, one_image_a_class, packed, tiny, unpacked
 
 

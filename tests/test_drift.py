@@ -6,10 +6,10 @@ import torch
 
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis.drift import aligned, drift, origin, spread, trends
+from fedbench.engine.problem import assemble
+from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from fedbench.problem import assemble
-from fedbench.server import open_round
 from tests.worked import LINE, close, objects
 
 CPU = Machine(device="cpu", mode="loop")

@@ -311,10 +311,10 @@ def test_plain_pytorch(labels, mode):
 
 def alone(spec, w, t, i):
     """One plain step of client i from w in round t."""
-    from fedbench.local import Start, local_round
-    from fedbench.problem import assemble
-    from fedbench.server import open_round
-    from fedbench.turns import prepare
+    from fedbench.engine.local import Start, local_round
+    from fedbench.engine.problem import assemble
+    from fedbench.engine.server import open_round
+    from fedbench.engine.turns import prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu"), None)
     feed = prepare(problem, open_round(problem, problem.fed.start, t), i, [], []).feed

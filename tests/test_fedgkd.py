@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.build import build_parts
 from fedbench.compositions import named
 from fedbench.core.part import Sizes
+from fedbench.engine.problem import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from tests import reference

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, currently_in_test_context, given, note, sett
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fedbench import cli, engine
+from fedbench import cli
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
 from fedbench.budget import Speeds, by_table, measured_speeds

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
 from fedbench.core.flat import Model
+from fedbench.engine.problem import assemble
 from fedbench.probes.spectrum import Spectrum
-from fedbench.problem import assemble
 from tests.test_probes import objects
 from tests.worked import LINE, blocks
 from tests.worked import objects as line_objects

@@ -8,7 +8,7 @@ import torch
 
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.batches import batches
+from fedbench.engine.turns import batches
 from tests import reference
 from tests.agree import Film, trajectory
 from tests.worked import blocks

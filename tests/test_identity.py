@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from fedbench import FedbenchError, Machine, Part, RunSpec, run
+from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
-from fedbench.probe import Probe
 from fedbench.probes.steps import Steps
 from fedbench.sampling.bernoulli import Bernoulli
 from fedbench.sampling.sampler import Sampler

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, RunSpec, run
-from fedbench.batches import batches
+from fedbench.engine.turns import batches
 from fedbench.methods.mfl import MFL
 from tests import reference
 from tests.agree import trajectory

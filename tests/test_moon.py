@@ -11,9 +11,9 @@ from torch.nn import functional as F
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import seeds
-from fedbench.batches import batches
 from fedbench.core.flat import Net
 from fedbench.core.part import Sizes
+from fedbench.engine.turns import batches
 from fedbench.methods.moon import MOON
 from fedbench.models.architecture import BodyHead
 from fedbench.sampling.uniform import Uniform

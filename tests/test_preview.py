@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from fedbench import Dataset, Machine, RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.cli import app
+from fedbench.engine.problem import assemble
 from fedbench.preview import Preview, preview, previews
-from fedbench.problem import assemble
 from tests.project import ROOT
 
 

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 import torch
 
-from fedbench import FedbenchError, RunSpec, engine, run
+from fedbench import FedbenchError, RunSpec, run
 from fedbench.base import registry
-from fedbench.probe import Probe, Scene
+from fedbench.engine import training
+from fedbench.engine.probe import Probe, Scene
 
 SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)
 
@@ -57,7 +58,7 @@ def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     whole = run(steps)
     with monkeypatch.context() as patch:
-        patch.setattr(engine._Engine, "_checkpoint", _stop_after(2))
+        patch.setattr(training._Engine, "_checkpoint", _stop_after(2))
         with pytest.raises(KeyboardInterrupt):
             run(steps, out=tmp_path / "run")
     resumed = run(steps, out=tmp_path / "run")

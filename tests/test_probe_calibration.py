@@ -7,9 +7,9 @@ import pytest
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis.calibration import Calibration, calibrate
 from fedbench.core.flat import Model
+from fedbench.engine.problem import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.problem import assemble
 
 SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},

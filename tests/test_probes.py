@@ -10,9 +10,9 @@ from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.engine import _Engine
+from fedbench.engine.problem import assemble
+from fedbench.engine.training import _Engine
 from fedbench.models.architecture import BodyHead
-from fedbench.problem import assemble
 
 PROBES = sorted(registry.entries("probe"))
 

@@ -7,12 +7,12 @@ import torch
 
 from fedbench import FedbenchError, Machine, Part, RunSpec
 from fedbench.analysis.replay import replay
-from fedbench.engine import _Engine
+from fedbench.engine.probe import Probe
+from fedbench.engine.problem import assemble
+from fedbench.engine.training import _Engine
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.mfl import MFL
-from fedbench.probe import Probe
-from fedbench.problem import assemble
 from tests.test_conformance import METHODS, spec_of
 from tests.worked import LINE, close, objects
 

@@ -18,18 +18,18 @@ from torch import Tensor, nn
 from fedbench.base import registry, seeds
 from fedbench.base.checked import Checked, Natural, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.cohort import loop
 from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
-from fedbench.local import Start
+from fedbench.engine.cohort import loop
+from fedbench.engine.inputs import images
+from fedbench.engine.local import Start
+from fedbench.engine.problem import Problem
+from fedbench.engine.server import open_round, views
+from fedbench.engine.turns import prepare
 from fedbench.models.architecture import BodyHead
-from fedbench.problem import Problem
-from fedbench.server import open_round, views
 from fedbench.spec import Choice
-from fedbench.tensors import images
-from fedbench.turns import prepare
 
 # Fig. 7's three: no regularisation, a proximal term on the classifier, self-confidence distillation
 MODES = {

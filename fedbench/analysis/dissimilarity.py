@@ -13,8 +13,8 @@ from torch import Tensor
 from fedbench.core.flat import Model
 from fedbench.core.ops import dot
 from fedbench.core.round import Batch, Turn
+from fedbench.engine.problem import Problem
 from fedbench.methods.asd import ASD
-from fedbench.problem import Problem
 
 _CHUNK = 500  # samples a pass
 

@@ -12,9 +12,9 @@ from fedbench.base import seeds
 from fedbench.core import chance
 from fedbench.core.round import Round
 from fedbench.core.spill import Spill
-from fedbench.probe import Cells
-from fedbench.problem import Problem
-from fedbench.turns import Prepared, full_gradient
+from fedbench.engine.probe import Cells
+from fedbench.engine.problem import Problem
+from fedbench.engine.turns import Prepared, full_gradient
 
 MEASURES = ("cosine", "projection", "spread", "bias")
 _GB = 4.0  # of gradients in memory; more are mapped from disk

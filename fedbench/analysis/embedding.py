@@ -10,7 +10,7 @@ from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from fedbench.core.flat import Model
-from fedbench.problem import Problem
+from fedbench.engine.problem import Problem
 
 _CHUNK = 500  # samples a pass
 

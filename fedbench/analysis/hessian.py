@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench.core.flat import Model
-from fedbench.local import Loss, Task
+from fedbench.engine.local import Loss, Task
 
 _CHUNK = 500  # samples a pass
 _DENSE = 32  # weights up to which the matrix is formed

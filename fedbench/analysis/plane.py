@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from fedbench.core.flat import Model
-from fedbench.probe import Cells
-from fedbench.problem import Problem
+from fedbench.engine.probe import Cells
+from fedbench.engine.problem import Problem
 
 _CHUNK = 10_000  # points a pass
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Round
-from fedbench.local import Differentiate, Outputs, Reply, Start, by_autograd, local_round
-from fedbench.problem import Problem
-from fedbench.turns import Prepared, dropout, twins
+from fedbench.engine.local import Differentiate, Outputs, Reply, Start, by_autograd, local_round
+from fedbench.engine.problem import Problem
+from fedbench.engine.turns import Prepared, dropout, twins
 
 
 class Replayed(NamedTuple):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedbench.core.flat import Model
-from fedbench.problem import Problem
+from fedbench.engine.problem import Problem
 
 
 def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:

@@ -17,7 +17,7 @@ from fedbench.analysis.updates import (
     variance,
 )
 from fedbench.core.ops import dot
-from fedbench.probe import Cells, Probe, Scene, Sight
+from fedbench.engine.probe import Cells, Probe, Scene, Sight
 
 _NOTHING = float("nan")
 _BEFORE = (

@@ -10,10 +10,10 @@ from fedbench.analysis import calibration
 from fedbench.analysis.scores import mean_accuracy
 from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
 from fedbench.core.part import Part
+from fedbench.engine.probe import Probe, Scene, Sight
+from fedbench.engine.problem import Problem
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.probe import Probe, Scene, Sight
-from fedbench.problem import Problem
 
 _NAMES = ("client", "kind", "accuracy")
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 from fedbench.analysis.scores import class_accuracy
 from fedbench.base.checked import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.probe import Cells, Probe, Scene, require_classes
-from fedbench.problem import Problem
+from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.problem import Problem
 
 
 @dataclass(frozen=True)

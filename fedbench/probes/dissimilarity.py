@@ -9,9 +9,9 @@ from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
 from fedbench.base.checked import Count, NonNegative
 from fedbench.core.flat import Model
 from fedbench.core.round import weighted_mean
-from fedbench.probe import Cells, Probe, Scene, Sight, require_classes
-from fedbench.problem import Problem
-from fedbench.server import mix_buffers
+from fedbench.engine.probe import Cells, Probe, Scene, Sight, require_classes
+from fedbench.engine.problem import Problem
+from fedbench.engine.server import mix_buffers
 
 _Found = dict[str, dict[str, Quadratic]]  # by model, then by how ASD's weights are scaled
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.analysis.scores import mean_accuracy
-from fedbench.probe import Probe, Scene, require_classes
-from fedbench.problem import Problem
+from fedbench.engine.probe import Probe, Scene, require_classes
+from fedbench.engine.problem import Problem
 
 
 @dataclass(frozen=True)

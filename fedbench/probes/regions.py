@@ -10,8 +10,8 @@ from fedbench.analysis.plane import mesh, painted, predictions
 from fedbench.base.checked import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
-from fedbench.probe import Cells, Probe, Scene, require_classes
-from fedbench.problem import Problem
+from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.problem import Problem
 
 
 @dataclass(frozen=True)

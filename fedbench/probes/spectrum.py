@@ -12,8 +12,8 @@ from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
-from fedbench.probe import Probe, Scene, Sight
-from fedbench.problem import Problem
+from fedbench.engine.probe import Probe, Scene, Sight
+from fedbench.engine.problem import Problem
 
 Pair = Annotated[int, Ge(2)]
 

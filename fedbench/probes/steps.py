@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedbench.analysis.drift import aligned, drift, origin, trails, trends
 from fedbench.base.checked import Count
-from fedbench.probe import Cells, Probe, Scene, Sight
+from fedbench.engine.probe import Cells, Probe, Scene, Sight
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Puts a run together: data, partition, model, parts, and what trains and scores them."""
 
 import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -10,33 +11,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench import losses
-from fedbench.augment import refuse_without_images
+from fedbench.base import registry, seeds
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.build import (
-    build_model,
-    build_parts,
-    build_probes,
-    build_sampler,
-    optimiser,
-    refuse_missing,
-)
 from fedbench.core.flat import Model, Net
+from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.data.source import load_data
-from fedbench.evaluate import Scorer
-from fedbench.fit import refuse_misfit
-from fedbench.identity import Identity, identify, named
-from fedbench.local import Loss, Task
-from fedbench.machine import Machine
-from fedbench.probe import Probe
+from fedbench.engine import scoring
+from fedbench.engine.fit import refuse_misfit, require_room
+from fedbench.engine.identity import Identity, identify, named
+from fedbench.engine.inputs import images, preparation, refuse_without_images, targets
+from fedbench.engine.local import Loss, Task
+from fedbench.engine.machine import Machine
+from fedbench.engine.probe import Probe, build_probes
+from fedbench.engine.scoring import Scorer
+from fedbench.models.architecture import with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
-from fedbench.tensors import images, preparation, targets
 
 
 class Objects(TypedDict, total=False):
@@ -143,7 +138,7 @@ def _name(spec: RunSpec, objects: Objects) -> str:
 
 
 def _usual_loss(data: Dataset) -> Loss:
-    return losses.cross_entropy if data.classes else losses.half_squared_error
+    return scoring.cross_entropy if data.classes else scoring.half_squared_error
 
 
 def _scorers(
@@ -185,3 +180,65 @@ def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machi
         start=net.start(),
         spill=Spill(machine.state_gb),
     )
+
+
+def check_choices(specs: Iterable[RunSpec]) -> None:
+    """Build everything that the specs name, so that a bad value is refused before any training."""
+    seen: set[str] = set()
+    for spec in specs:
+        chosen = {
+            kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
+        }
+        for kind, choice in chosen.items():
+            if f"{kind} {choice}" not in seen:
+                registry.build(kind, choice.name, choice.params)
+                seen.add(f"{kind} {choice}")
+        refuse_conflicts(build_parts(spec))
+        build_probes(spec)
+        optimiser(spec)
+
+
+def build_parts(spec: RunSpec) -> tuple[Part, ...]:
+    """The parts that the spec lists, in order."""
+    return tuple(registry.build("method", part.name, part.params) for part in spec.parts)
+
+
+def build_sampler(spec: RunSpec) -> Sampler:
+    """The sampler that the spec names."""
+    found: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
+    return found
+
+
+def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:
+    """A freshly initialised model; its weights depend on the seed alone."""
+    architecture = registry.build("model", spec.model.name, spec.model.params)
+    require_room(str(spec.model), architecture, data.inputs)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))
+        module: nn.Module = architecture.build(data.inputs)
+        if spec.projection:
+            module = with_projection(module, spec.projection, data.classes, example)
+    return module
+
+
+def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
+    """Raise `FedbenchError` if a part needs something that this run does not have."""
+    for part in parts:
+        name = type(part).__name__
+        if part.needs_projection and not spec.projection:
+            raise FedbenchError(f"projection: {name} needs a projection head; set its width")
+        if part.proxy_data and not spec.validation:
+            raise FedbenchError(f"validation = 0: {name} needs held-out data; set it above 0")
+        if part.own_momentum and spec.momentum:
+            raise FedbenchError(
+                f"momentum = {spec.momentum}: {name} keeps the momentum buffer itself; set it to 0"
+            )
+        if part.needs_head and not net.has_head:
+            raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")
+
+
+def optimiser(spec: RunSpec) -> Optimiser:
+    """The local optimiser."""
+    if spec.optimizer == "adam":
+        return Adam(*spec.betas, spec.eps, spec.weight_decay)
+    return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)

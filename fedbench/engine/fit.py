@@ -1,12 +1,14 @@
-"""Whether a model fits this machine, known before its first weight is allocated."""
+"""Whether a model fits the machine and the data, known before any training."""
 
 import os
 import warnings
 
 import torch
+from torch import Tensor
 
 from fedbench.base.errors import FedbenchError, short
-from fedbench.data.dataset import Inputs
+from fedbench.core.flat import Net
+from fedbench.data.dataset import Dataset, Inputs
 from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
@@ -38,3 +40,26 @@ def _parameters(architecture: Architecture, inputs: Inputs) -> int:
 def _memory() -> int:
     """Bytes of main memory."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
+    """Raise `FedbenchError` unless the network takes prepared samples x and has the outputs for y.
+
+    A network has one output per class, or without classes one.
+    """
+    place = f"model: {name}"
+    try:
+        with torch.no_grad():
+            outputs = net.eval(net.start(), x)[0]
+    except Exception as error:  # a layer raises whatever it met
+        raise FedbenchError(
+            f"{place} cannot take the samples of data set '{data.name}', which are "
+            f"{data.inputs.words} ({short(error)})"
+        ) from None
+    width = max(data.classes, 1)
+    if outputs.shape != (len(x), width) and (data.classes or outputs.shape != (len(x),)):
+        labels = f"{data.classes} classes" if data.classes else "numbers for labels"
+        raise FedbenchError(
+            f"{place} gives outputs of shape {tuple(outputs.shape)} for {len(x)} samples; data set "
+            f"'{data.name}' has {labels}, so it must give {(len(x), width)}"
+        )

@@ -11,8 +11,8 @@ from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Round, State, weighted_mean
-from fedbench.local import Reply
-from fedbench.problem import Problem
+from fedbench.engine.local import Reply
+from fedbench.engine.problem import Problem
 
 
 def open_round(problem: Problem, world: Model, t: int) -> Round:

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from fedbench import augment
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
+from fedbench.engine import inputs
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one value a sample (B,)
 Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
@@ -192,7 +192,7 @@ class _Pass:
         rows = feed.rows[k]
         x = task.x[rows]
         if feed.views:
-            x = augment.seen(x, feed.views[k], task.crop)
+            x = inputs.seen(x, feed.views[k], task.crop)
         self.x, self.y = task.prepare(x), task.y[rows]
         self.mask = feed.masks[k] if feed.masks else None
         self.task, self.world, self.turns = task, world, turns

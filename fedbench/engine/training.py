@@ -1,10 +1,12 @@
-"""The only training loop: rounds of sampling, local training, aggregation and evaluation."""
+"""What run.json says about a run."""
 
 import contextlib
 import math
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -12,22 +14,54 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedbench import cohort
 from fedbench.base.errors import FedbenchError
-from fedbench.clients import ClientStates
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.round import Round, State
-from fedbench.local import Reply, Start
-from fedbench.machine import Machine
-from fedbench.probe import Scene
-from fedbench.problem import Objects, Problem, assemble
-from fedbench.progress import Progress, Row
-from fedbench.record import describe
-from fedbench.server import aggregate, open_round, views
+from fedbench.engine import cohort
+from fedbench.engine.local import Reply, Start
+from fedbench.engine.machine import Machine
+from fedbench.engine.probe import Scene
+from fedbench.engine.problem import Objects, Problem, assemble
+from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
+from fedbench.engine.server import aggregate, open_round, views
+from fedbench.engine.turns import Prepared, exchange, prepare, shapes, twins
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-from fedbench.traffic import model_floats
-from fedbench.turns import Prepared, exchange, prepare, shapes, twins
+
+_PACKAGES = ("fedbench", "torch", "numpy")
+
+
+def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
+    """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
+    spec, objects = problem.spec, dict(problem.identity.objects)
+    return {
+        "id": problem.identity.id,
+        "status": status,
+        "rounds": progress.round,
+        "settings": problem.identity.settings(),
+        "resolved": spec.model_dump(mode="json") | objects,
+        **({"objects": sorted(objects)} if objects else {}),
+        "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
+        "sample_passes": progress.passes,
+        "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
+        "device": device_name(problem.device),
+        "mode": mode,
+        "versions": {name: metadata.version(name) for name in _PACKAGES}
+        | {"python": platform.python_version()},
+        "data": {
+            "name": problem.data.name,
+            **problem.data.origin,
+            "checksum": problem.data.checksum,
+        },
+        "parameters": problem.fed.d,
+        "samples": [len(rows) for rows in problem.rows],
+    }
+
+
+def device_name(device: torch.device) -> str:
+    """'cpu', or the GPU's name."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
 
 Watch = Callable[[Row], None]
 
@@ -64,7 +98,7 @@ def run(
 
     `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
     `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
-    place of what the spec names; they are then part of the run's identity (`fedbench.identity`).
+    place of what the spec names; they are then part of the run's identity (`fedbench.engine.identity`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings and which identifies the run. Raises `FedbenchError` on bad input.
     """

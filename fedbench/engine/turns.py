@@ -1,4 +1,4 @@
-"""What a cohort trains on: each client's batches, random numbers, messages and kept state."""
+"""Which samples a client sees, in which order: drawn outside the training code."""
 
 import contextlib
 from collections.abc import Sequence
@@ -7,15 +7,44 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedbench.augment import views
 from fedbench.base import seeds
-from fedbench.batches import batches
 from fedbench.core import chance
 from fedbench.core.flat import Buffers
 from fedbench.core.part import overriding
 from fedbench.core.round import Gradient, Round, State, Turn
-from fedbench.local import Feed, Task
-from fedbench.problem import Problem
+from fedbench.engine.inputs import views
+from fedbench.engine.local import Feed, Task
+from fedbench.engine.problem import Problem
+
+
+def batches(
+    seed: int,
+    round_: int,
+    client: int,
+    rows: Tensor,
+    batch: int | None,
+    epochs: int | None,
+    steps: int | None,
+    drop_single: bool = False,
+) -> list[Tensor]:
+    """Index batches of one turn: `epochs` shuffled passes, or the first `steps` batches of as many.
+
+    rows (n,) are the client's samples; `batch` None is all of them; a short last batch is kept
+    (convention 10), unless it is a single sample that batch norm could not use (`drop_single`).
+    """
+    size = batch or len(rows)
+    generator = chance.torch_generator(seed, round_, client, "batches")
+    found: list[Tensor] = []
+    passes = 0
+    while passes < epochs if epochs else len(found) < (steps or 0):
+        order = rows[torch.randperm(len(rows), generator=generator)]
+        pieces = list(torch.split(order, size))
+        if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
+            pieces.pop()
+        found += pieces
+        passes += 1
+    return found if epochs else found[:steps]
+
 
 _CHUNK = 500  # samples a pass of the full gradient
 

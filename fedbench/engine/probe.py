@@ -12,11 +12,13 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
-from fedbench.local import Reply
+from fedbench.engine.local import Reply
 
 if TYPE_CHECKING:
-    from fedbench.problem import Problem
-    from fedbench.turns import Prepared
+    from fedbench.engine.problem import Problem
+    from fedbench.engine.turns import Prepared
+from fedbench.base import registry
+from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 
@@ -104,3 +106,8 @@ class Probe(Checked, ABC):
     def table(self, s: Scene) -> list[Cells]:
         """Rows that a round adds to the probe's own table, `<probe>.parquet` in the run folder."""
         return []
+
+
+def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
+    """The probes that the spec lists, in order."""
+    return tuple(registry.build("probe", probe.name, probe.params) for probe in spec.watch)

@@ -1,19 +1,107 @@
-"""What identifies a run: its settings, and the objects that were given in place of some of them.
+"""Objects in plain words, fit for JSON: two that act differently are described differently."""
 
-Parts, samplers and probes of classes that have a name are what that name says, as if the settings
-had named them. All other objects are known by their class, their parameters and the checksums of
-their arrays and weights; the code of a class is not part of them, nor is that of a named one.
-"""
-
+import hashlib
 import re
+import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor, nn
+
 from fedbench.base import registry
+from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError
-from fedbench.description import UNKNOWN, described, plain, qualified
+from fedbench.data.dataset import Dataset
 from fedbench.spec import Choice, RunSpec, digest
+
+UNKNOWN = "unknown"  # marks an object whose content cannot be read off
+_PLAIN = (type(None), bool, int, float, str)
+
+
+def described(value: Any) -> Any:
+    """Plain values as they are; anything else by class, parameters and checksums."""
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, np.generic | Path):
+        return value.item() if isinstance(value, np.generic) else str(value)
+    if isinstance(value, Mapping):
+        return {str(k): described(v) for k, v in value.items()}
+    if isinstance(value, Sequence):
+        return [described(v) for v in value]
+    if isinstance(value, np.ndarray | Tensor):
+        return _array(value)
+    return _object(value)
+
+
+def plain(value: Any) -> bool:
+    """Whether a value can stand in a YAML file: a number, a word, or a list of these."""
+    if isinstance(value, tuple):
+        return all(isinstance(each, _PLAIN) for each in value)
+    return isinstance(value, _PLAIN)
+
+
+def qualified(value: Any) -> str:
+    """A class or function with its module."""
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _object(value: Any) -> dict[str, Any]:
+    own: dict[str, Any]
+    if isinstance(value, Dataset):
+        own = {"name": value.name, "checksum": value.checksum}
+    elif isinstance(value, nn.Module):
+        own = _module(value)
+    elif isinstance(value, types.FunctionType):
+        return _function(value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        own = {"parameters": {f.name: described(getattr(value, f.name)) for f in fields(value)}}
+    elif isinstance(value, Checked):
+        own = {"parameters": described(vars(value))}
+    else:
+        return {UNKNOWN: qualified(value if callable(value) and _has_name(value) else type(value))}
+    return {"class": qualified(type(value)), **own}
+
+
+def _has_name(value: Any) -> bool:
+    return hasattr(value, "__module__") and hasattr(value, "__qualname__")
+
+
+def _module(module: nn.Module) -> dict[str, Any]:
+    """Shapes of the parameters, and the checksum of structure and first values."""
+    found = hashlib.sha256(repr(module).encode())
+    for name, value in module.state_dict(keep_vars=True).items():
+        found.update(f"{name} {value.requires_grad} {_array(value)}".encode())
+    shapes = {name: list(value.shape) for name, value in module.named_parameters()}
+    return {"parameters": shapes, "checksum": found.hexdigest()}
+
+
+def _function(function: types.FunctionType) -> dict[str, Any]:
+    """Its name, its code and what it closes over; not what it reads from its module."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    inner = {"closure": cells, "defaults": function.__defaults__, "named": function.__kwdefaults__}
+    kept = {key: described(value) for key, value in inner.items() if value}
+    code = hashlib.sha256(_code(function.__code__)).hexdigest()
+    return {"class": qualified(function), "checksum": code, **kept}
+
+
+def _code(code: types.CodeType) -> bytes:
+    inner = [
+        _code(x) if isinstance(x, types.CodeType) else repr(x).encode() for x in code.co_consts
+    ]
+    return b" ".join([code.co_code, repr(code.co_names).encode(), *inner])
+
+
+def _array(value: Any) -> dict[str, Any]:
+    array = value.detach().cpu() if isinstance(value, Tensor) else torch.as_tensor(value)
+    content = array.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    kind = str(array.dtype).removeprefix("torch.")
+    checksum = hashlib.sha256(content).hexdigest()
+    return {"dtype": kind, "shape": list(array.shape), "checksum": checksum}
+
 
 # The field of the settings that an object stands for, and the kind of its names, if it has any.
 _FIELDS = {

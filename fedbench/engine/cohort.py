@@ -11,8 +11,8 @@ from torch.utils._pytree import tree_map
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
 from fedbench.core.round import State
-from fedbench.local import Feed, Reply, Start, Task, by_func, local_round, own_states
-from fedbench.turns import Prepared, dropout
+from fedbench.engine.local import Feed, Reply, Start, Task, by_func, local_round, own_states
+from fedbench.engine.turns import Prepared, dropout
 
 
 def loop(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:

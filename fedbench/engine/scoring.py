@@ -1,12 +1,24 @@
-"""Scores of a model on a data set."""
+"""Losses of samples, and scores of a model on a data set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from fedbench.core.flat import Model, Net
+
+
+def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
+    """−log softmax(z)_y, (B,)."""
+    return F.cross_entropy(z, y, reduction="none")
+
+
+def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
+    """½ (z − y)², (B,): its gradient is z − y, which is easy to follow by hand."""
+    return 0.5 * (z.squeeze(-1) - y) ** 2
+
 
 Scores = dict[str, float]
 

@@ -1,0 +1,1 @@
+"""Trains one run: the only training loop."""

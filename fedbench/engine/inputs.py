@@ -1,0 +1,160 @@
+"""From a data set's arrays to a network's input: on the device, normalised, cropped, flipped."""
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
+from fedbench.data.dataset import Dataset
+from fedbench.spec import Augment, RunSpec
+
+
+def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
+    """Stored samples on the device, as stored; images become (N, channels, H, W)."""
+    if x.ndim == 4:  # not copied where it is stored channels first
+        x = x.transpose(0, 3, 1, 2)
+    elif x.ndim == 3:
+        x = x[:, np.newaxis]
+    return torch.as_tensor(np.ascontiguousarray(x), device=device)
+
+
+def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Labels as integers, regression targets in the run's precision."""
+    found = torch.as_tensor(y, device=device)
+    return found.to(dtype) if found.is_floating_point() else found.long()
+
+
+def preparation(
+    data: Dataset,
+    spec: RunSpec,
+    rows: NDArray[np.int64],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Callable[[Tensor], Tensor]:
+    """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay.
+
+    `rows` are those of the training data that are not held out.
+    """
+    floats = _floats(data, spec, rows, device, dtype)
+    if not spec.channels_last:
+        return floats
+    if len(data.shape) != 3:
+        raise FedbenchError(
+            f"channels_last = True, but data set '{data.name}' has samples of shape {data.shape}, "
+            "not (channels, height, width)"
+        )
+    return lambda x: floats(x).contiguous(memory_format=torch.channels_last)
+
+
+def _floats(
+    data: Dataset,
+    spec: RunSpec,
+    rows: NDArray[np.int64],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Callable[[Tensor], Tensor]:
+    if data.vocabulary and spec.normalise:
+        raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
+    if data.vocabulary:
+        return lambda x: x
+    pixels = data.x_train.dtype == np.uint8
+    if not spec.normalise:
+        warn_unscaled(data, rows)
+        return lambda x: x.to(dtype).div_(255) if pixels else x.to(dtype)
+    known = data.normalisation if pixels and data.normalisation else moments(data, rows)
+    mean, std = (
+        torch.tensor(v, device=device, dtype=dtype).view(-1, *(1 for _ in data.shape[1:]))
+        for v in known
+    )
+    if pixels:
+        return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)
+    return lambda x: (x.to(dtype) - mean) / std
+
+
+def refuse_without_images(data: Dataset) -> None:
+    """Raise `FedbenchError` unless the data set holds images."""
+    if len(data.shape) != 3:
+        raise FedbenchError(
+            f"augment: data set '{data.name}' has samples of shape {data.shape}; only images "
+            "(channels, height, width) can be cropped and flipped"
+        )
+
+
+def views(
+    augment: Augment, batches: list[Tensor], seed: int, round_: int, client: int
+) -> list[Tensor]:
+    """How each sample of each batch is seen: (B, 3) of row offset, column offset, flipped or not.
+
+    Offsets are those of the window in the image padded by `crop` on every side; `crop` itself
+    leaves the image where it is.
+    """
+    rng = chance.torch_generator(seed, round_, client, "augment")
+    sizes = [len(rows) for rows in batches]
+    n, pad = sum(sizes), augment.crop
+    offsets = torch.randint(2 * pad + 1, (n, 2), generator=rng)
+    moved = torch.rand(n, 1, generator=rng) < augment.crop_share
+    flipped = torch.rand(n, 1, generator=rng) < augment.flip
+    drawn = torch.cat([torch.where(moved, offsets, pad), flipped.long()], 1)
+    return [view.to(batches[0].device) for view in torch.split(drawn, sizes)]
+
+
+def seen(x: Tensor, view: Tensor, pad: int) -> Tensor:
+    """Images (B, C, H, W) as `view` (B, 3) says; what lies outside an image is 0 (black)."""
+    B, C, H, W = x.shape
+    down, right, flipped = view.unsqueeze(2).unbind(1)  # (B, 1) each
+    rows = torch.arange(H, device=x.device) + down
+    columns = torch.arange(W, device=x.device)
+    columns = torch.where(flipped == 1, W - 1 - columns, columns) + right
+    places = (rows.unsqueeze(2) * (W + 2 * pad) + columns.unsqueeze(1)).view(B, 1, H * W)
+    padded = F.pad(x, (pad, pad, pad, pad)).flatten(2)
+    return padded.gather(2, places.expand(B, C, H * W)).view(B, C, H, W)
+
+
+_CHUNK = 4096  # rows that are turned into floats at a time
+_LARGE = 10.0  # beyond it a column drowns the others
+_ROUNDING = 1e-9  # a deviation that is smaller against the mean is no variation
+_SHOWN = 5  # columns that a warning names
+
+
+def moments(data: Dataset, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+    """Mean and standard deviation (population) of each channel or column over training rows.
+
+    Pixels stored as uint8 are counted in units of 1/255; what never varies has the deviation 1.
+    """
+    images = len(data.shape) == 3
+    axes = (0, 1, 2) if images else (0,)
+    values = len(rows) * (data.shape[1] * data.shape[2] if images else 1)
+    mean = sum(piece.sum(axes) for piece in _pieces(data, rows)) / values
+    squares = sum(((piece - mean) ** 2).sum(axes) for piece in _pieces(data, rows))
+    std = np.sqrt(squares / values)
+    varies = std > _ROUNDING * np.abs(mean)
+    return np.atleast_1d(mean), np.atleast_1d(np.where(varies, std, 1.0))
+
+
+def _pieces(data: Dataset, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
+    unit = 255.0 if data.x_train.dtype == np.uint8 else 1.0
+    for first in range(0, len(rows), _CHUNK):
+        yield data.x_train[rows[first : first + _CHUNK]].astype(np.float64) / unit
+
+
+def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
+    """Say which columns of a table are so large that training may learn nothing from the others."""
+    if len(data.shape) != 1 or data.vocabulary:
+        return
+    large = np.flatnonzero(np.maximum(*(np.abs(found) for found in moments(data, rows))) > _LARGE)
+    if not len(large):
+        return
+    known = data.columns or tuple(f"column {i}" for i in range(1, data.shape[0] + 1))
+    more = f" and {len(large) - _SHOWN} more" if len(large) > _SHOWN else ""
+    warnings.warn(
+        f"data set '{data.name}': {', '.join(known[i] for i in large[:_SHOWN])}{more} of "
+        f"{len(known)} columns have a mean or standard deviation above {_LARGE:g}, so that "
+        "training may learn nothing; set normalise: true",
+        stacklevel=2,
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fedbench import Machine, RunSpec
 from fedbench.base.yamlfile import split
-from fedbench.compositions import compositions
+from fedbench.paper.compositions import compositions
 from fedbench.schedule import Schedule
 from fedbench.store import RunFolder
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbench.paper import Paper
+from fedbench.paper.paper import Paper
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.judge import RISKS
 from fedbench.report.claims.limit import Risks, Within

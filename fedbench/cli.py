@@ -141,7 +141,7 @@ def plan(
     with _sentences():
         from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
         from fedbench.outlook import planned
-        from fedbench.scale import load_scale
+        from fedbench.paper.scale import load_scale
         from fedbench.schedule import schedule, to_json
 
         found = planned(workflow, scale, split(papers), split(tables))

@@ -8,8 +8,8 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checked import allowed, hints
-from fedbench.compositions import Composition, compositions
-from fedbench.paper import load_papers
+from fedbench.paper.compositions import Composition, compositions
+from fedbench.paper.paper import load_papers
 
 Row = dict[str, Any]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.claim import Comparison, Together
 from fedbench.columns import require_column
-from fedbench.level import Where, as_tuple
-from fedbench.paper import Figure, Paper
+from fedbench.paper.claims import Comparison, Together
+from fedbench.paper.items import Figure
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Where, as_tuple, reading
 from fedbench.places import check_printed
 from fedbench.plan import Plan, make_plan
 from fedbench.printed import read_printed
-from fedbench.reading import reading
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has

@@ -2,8 +2,9 @@
 
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.strict import checked
-from fedbench.level import Level, level_text
-from fedbench.paper import Paper, Table
+from fedbench.paper.items import Table
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level, level_text
 from fedbench.plan import matches, points, printed_choices, resolve
 from fedbench.printed import Place, Printed
 from fedbench.spec import Choice

@@ -13,10 +13,12 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
-from fedbench.claim_names import kept_claims
-from fedbench.levels import Settings, assigned, layered, level_settings, parts_of
-from fedbench.paper import Facts, Figure, Grid, Level, Paper, Table, Where, load_papers
-from fedbench.scale import Cut, Scale, cut, load_scale
+from fedbench.paper.items import Facts, Figure, Grid, Table
+from fedbench.paper.levels import Settings, assigned, layered, level_settings, parts_of
+from fedbench.paper.names import kept_claims
+from fedbench.paper.paper import Paper, load_papers
+from fedbench.paper.places import Level, Where
+from fedbench.paper.scale import Cut, Scale, cut, load_scale
 from fedbench.spec import Choice, RunSpec
 from fedbench.trials import search_id, trial_runs
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import yaml
 
-from fedbench.paper import Paper
+from fedbench.paper.paper import Paper
 from fedbench.plan import Cell, Plan, make_plan
 from fedbench.printed import read_printed
 from fedbench.report.claims import Finding, findings

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
-from fedbench.compositions import compositions, named
 from fedbench.core.part import refuse_conflicts
 from fedbench.engine.problem import build_parts
+from fedbench.paper.compositions import compositions, named
 
 # As the papers' tables, figures and algorithms name them
 FEDADC = [
@@ -129,6 +129,6 @@ def test_an_unknown_name_gets_the_nearest():
 
 
 def test_names_are_read_without_torch():
-    code = "import sys; from fedbench.compositions import named; named('FedADC+').run_settings();"
+    code = "import sys; from fedbench.paper.compositions import named; named('FedADC+').run_settings();"
     done = subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"])
     assert done.returncode == 0

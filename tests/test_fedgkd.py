@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.compositions import named
 from fedbench.core.part import Sizes
 from fedbench.engine.problem import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
+from fedbench.paper.compositions import named
 from tests import reference
 from tests.agree import trajectory
 from tests.distilled import agree, batch, cross_entropy_slope, softmax, tensor, term, train_with

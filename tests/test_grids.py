@@ -3,9 +3,10 @@
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper import Case, Grid, Paper
+from fedbench.paper.items import Case, Grid
+from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Cut, cut
 from fedbench.plan import make_plan, points, resolve, substituted
-from fedbench.scale import Cut, cut
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 

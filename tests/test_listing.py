@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from fedbench.base import registry
 from fedbench.cli import app
-from fedbench.compositions import compositions
 from fedbench.core.part import Cost
 from fedbench.listing import catalogue, citation
+from fedbench.paper.compositions import compositions
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from fedbench.paper import load_papers
+from fedbench.paper.paper import load_papers
 from fedbench.plan import Cell, Plan, make_plan
 from tests.project import ROOT
 

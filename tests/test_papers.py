@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.paper import load_papers
+from fedbench.paper.paper import load_papers
 from fedbench.plan import Plan, make_plan
 from fedbench.printed import read_printed
 from fedbench.report import frames

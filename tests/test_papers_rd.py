@@ -6,8 +6,9 @@ import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import read_yaml
-from fedbench.claim import Together
-from fedbench.paper import Grid, Paper, load_papers
+from fedbench.paper.claims import Together
+from fedbench.paper.items import Grid
+from fedbench.paper.paper import Paper, load_papers
 from fedbench.plan import Plan, make_plan
 from fedbench.printed import Printed, read_printed
 from fedbench.report.claims.interval import FEWEST

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from fedbench.base import registry
-from fedbench.claim import Comparison, Together
-from fedbench.paper import Figure, Paper, load_papers
+from fedbench.paper.claims import Comparison, Together
+from fedbench.paper.items import Figure
+from fedbench.paper.paper import Paper, load_papers
+from fedbench.paper.places import reading
 from fedbench.plan import Plan, make_plan
-from fedbench.reading import reading
 from fedbench.report.claims.scope import scope_of
 from tests.project import ROOT
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.reading import Reading, reading
+from fedbench.paper.places import Reading, reading
 from fedbench.report import frames
 from fedbench.report.metrics import Metric
 

@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper import Paper
+from fedbench.paper.paper import Paper
 from fedbench.printed import Place, Printed
 from fedbench.report import build
 from fedbench.report.fact import sheet_of

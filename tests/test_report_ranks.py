@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.printed import Place
 from fedbench.report.entry import Entry, Run
 from fedbench.report.rank_figure import draw

@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
-from fedbench.schemas import SCHEMAS, text
+from fedbench.paper.schemas import SCHEMAS, text
 from tests.project import ROOT
 
 
@@ -15,7 +15,7 @@ def schema(kind):
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_the_committed_schema_is_the_models(kind):
     committed = (ROOT / f"workflow/schemas/{kind}.schema.json").read_text()
-    assert committed == text(kind), "run `python -m fedbench.schemas`"
+    assert committed == text(kind), "run `python -m fedbench.paper.schemas`"
 
 
 @pytest.mark.parametrize("kind", ["paper", "scale"])

@@ -7,9 +7,9 @@ import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.collect import collect
-from fedbench.paper import Paper
+from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Cut, cut
 from fedbench.plan import make_plan, resolve
-from fedbench.scale import Cut, cut
 from fedbench.schedule import load_schedule, schedule, to_json
 from fedbench.search import resolved, select, winner_file
 from fedbench.spec import RunSpec

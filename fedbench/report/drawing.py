@@ -6,9 +6,10 @@ from itertools import product
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper import Figure, Level, Paper, Where
+from fedbench.paper.items import Figure
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level, Where, reading
 from fedbench.plan import Cell, Plan, matches
-from fedbench.reading import reading
 from fedbench.report.differences import merged
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.printed import Place
 from fedbench.stat import Stat
 

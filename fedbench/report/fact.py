@@ -11,8 +11,9 @@ from fedbench.base import registry
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.strict import checked
-from fedbench.levels import Settings, known_levels, layered, level_settings
-from fedbench.paper import Level, Paper
+from fedbench.paper.levels import Settings, known_levels, layered, level_settings
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level
 from fedbench.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
-from fedbench.reading import At, reading
+from fedbench.paper.places import At, reading
 from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
 from fedbench.store import read_frame

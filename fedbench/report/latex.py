@@ -1,6 +1,6 @@
 """A table as LaTeX with booktabs."""
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.report.entry import Entry
 from fedbench.report.layout import Block, Layout
 from fedbench.report.metrics import Metric

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.places import axes
 from fedbench.report.differences import common, merged, rest
 from fedbench.report.entry import Entry

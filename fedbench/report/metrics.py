@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 
 _LABELS = {
     "accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate",

@@ -9,7 +9,7 @@ import math
 
 import pandas as pd
 
-from fedbench.reading import Reading
+from fedbench.paper.places import Reading
 from fedbench.report.metrics import Metric
 
 _RATES = ("round_seconds",)  # rounds that were not made took no time

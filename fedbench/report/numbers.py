@@ -2,8 +2,8 @@
 
 import math
 
-from fedbench.level import Level
-from fedbench.level import level_text as level_text
+from fedbench.paper.places import Level
+from fedbench.paper.places import level_text as level_text
 from fedbench.report.metrics import Metric
 
 UNTESTED = "not tested at this scale"

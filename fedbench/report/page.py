@@ -9,7 +9,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from fedbench.paper import Facts, Paper, Table
+from fedbench.paper.items import Facts, Table
+from fedbench.paper.paper import Paper
 from fedbench.plan import Plan
 from fedbench.report import numbers
 from fedbench.report.claims_view import ClaimView, counts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.plan import Cell
 from fedbench.report import frames
 from fedbench.report.holdings import holdings

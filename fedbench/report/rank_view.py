@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.report.metrics import Metric
 from fedbench.report.ranks import Ranks
 

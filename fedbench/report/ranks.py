@@ -9,7 +9,7 @@ import pandas as pd
 from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy import stats
 
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.report.entry import Entry
 from fedbench.report.metrics import Metric
 from fedbench.report.tables import rank

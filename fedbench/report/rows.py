@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.report.entry import Entry
 from fedbench.report.numbers import level_name, point_name
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
-from fedbench.paper import Table
+from fedbench.paper.items import Table
 from fedbench.plan import Plan
 from fedbench.printed import Printed, read_printed
 from fedbench.report import figures, frames, page, rank_figure

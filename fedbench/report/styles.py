@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 

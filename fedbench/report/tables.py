@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper import Level, Table
+from fedbench.paper.items import Table
+from fedbench.paper.places import Level, Reading, reading
 from fedbench.places import place_of
 from fedbench.plan import Cell, Plan
 from fedbench.printed import Printed
-from fedbench.reading import Reading, reading
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric

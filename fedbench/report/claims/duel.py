@@ -1,6 +1,6 @@
 """The comparison that a claim makes of two members of its sides."""
 
-from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Slope, Spread
+from fedbench.paper.claims import Comparison, Earlier, Equal, Greater, Order, Slope, Spread
 from fedbench.report.claims.contests import Member
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.difference import Difference, Term

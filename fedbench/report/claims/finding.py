@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.claim import Claim
+from fedbench.paper.claims import Claim
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.claims.verdict import Verdict
 from fedbench.report.numbers import UNTESTED

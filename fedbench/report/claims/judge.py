@@ -1,6 +1,6 @@
 """A paper's claims, judged on its printed numbers and on what was measured."""
 
-from fedbench.claim import Claim, Comparison, Together
+from fedbench.paper.claims import Claim, Comparison, Together
 from fedbench.plan import Plan
 from fedbench.printed import Printed
 from fedbench.report.claims.contrast import Contrast

@@ -1,6 +1,6 @@
 """Points, sides and units in words."""
 
-from fedbench.reading import reading
+from fedbench.paper.places import reading
 from fedbench.report.claims.source import Coords
 from fedbench.report.metrics import Metric
 from fedbench.report.numbers import level_text, point_name

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from fedbench.base.errors import FedbenchError
-from fedbench.claim import Comparison, Earlier, Equal, Greater, Order, Slope, Spread, Trend
-from fedbench.paper import Paper
+from fedbench.paper.claims import Comparison, Earlier, Equal, Greater, Order, Slope, Spread, Trend
+from fedbench.paper.paper import Paper
 from fedbench.report.claims import slopes
 from fedbench.report.claims.contests import Contest, contests
 from fedbench.report.claims.duel import duel

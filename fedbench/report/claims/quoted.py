@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedbench.paper import Paper
+from fedbench.paper.paper import Paper
 from fedbench.places import place_of
 from fedbench.plan import matches, points
 from fedbench.printed import Printed

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedbench.claim import Comparison, Trend, where_of
-from fedbench.level import Level, Where, as_tuple
-from fedbench.paper import Grid, Paper, Table
+from fedbench.paper.claims import Comparison, Trend, where_of
+from fedbench.paper.items import Grid, Table
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import At, Level, Where, as_tuple, reading
 from fedbench.plan import matches, points
-from fedbench.reading import At, reading
 from fedbench.report.claims.source import Coords
 
 

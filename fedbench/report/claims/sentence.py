@@ -3,7 +3,7 @@
 import math
 from statistics import median
 
-from fedbench.claim import Together
+from fedbench.paper.claims import Together
 from fedbench.report.claims.evidence import Evidence
 from fedbench.report.claims.finding import Finding, Judgement
 from fedbench.report.claims.verdict import Verdict

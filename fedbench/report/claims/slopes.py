@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from fedbench.claim import OTHERS, Side, Trend, where_of
-from fedbench.level import Where
+from fedbench.paper.claims import OTHERS, Side, Trend, where_of
+from fedbench.paper.places import Where
 from fedbench.plan import matches
 from fedbench.report.claims.difference import Difference, Term
 from fedbench.report.claims.limit import Beyond

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import pandas as pd
 
-from fedbench.level import Level
+from fedbench.paper.places import Level
 
 Coords = dict[str, Level]  # a point of the grid, the metric among its axes
 Repeats = dict[str, float]  # a value for each seed, or seed and other axes

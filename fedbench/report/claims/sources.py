@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fedbench.claim import Comparison
+from fedbench.paper.claims import Comparison
 from fedbench.plan import Plan
 from fedbench.printed import Printed
 from fedbench.report.claims.measured import Measured

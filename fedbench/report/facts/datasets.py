@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.report.fact import Fact, Source, constant, shares
 from fedbench.report.sheet import Column, Row, Sheet, Value
 from fedbench.spec import RunSpec

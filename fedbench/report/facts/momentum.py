@@ -6,7 +6,7 @@ from statistics import median, median_low
 
 from fedbench.base import registry
 from fedbench.base.checked import Count
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.report.fact import Fact, Source, shares
 from fedbench.report.numbers import point_name
 from fedbench.report.sheet import Column, Row, Sheet

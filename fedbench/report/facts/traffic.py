@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.report.fact import Fact, Source, added_cost, constant, network
 from fedbench.report.numbers import point_name
 from fedbench.report.sheet import Column, Row, Sheet, Value

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.report.kind import Kind, filling, metric_label
 from fedbench.report.look import INK
 from fedbench.report.numbers import fixed, point_name

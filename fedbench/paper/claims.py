@@ -50,7 +50,7 @@ FedDyn and so on. `metric` is an axis too: winner {metric: accuracy@best}, loser
 A metric 'probe/column' is the mean of a column of the table that a probe wrote, whose other columns
 may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}. A moment may
 look at the last N evaluated rounds alone: accuracy@mean:10, accuracy@std:50 (see
-`fedbench.reading`).
+`fedbench.paper.places`).
 """
 
 from collections.abc import Iterator
@@ -59,8 +59,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from fedbench.base.strict import Strict
-from fedbench.level import Level, Where
-from fedbench.reading import reading
+from fedbench.paper.places import Level, Where, reading
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
 from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
-from fedbench.paper import Level
+from fedbench.paper.places import Level
 from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]

@@ -1,4 +1,4 @@
-"""Whether the axes, levels and grids that a paper's file names are there, and none is forgotten."""
+"""Whether all that a paper's file names is there: axes, levels, grids, tables, claims."""
 
 import math
 from collections.abc import Iterable
@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted, unknown
-from fedbench.level import Level, Where, as_tuple
-from fedbench.levels import known_levels, refuse_flattening
+from fedbench.paper.levels import known_levels, refuse_flattening
+from fedbench.paper.places import Level, Where, as_tuple
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:
-    from fedbench.paper import Figure, Grid, Paper, Table
+    from fedbench.paper.items import Figure, Grid, Table
+    from fedbench.paper.paper import Paper
+from typing import TYPE_CHECKING
+
+from fedbench.paper.claims import Claim, Comparison, Together, Trend, where_of
+from fedbench.paper.places import reading, stems
+
+if TYPE_CHECKING:
+    from fedbench.paper.items import Grid
+    from fedbench.paper.paper import Paper
+
 
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
@@ -123,3 +133,65 @@ def _check_points(place: str, where: Where, used: Iterable[str], grid: "Grid") -
     for axis, levels in grid.axes.items():
         if axis not in used and len(as_tuple(where.get(axis, levels))) > 1:
             raise FedbenchError(f"{place}: axis '{axis}' is neither shown nor set by 'where'")
+
+
+def check_claims(paper: "Paper") -> None:
+    """Raise `FedbenchError` on the first name that the paper does not have."""
+    for name, claim in paper.claims.items():
+        at = f"claims.{name}"
+        if isinstance(claim, Together):
+            _check_members(at, claim, paper.claims)
+        else:
+            _check_comparison(at, claim, paper)
+
+
+def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
+    """The claims about some tables and grids, and those about nothing but these claims."""
+    own = {
+        name: claim
+        for name, claim in claims.items()
+        if not isinstance(claim, Together) and (claim.table in tables or claim.grid in grids)
+    }
+    return {
+        name: claim
+        for name, claim in claims.items()
+        if name in own or (isinstance(claim, Together) and own.keys() >= set(claim.claims))
+    }
+
+
+def _check_members(at: str, claim: Together, claims: dict[str, Claim]) -> None:
+    single = {name for name, other in claims.items() if not isinstance(other, Together)}
+    for name in claim.claims:
+        if name not in single:
+            raise FedbenchError(f"{at}.claims: {unknown('claim', name, single)}")
+
+
+def _check_comparison(at: str, claim: Comparison, paper: "Paper") -> None:
+    if claim.table and claim.table not in paper.tables:
+        raise FedbenchError(f"{at}.table: {unknown('table', claim.table, paper.tables)}")
+    if claim.table and paper.tables[claim.table].minus:
+        raise FedbenchError(f"{at}.table: {claim.table} shows gains; name its grid instead")
+    if claim.grid and claim.grid not in paper.grids:
+        raise FedbenchError(f"{at}.grid: {unknown('grid', claim.grid, paper.grids)}")
+    grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
+    free = any("/" in metric for metric in claim.metrics)
+    named = [("where", claim.where), *((name, where_of(side)) for name, side in claim.sides())]
+    named += [("along", dict(claim.along))] if isinstance(claim, Trend) else []
+    for field, where in named:
+        for axis, levels in where.items():
+            _check_levels(f"{at}.{field}", grid, axis, as_tuple(levels), free)
+
+
+def _check_levels(at: str, grid: "Grid", axis: str, levels: tuple[Level, ...], free: bool) -> None:
+    """`free`: axes that the grid does not have are columns of a probe's table."""
+    if axis == "metric":
+        for level in levels:
+            reading(str(level))
+    elif axis in grid.axes:
+        for level in levels:
+            if level not in grid.axes[axis] and not stems(level, grid.axes[axis]):
+                raise FedbenchError(
+                    f"{at}.{axis}: {unknown('level', level, map(str, grid.axes[axis]))}"
+                )
+    elif not free:
+        raise FedbenchError(f"{at}: {unknown('axis', axis, [*grid.axes, 'metric'])}")

@@ -6,8 +6,8 @@ from typing import Any
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.strict import checked
-from fedbench.compositions import compositions
-from fedbench.level import Level
+from fedbench.paper.compositions import compositions
+from fedbench.paper.places import Level
 from fedbench.spec import Choice, assign
 
 Settings = dict[str, Any]

@@ -1,6 +1,6 @@
 """JSON schemas of the YAML files, so that an editor marks a typo while it is written.
 
-`python -m fedbench.schemas` writes them; the loader checks the same models with better sentences.
+`python -m fedbench.paper.schemas` writes them; the loader checks the same models with better sentences.
 """
 
 import json
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fedbench.base.files import write_text
 from fedbench.base.strict import Strict
-from fedbench.paper import Paper
-from fedbench.scale import Scale
+from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Scale
 from fedbench.spec import RunSpec
 
 SCHEMAS: dict[str, type[Strict]] = {"paper": Paper, "scale": Scale, "run": RunSpec}

@@ -1,0 +1,69 @@
+"""What a paper's YAML file may say: grids of runs, the tables and figures drawn from them."""
+
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import matching
+from fedbench.base.strict import Name, Strict, require_name
+from fedbench.base.yamlfile import load
+from fedbench.paper.claims import Claim
+from fedbench.paper.items import Facts, Figure, Grid, Table
+from fedbench.paper.levels import Settings
+from fedbench.paper.names import check_claims, check_names
+from fedbench.paper.places import Level as Level
+from fedbench.paper.places import Where as Where
+from fedbench.spec import Choice
+
+
+class Paper(Strict):
+    """A paper: what all its runs share, what each level of an axis stands for, and its results.
+
+    `levels` says which settings a level of an axis stands for: `{label: settings}`, or
+    `{each: settings}` where '$' is the level itself. A setting may name a part's parameter
+    (`asd.tau: $`), whichever axis names the parts. A level of the axis `method` that is not among
+    them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
+    `always` are parts that stand before those of every method.
+    """
+
+    title: str
+    authors: str
+    settings: Settings = Field(default_factory=dict)
+    always: tuple[Choice, ...] = ()
+    levels: dict[str, dict[Level, Settings]] = Field(default_factory=dict)
+    grids: dict[Name, Grid]
+    tables: dict[Name, Table] = Field(default_factory=dict)
+    figures: dict[Name, Figure] = Field(default_factory=dict)
+    facts: dict[Name, Facts] = Field(default_factory=dict)
+    claims: dict[Name, Claim] = Field(default_factory=dict)
+    deviations: tuple[str, ...] = ()
+
+    def items(self) -> list[tuple[str, Table | Figure]]:
+        """Tables, then figures, by key."""
+        return [*self.tables.items(), *self.figures.items()]
+
+    @model_validator(mode="after")
+    def _known_names(self) -> "Paper":
+        check_names(self)
+        check_claims(self)
+        return self
+
+
+def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
+    """The papers of a workflow folder by file name; all of them, or those named."""
+    files = {file.stem: file for file in matching(workflow / "papers", "*.yaml")}
+    if not files:
+        raise FedbenchError(
+            f"{workflow / 'papers'}: no paper found; run from the project's top folder"
+        )
+    for name in names:
+        if name not in files:
+            raise unknown("paper", name, files)
+    return {n: _paper(file) for n, file in files.items() if not names or n in names}
+
+
+def _paper(file: Path) -> Paper:
+    """A paper's file; its name stands in paths and links."""
+    require_name("the file's name", file.stem, file)
+    return load(file, Paper)

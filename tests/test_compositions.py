@@ -129,6 +129,7 @@ def test_an_unknown_name_gets_the_nearest():
 
 
 def test_names_are_read_without_torch():
-    code = "import sys; from fedbench.paper.compositions import named; named('FedADC+').run_settings();"
+    code = "import sys; from fedbench.paper.compositions import named; "
+    code += "named('FedADC+').run_settings(); "
     done = subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"])
     assert done.returncode == 0

@@ -18,6 +18,7 @@ from fedbench import cli
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
 from fedbench.budget import Speeds, by_table, measured_speeds
+from fedbench.engine import training
 from fedbench.outlook import planned
 from fedbench.schedule import load_schedule, schedule, to_json
 from fedbench.spec import RunSpec
@@ -171,7 +172,7 @@ def without_torch(monkeypatch):
 @pytest.fixture
 def untrained(monkeypatch):
     """A run that would be trained is only said to be."""
-    monkeypatch.setattr(engine, "run", lambda *args, **kwargs: SimpleNamespace(status="finished"))
+    monkeypatch.setattr(training, "run", lambda *args, **kwargs: SimpleNamespace(status="finished"))
 
 
 @pytest.mark.parametrize("base", ["SPEC", "TINY", "SCALE", "RECORD"])

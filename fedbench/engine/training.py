@@ -98,7 +98,7 @@ def run(
 
     `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
     `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
-    place of what the spec names; they are then part of the run's identity (`fedbench.engine.identity`).
+    place of what the spec names; they are then part of the run's identity (see `engine/identity`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings and which identifies the run. Raises `FedbenchError` on bad input.
     """

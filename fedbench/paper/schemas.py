@@ -1,6 +1,7 @@
 """JSON schemas of the YAML files, so that an editor marks a typo while it is written.
 
-`python -m fedbench.paper.schemas` writes them; the loader checks the same models with better sentences.
+`python -m fedbench.paper.schemas` writes them; the loader checks the same
+models with better sentences.
 """
 
 import json

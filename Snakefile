@@ -6,7 +6,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from fedbench.summary import summary
+from fedbench.plan.workflow import summary
 
 min_version("9.0")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from fedbench import Machine, RunSpec
 from fedbench.base.yamlfile import split
 from fedbench.paper.compositions import compositions
-from fedbench.schedule import Schedule
+from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
 
 RATES = (0.1, 0.03, 0.01)

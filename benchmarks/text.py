@@ -19,7 +19,7 @@ import numpy as np
 
 from fedbench import Machine, RunSpec
 from fedbench.base.yamlfile import split
-from fedbench.schedule import Schedule
+from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
 
 RATES = (2e-3, 1e-3)

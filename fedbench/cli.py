@@ -139,10 +139,10 @@ def plan(
 ) -> None:
     """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
     with _sentences():
-        from fedbench.budget import GPU_CORES, budget, by_table, measured_speeds
-        from fedbench.outlook import planned
         from fedbench.paper.scale import load_scale
-        from fedbench.schedule import schedule, to_json
+        from fedbench.plan.budget import GPU_CORES, budget, by_table, measured_speeds
+        from fedbench.plan.outlook import planned
+        from fedbench.plan.schedule import schedule, to_json
 
         found = planned(workflow, scale, split(papers), split(tables))
         if check:
@@ -237,7 +237,7 @@ def train(
     """Train a batch of planned runs in this process, skipping those that are finished."""
     with _sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.schedule import load_schedule
+        from fedbench.plan.schedule import load_schedule
         from fedbench.worker import train as work
 
         one_thread_a_process()
@@ -256,10 +256,9 @@ def select(search: str, plan: PlanFile, results: Results = Path("results")) -> N
     """Choose the winner of a search from its finished trials."""
     with _sentences():
         from fedbench.base.files import write_text
-        from fedbench.schedule import load_schedule
-        from fedbench.search import select as choose
-        from fedbench.search import winner_file
-        from fedbench.trials import search_id
+        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.search import search_id, winner_file
+        from fedbench.plan.search import select as choose
 
         schedule = load_schedule(plan)
         trials = schedule.trials(search)
@@ -278,7 +277,7 @@ def collect(
     """Gather the histories of a paper's runs into one tidy frame."""
     with _sentences():
         from fedbench.collect import collect as gather
-        from fedbench.schedule import load_schedule
+        from fedbench.plan.schedule import load_schedule
         from fedbench.store import write_frame
 
         write_frame(gather(load_schedule(plan).paper(paper), results), out)
@@ -295,7 +294,7 @@ def report(
 ) -> None:
     """Draw the tables, figures and pages from what was collected."""
     with _sentences():
-        from fedbench.outlook import planned
+        from fedbench.plan.outlook import planned
         from fedbench.report import build
 
         found = planned(workflow, scale, split(papers), split(tables))
@@ -314,7 +313,7 @@ def claims(
 ) -> None:
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
     with _sentences():
-        from fedbench.outlook import planned
+        from fedbench.plan.outlook import planned
         from fedbench.report.claims_view import verdicts
 
         rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
@@ -337,7 +336,7 @@ def track(
 ) -> None:
     """Mirror finished runs into MLflow; calling it again adds only what is new."""
     with _sentences():
-        from fedbench.outlook import planned
+        from fedbench.plan.outlook import planned
         from fedbench.track import mirror
 
         found = planned(workflow, scale, split(papers), split(tables))

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
+from fedbench.plan.search import words
+from fedbench.plan.versions import complete, one_version
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
-from fedbench.trials import words
-from fedbench.versions import complete, one_version
 
 
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:

@@ -9,11 +9,10 @@ from fedbench.base.files import write_text
 from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
 from fedbench.engine.training import run
-from fedbench.schedule import Schedule
-from fedbench.search import resolved
+from fedbench.plan.schedule import Schedule
+from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-from fedbench.trials import search_id
 
 Report = Callable[[str, Row], None]
 

@@ -10,8 +10,8 @@ import pandas as pd
 import yaml
 
 from fedbench.paper.paper import Paper
-from fedbench.plan import Cell, Plan, make_plan
-from fedbench.printed import read_printed
+from fedbench.plan.plan import Cell, Plan, make_plan
+from fedbench.plan.printed import read_printed
 from fedbench.report.claims import Finding, findings
 from fedbench.report.frames import read
 from fedbench.report.panel import Results

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedbench.plan import Plan, make_plan
+from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.drawing import Drawing, drawing
 from fedbench.report.panel import Results
 from fedbench.spec import RunSpec

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
+from fedbench.plan.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
 from fedbench.spec import RunSpec
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan import Cell
+from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.basis import basis
 from fedbench.report.claims.interval import of_mean, of_spread

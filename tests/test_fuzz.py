@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from fedbench import cli
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
-from fedbench.budget import Speeds, by_table, measured_speeds
 from fedbench.engine import training
-from fedbench.outlook import planned
-from fedbench.schedule import load_schedule, schedule, to_json
+from fedbench.plan.budget import Speeds, by_table, measured_speeds
+from fedbench.plan.outlook import planned
+from fedbench.plan.schedule import load_schedule, schedule, to_json
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from tests.mutants import ODD, document, edits

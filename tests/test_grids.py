@@ -6,7 +6,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Case, Grid
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
-from fedbench.plan import make_plan, points, resolve, substituted
+from fedbench.plan.plan import make_plan, points, resolve, substituted
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 

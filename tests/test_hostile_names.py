@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.budget import measured_speeds
-from fedbench.outlook import planned
 from fedbench.paper.scale import load_scale
-from fedbench.plan import make_plan
+from fedbench.plan.budget import measured_speeds
+from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
+from fedbench.plan.schedule import load_schedule
 from fedbench.report import build
 from fedbench.report.cells import plain, to_csv
 from fedbench.report.latex import escape
 from fedbench.report.sheet import Column, Row, Sheet
-from fedbench.schedule import load_schedule
 from fedbench.spec import RunSpec
 from tests.project import PAPER
 

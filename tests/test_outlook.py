@@ -4,8 +4,8 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.columns import columns
-from fedbench.outlook import planned
+from fedbench.plan.columns import columns
+from fedbench.plan.outlook import planned
 from fedbench.report.checks import check_shown
 from fedbench.spec import RunSpec
 from tests.project import PAPER, PRINTED

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from fedbench.plan import Cell, Plan, make_plan
+from fedbench.plan.plan import Cell, Plan, make_plan
 from tests.project import ROOT
 
 # Parameters that the paper or the deviations name: they stand in the file, not in a default.

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from fedbench.paper.paper import load_papers
-from fedbench.plan import Cell, Plan, make_plan
+from fedbench.plan.plan import Cell, Plan, make_plan
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.paper.paper import load_papers
-from fedbench.plan import Plan, make_plan
-from fedbench.printed import read_printed
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.drawing import drawing
 from fedbench.report.panel import Results

@@ -6,9 +6,9 @@ from functools import cache
 import pytest
 
 from fedbench.base import registry
-from fedbench.plan import Plan, make_plan
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
-from fedbench.trials import search_id
 from tests.project import ROOT
 
 COMMON = 0.05  # FedDyn's α of the released configuration, which its code divides by the batches

@@ -9,8 +9,8 @@ from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.claims import Together
 from fedbench.paper.items import Grid
 from fedbench.paper.paper import Paper, load_papers
-from fedbench.plan import Plan, make_plan
-from fedbench.printed import Printed, read_printed
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import Printed, read_printed
 from fedbench.report.claims.interval import FEWEST
 from fedbench.report.fact import sheet_of
 from fedbench.report.frames import read

@@ -14,7 +14,7 @@ from fedbench.paper.claims import Comparison, Together
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import reading
-from fedbench.plan import Plan, make_plan
+from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.scope import scope_of
 from tests.project import ROOT
 

@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.layout import Layout
-from fedbench.plan import make_plan, matches
-from fedbench.schedule import load_schedule, schedule, to_json
+from fedbench.plan.plan import make_plan, matches
+from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.search import search_id, trial_runs
+from fedbench.plan.workflow import Layout
 from fedbench.spec import RunSpec
-from fedbench.trials import search_id, trial_runs
 from tests.project import PAPER, ROOT, make_project
 
 WORKFLOW = ROOT / "workflow"
@@ -117,7 +117,7 @@ def test_the_schedule_survives_being_written(tiny, tmp_path):
 
 def test_planning_imports_no_torch():
     code = (
-        "import sys; from pathlib import Path; from fedbench.plan import make_plan;"
+        "import sys; from pathlib import Path; from fedbench.plan.plan import make_plan;"
         f"make_plan(Path({str(WORKFLOW)!r}), 'paper'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan import make_plan
-from fedbench.printed import Place, read_printed
+from fedbench.plan.plan import make_plan
+from fedbench.plan.printed import Place, read_printed
 from fedbench.report.frames import read
 from fedbench.report.tables import entries
 

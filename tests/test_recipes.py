@@ -18,7 +18,7 @@ import torch
 
 from fedbench import Dataset, Machine, run
 from fedbench.base import registry
-from fedbench.plan import make_plan
+from fedbench.plan.plan import make_plan
 from fedbench.spec import Choice
 from tests.project import ROOT
 

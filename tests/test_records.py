@@ -10,8 +10,8 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.collect import collect
+from fedbench.plan.schedule import Schedule
 from fedbench.report.panel import Results
-from fedbench.schedule import Schedule
 from fedbench.store import RunFolder, read_frame, write_frame
 from fedbench.worker import train
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench.plan import Plan, make_plan
-from fedbench.printed import Place, Printed
-from fedbench.stat import Stat
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import Place, Printed, Stat
 
 FULL, SMALL = "full", "small"
 _PAPER = """

@@ -8,11 +8,10 @@ import pytest
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.paper import Paper
-from fedbench.printed import Place, Printed
+from fedbench.plan.printed import Place, Printed, Stat
 from fedbench.report import build
 from fedbench.report.fact import sheet_of
 from fedbench.report.sheet import Column, Row, Sheet, shown
-from fedbench.stat import Stat
 from tests.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.outlook import planned
 from fedbench.paper.compositions import compositions
+from fedbench.plan.outlook import planned
 from fedbench.report.figures import draw, inline, save
 from fedbench.report.kinds.density import _mean
 from fedbench.report.look import INK, LOOK

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fedbench.paper.items import Table
-from fedbench.printed import Place
+from fedbench.plan.printed import Place
 from fedbench.report.entry import Entry, Run
 from fedbench.report.rank_figure import draw
 from fedbench.report.rank_view import RankView, rank_title

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.places import check_printed
-from fedbench.plan import Plan, make_plan
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import check_printed
 from fedbench.report import frames
 from fedbench.report.entry import Entry
 from fedbench.report.layout import arrange

@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.search import resolved, select, winner_file
+from fedbench.plan.search import resolved, search_id, select, trial_runs, winner_file
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-from fedbench.trials import search_id, trial_runs
 from tests.records import record
 
 

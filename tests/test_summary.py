@@ -1,7 +1,7 @@
 """What a finished build says of itself, from a log written by hand."""
 
-from fedbench.plan import make_plan
-from fedbench.summary import shared, stations, summary
+from fedbench.plan.plan import make_plan
+from fedbench.plan.workflow import shared, stations, summary
 from tests.project import make_project
 
 LOG = """

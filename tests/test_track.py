@@ -5,7 +5,7 @@ import time
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan import make_plan
+from fedbench.plan.plan import make_plan
 from fedbench.track import mirror
 from tests.test_hostile_names import project
 

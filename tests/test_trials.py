@@ -9,12 +9,11 @@ from fedbench.base.errors import FedbenchError
 from fedbench.collect import collect
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
-from fedbench.plan import make_plan, resolve
-from fedbench.schedule import load_schedule, schedule, to_json
-from fedbench.search import resolved, select, winner_file
+from fedbench.plan.plan import make_plan, resolve
+from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.search import resolved, search_id, select, trial_runs, winner_file, words
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-from fedbench.trials import search_id, trial_runs, words
 from tests.project import PAPER, make_project
 from tests.records import record
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.plan import Plan
-from fedbench.printed import read_printed
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import read_printed
 from fedbench.report.fact import sheet_of
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 
-from fedbench.plan import Plan
-from fedbench.printed import read_printed
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import read_printed
 from fedbench.report import frames
 from fedbench.report.claims import Finding, findings, sentence
 from fedbench.report.claims.basis import basis

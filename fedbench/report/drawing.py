@@ -9,7 +9,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, Where, reading
-from fedbench.plan import Cell, Plan, matches
+from fedbench.plan.plan import Cell, Plan, matches
 from fedbench.report.differences import merged
 from fedbench.report.kind import Kind
 from fedbench.report.numbers import level_name, point_name

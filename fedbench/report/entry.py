@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from fedbench.paper.places import Level
-from fedbench.printed import Place
-from fedbench.stat import Stat
+from fedbench.plan.printed import Place, Stat
 
 
 @dataclass(frozen=True)

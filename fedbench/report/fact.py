@@ -14,7 +14,7 @@ from fedbench.base.strict import checked
 from fedbench.paper.levels import Settings, known_levels, layered, level_settings
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level
-from fedbench.printed import Place, Printed
+from fedbench.plan.printed import Place, Printed
 from fedbench.report.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
-from fedbench.places import axes
+from fedbench.plan.printed import axes
 from fedbench.report.differences import common, merged, rest
 from fedbench.report.entry import Entry
 from fedbench.report.numbers import axis_name

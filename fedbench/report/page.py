@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
-from fedbench.plan import Plan
+from fedbench.plan.plan import Plan
 from fedbench.report import numbers
 from fedbench.report.claims_view import ClaimView, counts
 from fedbench.report.drawing import Drawing

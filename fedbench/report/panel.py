@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedbench.paper.places import Level
-from fedbench.plan import Cell
+from fedbench.plan.plan import Cell
 from fedbench.report import frames
 from fedbench.report.holdings import holdings
 from fedbench.report.metrics import Metric

@@ -11,8 +11,8 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.items import Table
-from fedbench.plan import Plan
-from fedbench.printed import Printed, read_printed
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import Printed, read_printed
 from fedbench.report import figures, frames, page, rank_figure
 from fedbench.report.cells import to_csv
 from fedbench.report.claims import findings

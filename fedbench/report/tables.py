@@ -8,9 +8,8 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Table
 from fedbench.paper.places import Level, Reading, reading
-from fedbench.places import place_of
-from fedbench.plan import Cell, Plan
-from fedbench.printed import Printed
+from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.printed import Printed, place_of
 from fedbench.report import frames
 from fedbench.report.entry import Entry, Run
 from fedbench.report.metrics import Metric

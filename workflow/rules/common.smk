@@ -5,8 +5,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
-from fedbench.outlook import planned
-from fedbench.layout import Layout, options, split
+from fedbench.plan.outlook import planned
+from fedbench.plan.workflow import Layout, options, split
 
 
 configfile: "workflow/config.yaml"

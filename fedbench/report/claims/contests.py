@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import OTHERS, Side, where_of
 from fedbench.paper.places import Where, has_star, stems
-from fedbench.plan import matches
+from fedbench.plan.plan import matches
 from fedbench.report.claims.scope import Scope
 from fedbench.report.claims.source import Coords
 

@@ -1,8 +1,8 @@
 """A paper's claims, judged on its printed numbers and on what was measured."""
 
 from fedbench.paper.claims import Claim, Comparison, Together
-from fedbench.plan import Plan
-from fedbench.printed import Printed
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import Printed
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.evidence import Bench, Evidence
 from fedbench.report.claims.finding import Finding, Judgement

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fedbench.paper.places import reading
-from fedbench.plan import Cell, Plan
+from fedbench.plan.plan import Cell, Plan
 from fedbench.report import frames
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.metrics import Metric

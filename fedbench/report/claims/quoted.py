@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.paper.paper import Paper
-from fedbench.places import place_of
-from fedbench.plan import matches, points
-from fedbench.printed import Printed
+from fedbench.plan.plan import matches, points
+from fedbench.plan.printed import Printed, Stat, place_of
 from fedbench.report.claims.scope import spelled
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.metrics import Metric
-from fedbench.stat import Stat
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from fedbench.paper.claims import Comparison, Trend, where_of
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import At, Level, Where, as_tuple, reading
-from fedbench.plan import matches, points
+from fedbench.plan.plan import matches, points
 from fedbench.report.claims.source import Coords
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fedbench.paper.claims import OTHERS, Side, Trend, where_of
 from fedbench.paper.places import Where
-from fedbench.plan import matches
+from fedbench.plan.plan import matches
 from fedbench.report.claims.difference import Difference, Term
 from fedbench.report.claims.limit import Beyond
 from fedbench.report.claims.naming import unit_of, words

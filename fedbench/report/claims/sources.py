@@ -3,12 +3,11 @@
 from dataclasses import dataclass, field
 
 from fedbench.paper.claims import Comparison
-from fedbench.plan import Plan
-from fedbench.printed import Printed
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import Printed, Stat
 from fedbench.report.claims.measured import Measured
 from fedbench.report.claims.quoted import Quoted, numbers
 from fedbench.report.panel import Results
-from fedbench.stat import Stat
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The numbers that a paper prints, from `papers/<paper>.printed.csv`, where it prints any."""
+"""The numbers that a paper prints, and where in its tables they stand."""
 
 import csv
 import io
@@ -7,9 +7,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 
+import numpy as np
+
 from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.base.files import exists, read_text
-from fedbench.stat import Stat
+from fedbench.base.strict import checked
+from fedbench.paper.items import Table
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level, level_text
+from fedbench.plan.plan import matches, points, printed_choices, resolve
+from fedbench.spec import Choice
+
+
+@dataclass(frozen=True)
+class Stat:
+    """Mean and sample standard deviation (None where it is unknown or there is one value)."""
+
+    mean: float
+    std: float | None
+
+    @classmethod
+    def of(cls, values: list[float]) -> "Stat | None":
+        """Over some seeds; None over none. A value that is not finite makes the mean so."""
+        if not values:
+            return None
+        if not np.isfinite(values).all():
+            return cls(float("nan"), None)
+        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
 
 
 @dataclass(frozen=True)
@@ -101,3 +125,39 @@ def _difference(place: Place, known: set[Place]) -> str:
         if value not in there:
             return f"{place.table} has {unknown(name, value, there)}"
     return f"{place} is no cell of {place.table}: its parts do not stand together"
+
+
+def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The axes of rows and of columns; several metrics that neither names become rows."""
+    loose = len(table.metrics) > 1 and "metric" not in table.rows + table.columns
+    return (*table.rows, "metric") if loose else table.rows, table.columns
+
+
+def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Place:
+    """Where the number of a point of its grid stands in a table of the paper."""
+    table = paper.tables[key]
+    key = table.printed or key
+    shown = [axis for axis in sum(axes(table), ()) if axis not in ("dataset", "method", "metric")]
+    setting = ";".join(f"{axis}={level_text(point[axis])}" for axis in shown)
+    method = str(point.get("method", ""))
+    if "dataset" in point:
+        return Place(key, str(point["dataset"]), setting, method, metric)
+    settings = printed_choices(resolve(paper, paper.grids[table.grid], point))
+    return Place(key, checked(Choice, settings["dataset"]).name, setting, method, metric)
+
+
+def check_printed(printed: Printed, paper: Paper) -> None:
+    """Raise `FedbenchError` on a number of no table, or of no cell; facts know their own cells."""
+    asked = {place.table: place for place in printed.numbers}
+    for key, place in asked.items():
+        if key in paper.tables:
+            printed.refuse_strangers(key, _places(key, paper))
+        elif key not in paper.facts:
+            known = [*paper.tables, *paper.facts]
+            raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, known)}")
+
+
+def _places(key: str, paper: Paper) -> list[Place]:
+    table = paper.tables[key]
+    own = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
+    return [place_of(key, paper, point, metric) for metric in table.metrics for point in own]

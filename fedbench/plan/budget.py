@@ -15,7 +15,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import matching, read_json
 from fedbench.base.strict import checked
-from fedbench.plan import Plan
+from fedbench.plan.plan import Plan
 from fedbench.spec import Choice, RunSpec
 
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly

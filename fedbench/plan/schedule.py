@@ -7,7 +7,7 @@ from typing import Any
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import read_json
 from fedbench.base.strict import Name, Strict
-from fedbench.plan import Plan
+from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 
 

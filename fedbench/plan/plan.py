@@ -19,8 +19,8 @@ from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
 from fedbench.paper.scale import Cut, Scale, cut, load_scale
+from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import Choice, RunSpec
-from fedbench.trials import search_id, trial_runs
 
 # Settings that do not make a run another experiment than the paper's; all others do.
 _INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}

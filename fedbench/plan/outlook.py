@@ -6,14 +6,13 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.columns import require_column
 from fedbench.paper.claims import Comparison, Together
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
-from fedbench.places import check_printed
-from fedbench.plan import Plan, make_plan
-from fedbench.printed import read_printed
+from fedbench.plan.columns import require_column
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import check_printed, read_printed
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has

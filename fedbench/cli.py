@@ -237,8 +237,8 @@ def train(
     """Train a batch of planned runs in this process, skipping those that are finished."""
     with _sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
+        from fedbench.jobs.worker import train as work
         from fedbench.plan.schedule import load_schedule
-        from fedbench.worker import train as work
 
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
@@ -276,7 +276,7 @@ def collect(
 ) -> None:
     """Gather the histories of a paper's runs into one tidy frame."""
     with _sentences():
-        from fedbench.collect import collect as gather
+        from fedbench.jobs.collect import collect as gather
         from fedbench.plan.schedule import load_schedule
         from fedbench.store import write_frame
 
@@ -336,8 +336,8 @@ def track(
 ) -> None:
     """Mirror finished runs into MLflow; calling it again adds only what is new."""
     with _sentences():
+        from fedbench.jobs.track import mirror
         from fedbench.plan.outlook import planned
-        from fedbench.track import mirror
 
         found = planned(workflow, scale, split(papers), split(tables))
         added = mirror(found, results, uri or None)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.collect import collect
+from fedbench.jobs.collect import collect
 from fedbench.spec import RunSpec
 from tests.records import record
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
-from fedbench.collect import collect
+from fedbench.jobs.collect import collect
+from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule
 from fedbench.report.panel import Results
 from fedbench.store import RunFolder, read_frame, write_frame
-from fedbench.worker import train
 
 CPU = Machine(device="cpu")
 SPEC = RunSpec(clients=2, rounds=4, batch=None, model={"mlp": {"hidden": 4}})

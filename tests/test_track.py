@@ -5,8 +5,8 @@ import time
 import pytest
 
 from fedbench.base.errors import FedbenchError
+from fedbench.jobs.track import mirror
 from fedbench.plan.plan import make_plan
-from fedbench.track import mirror
 from tests.test_hostile_names import project
 
 

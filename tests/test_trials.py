@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.collect import collect
+from fedbench.jobs.collect import collect
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan, resolve

@@ -12,7 +12,7 @@ from mlflow.tracking import MlflowClient
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, require_writable
-from fedbench.collect import columns
+from fedbench.jobs.collect import columns
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder

@@ -1,0 +1,1 @@
+"""What a Snakemake rule calls: train a batch of runs, collect them, mirror them into MLflow."""

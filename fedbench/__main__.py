@@ -1,5 +1,5 @@
 """`python -m fedbench` is the command line."""
 
-from fedbench.cli import app
+from fedbench.cli.commands import app
 
 app()

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.base import registry
-from fedbench.cli import app
+from fedbench.cli.commands import app
+from fedbench.cli.listing import catalogue, citation
 from fedbench.core.part import Cost
-from fedbench.listing import catalogue, citation
 from fedbench.paper.compositions import compositions
 
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from fedbench import Dataset, Machine, RunSpec
 from fedbench.base.errors import FedbenchError
-from fedbench.cli import app
+from fedbench.cli.commands import app
+from fedbench.cli.preview import Preview, preview, previews
 from fedbench.engine.problem import assemble
-from fedbench.preview import Preview, preview, previews
 from tests.project import ROOT
 
 

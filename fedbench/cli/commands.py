@@ -84,9 +84,9 @@ def run(
         if record and record.get("id") == settings.id:
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
+        from fedbench.cli.live import watching
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
-        from fedbench.live import watching
 
         machine = Machine(device=device, mode=mode, keep_model=True)  # type: ignore[arg-type]  # checked
         with watching(console, settings) as watch:
@@ -98,7 +98,7 @@ def run(
 def list_(kind: Kind, as_json: AsJson = False, workflow: Workflow = Path("workflow")) -> None:
     """Show the methods, datasets, models, partitions, samplers, probes or papers there are."""
     with _sentences():
-        from fedbench.listing import catalogue, papers
+        from fedbench.cli.listing import catalogue, papers
 
         rows = papers(workflow) if kind is Kind.papers else catalogue(kind.value.removesuffix("s"))
     if as_json:
@@ -205,7 +205,7 @@ def partition(
     """
     with _sentences():
         from fedbench.base.yamlfile import parse, read_value
-        from fedbench.preview import previews
+        from fedbench.cli.preview import previews
         from fedbench.spec import RunSpec
 
         base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}

@@ -1,0 +1,1 @@
+"""What a person types and reads in a terminal."""

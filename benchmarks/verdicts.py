@@ -26,12 +26,11 @@ import numpy as np
 
 from fedbench.paper.paper import Paper
 from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.interval import Risks, Verdict, Within
 from fedbench.report.claims.judge import RISKS
-from fedbench.report.claims.limit import Risks, Within
 from fedbench.report.claims.outline import outline
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Verdict
 
 SETS = tuple(f"set {i}" for i in range(9))
 METHODS = ("A", "B", "C", "D", "E")

@@ -13,8 +13,7 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell, Plan, make_plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.claims import Finding, findings
-from fedbench.report.frames import read
-from fedbench.report.panel import Results
+from fedbench.report.values.frames import Results, read
 
 BASE = """
 title: Toy

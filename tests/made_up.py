@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.report.drawing import Drawing, drawing
-from fedbench.report.panel import Results
+from fedbench.report.figures.drawing import Drawing, drawing
+from fedbench.report.values.frames import Results
 from fedbench.spec import RunSpec
 
 PAPER = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")

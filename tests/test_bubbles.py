@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from fedbench.base.errors import FedbenchError
-from fedbench.report.bubbles import Panel, bubbles
-from fedbench.report.look import write
+from fedbench.report.figures.bubbles import Panel, bubbles
+from fedbench.report.figures.look import write
 from tests.test_partition_cases import FAST
 
 COUNTS = np.array([[100, 0], [25, 50], [0, 4]])  # three clients, two classes

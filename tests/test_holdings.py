@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from fedbench.report import frames
-from fedbench.report.holdings import holdings
-from fedbench.report.panel import Results
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results, holdings
 
 # client 0 holds one class, client 3 two, client 7 four
 CLIENTS = pd.DataFrame(

@@ -14,9 +14,9 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import load_schedule
 from fedbench.report import build
-from fedbench.report.cells import plain, to_csv
-from fedbench.report.latex import escape
-from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.report.tables.latex import escape
+from fedbench.report.tables.sheet import Column, Row, Sheet
+from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from tests.project import PAPER
 

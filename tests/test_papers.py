@@ -8,10 +8,10 @@ import pytest
 from fedbench.paper.paper import load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import read_printed
-from fedbench.report import frames
-from fedbench.report.drawing import drawing
-from fedbench.report.panel import Results
-from fedbench.report.tables import entries
+from fedbench.report.figures.drawing import drawing
+from fedbench.report.tables.cells import entries
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"

@@ -12,9 +12,9 @@ from fedbench.paper.paper import Paper, load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import Printed, read_printed
 from fedbench.report.claims.interval import FEWEST
-from fedbench.report.fact import sheet_of
-from fedbench.report.frames import read
-from fedbench.report.tables import entries
+from fedbench.report.tables.cells import entries
+from fedbench.report.tables.fact import sheet_of
+from fedbench.report.values.frames import read
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"

@@ -8,8 +8,8 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import make_plan
 from fedbench.plan.printed import Place, read_printed
-from fedbench.report.frames import read
-from fedbench.report.tables import entries
+from fedbench.report.tables.cells import entries
+from fedbench.report.values.frames import read
 
 ROOT = Path(__file__).parents[1]
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"

@@ -5,8 +5,8 @@ import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.places import Reading, reading
-from fedbench.report import frames
-from fedbench.report.metrics import Metric
+from fedbench.report.values import frames
+from fedbench.report.values.metrics import Metric
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.jobs.collect import collect
 from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule
-from fedbench.report.panel import Results
+from fedbench.report.values.frames import Results
 from fedbench.store import RunFolder, read_frame, write_frame
 
 CPU = Machine(device="cpu")

@@ -1,6 +1,6 @@
 """How runs differ from the paper's, said once for many."""
 
-from fedbench.report.differences import common, merged, rest
+from fedbench.report.values.differences import common, merged, rest
 
 A = "model x for y; rounds 6 for 500; lr 0.3 for 0.1"
 B = "model x for y; rounds 6 for 500; lr 0.6 for 0.2; batch 8 for 50"

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from fedbench.report.figures.panel import Panel
 from fedbench.report.kinds.dissimilarity import Dissimilarity, _lines
-from fedbench.report.panel import Panel
 
 
 class Empty(Panel):

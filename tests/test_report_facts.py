@@ -10,8 +10,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.paper import Paper
 from fedbench.plan.printed import Place, Printed, Stat
 from fedbench.report import build
-from fedbench.report.fact import sheet_of
-from fedbench.report.sheet import Column, Row, Sheet, shown
+from fedbench.report.tables.fact import sheet_of
+from fedbench.report.tables.sheet import Column, Row, Sheet, shown
 from tests.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]

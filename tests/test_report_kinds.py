@@ -11,11 +11,11 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
-from fedbench.report.figures import draw, inline, save
+from fedbench.report.figures.draw import draw, inline, save
+from fedbench.report.figures.look import INK, LOOK
+from fedbench.report.figures.styles import styles
 from fedbench.report.kinds.density import _mean
-from fedbench.report.look import INK, LOOK
-from fedbench.report.panel import Results
-from fedbench.report.styles import styles
+from fedbench.report.values.frames import Results
 from tests.made_up import PAPER, draw_from, history, made_up, write_tables
 
 PROBES = ("steps", "spectrum", "embedding", "changes", "regions")

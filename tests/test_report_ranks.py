@@ -6,10 +6,9 @@ import pytest
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
-from fedbench.report.entry import Entry, Run
-from fedbench.report.rank_figure import draw
-from fedbench.report.rank_view import RankView, rank_title
-from fedbench.report.ranks import ranks
+from fedbench.report.figures.rank_figure import draw
+from fedbench.report.tables.entry import Entry, Run
+from fedbench.report.tables.ranks import RankView, rank_title, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.

@@ -9,11 +9,11 @@ from urllib.parse import unquote
 import pytest
 
 from fedbench.report import build
-from fedbench.report.figures import inline
-from fedbench.report.latex import escape
-from fedbench.report.numbers import fixed, signed
+from fedbench.report.figures.draw import inline
+from fedbench.report.figures.styles import styles
 from fedbench.report.page import code
-from fedbench.report.styles import styles
+from fedbench.report.tables.latex import escape
+from fedbench.report.values.numbers import fixed, signed
 from tests.test_report_case import FULL, SMALL, case, frame_of
 
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2]}

@@ -9,10 +9,10 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
-from fedbench.report import frames
-from fedbench.report.entry import Entry
-from fedbench.report.layout import arrange
-from fedbench.report.tables import COLUMNS, entries, tidy
+from fedbench.report.tables.cells import COLUMNS, entries, tidy
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.layout import arrange
+from fedbench.report.values import frames
 from tests.test_report_case import FULL, SMALL, case, frame_of, printed_of
 
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds

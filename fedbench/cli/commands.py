@@ -212,8 +212,8 @@ def partition(
         chosen = [read_value(rule) for rule in rules]
         found = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
         if out:
-            from fedbench.report.bubbles import Panel, bubbles
-            from fedbench.report.look import write
+            from fedbench.report.figures.bubbles import Panel, bubbles
+            from fedbench.report.figures.look import write
 
             panels = [Panel(each.title, each.counts) for each in found]
             write(lambda: bubbles(panels, found[0].heading, first), out)
@@ -314,7 +314,7 @@ def claims(
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
     with _sentences():
         from fedbench.plan.outlook import planned
-        from fedbench.report.claims_view import verdicts
+        from fedbench.report.claims.view import verdicts
 
         rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
     if as_json:

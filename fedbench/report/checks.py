@@ -8,7 +8,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
-from fedbench.report.fact import sheet_of
+from fedbench.report.tables.fact import sheet_of
 
 
 def check_shown(plan: Plan, papers: Path) -> None:

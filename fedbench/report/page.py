@@ -12,14 +12,14 @@ from markupsafe import Markup, escape
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Plan
-from fedbench.report import numbers
-from fedbench.report.claims_view import ClaimView, counts
-from fedbench.report.drawing import Drawing
-from fedbench.report.entry import Entry
-from fedbench.report.layout import Layout
-from fedbench.report.metrics import Metric
-from fedbench.report.rank_view import RankView
-from fedbench.report.sheet import Sheet, shown
+from fedbench.report.claims.view import ClaimView, counts
+from fedbench.report.figures.drawing import Drawing
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.layout import Layout
+from fedbench.report.tables.ranks import RankView
+from fedbench.report.tables.sheet import Sheet, shown
+from fedbench.report.values import numbers
+from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True)

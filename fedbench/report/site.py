@@ -13,21 +13,22 @@ from fedbench.base.files import write_text
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, read_printed
-from fedbench.report import figures, frames, page, rank_figure
-from fedbench.report.cells import to_csv
+from fedbench.report import page
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
-from fedbench.report.claims_view import ClaimView
-from fedbench.report.drawing import drawing
-from fedbench.report.entry import Entry
-from fedbench.report.fact import sheet_of
-from fedbench.report.latex import to_latex
-from fedbench.report.layout import arrange
+from fedbench.report.claims.view import ClaimView
+from fedbench.report.figures import draw, rank_figure
+from fedbench.report.figures.drawing import drawing
 from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
-from fedbench.report.panel import Results
-from fedbench.report.rank_view import RankView, rank_title
-from fedbench.report.ranks import ranks
-from fedbench.report.tables import entries, tidy
+from fedbench.report.tables.cells import entries, tidy
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.fact import sheet_of
+from fedbench.report.tables.latex import to_latex
+from fedbench.report.tables.layout import arrange
+from fedbench.report.tables.ranks import RankView, rank_title, ranks
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results
+from fedbench.report.values.spreadsheet import to_csv
 
 PAPERS = Path("workflow/papers")
 V = TypeVar("V")
@@ -115,7 +116,7 @@ class _Writer:
         key, title = f"ranks_{at[1]}", rank_title(table, placed)
         written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
         self.files += written
-        svg = figures.inline(written[0].read_text(encoding="utf-8"), key)
+        svg = draw.inline(written[0].read_text(encoding="utf-8"), key)
         return RankView(key, title, placed, svg)
 
     def _fact(self, at: tuple[str, str], printed: Printed) -> FactView:
@@ -135,9 +136,9 @@ class _Writer:
 
     def _figure(self, at: tuple[str, str], found: Results) -> FigureView:
         drawn = drawing(self.plan, at, found)
-        written = figures.save(drawn, self.folder / "figures" / at[0])
+        written = draw.save(drawn, self.folder / "figures" / at[0])
         self.files += written
-        return FigureView(drawn, figures.inline(written[0].read_text(encoding="utf-8"), at[1]))
+        return FigureView(drawn, draw.inline(written[0].read_text(encoding="utf-8"), at[1]))
 
 
 def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:

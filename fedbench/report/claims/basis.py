@@ -4,8 +4,7 @@ import math
 from statistics import median
 
 from fedbench.paper.claims import Equal
-from fedbench.report.claims.evidence import Evidence
-from fedbench.report.claims.finding import Finding
+from fedbench.report.claims.finding import Evidence, Finding
 from fedbench.report.claims.sentence import amount
 
 

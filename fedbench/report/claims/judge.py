@@ -4,14 +4,12 @@ from fedbench.paper.claims import Claim, Comparison, Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
 from fedbench.report.claims.contrast import Contrast
-from fedbench.report.claims.evidence import Bench, Evidence
-from fedbench.report.claims.finding import Finding, Judgement
-from fedbench.report.claims.limit import Risks
+from fedbench.report.claims.finding import Bench, Evidence, Finding, Judgement
+from fedbench.report.claims.interval import Risks, Verdict, at_least
 from fedbench.report.claims.outline import outline
-from fedbench.report.claims.sources import Sources
+from fedbench.report.claims.quoted import Sources
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Verdict, at_least
-from fedbench.report.panel import Results
+from fedbench.report.values.frames import Results
 
 RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fails wrongly
 

@@ -1,9 +1,9 @@
 """Points, sides and units in words."""
 
-from fedbench.paper.places import reading
+from fedbench.paper.places import level_text, reading
 from fedbench.report.claims.source import Coords
-from fedbench.report.metrics import Metric
-from fedbench.report.numbers import level_text, point_name
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import point_name
 
 
 def words(coords: Coords) -> str:

@@ -4,14 +4,29 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import Comparison, Earlier, Equal, Greater, Order, Slope, Spread, Trend
+from fedbench.paper.claims import (
+    OTHERS,
+    Comparison,
+    Earlier,
+    Equal,
+    Greater,
+    Order,
+    Side,
+    Slope,
+    Spread,
+    Trend,
+    where_of,
+)
 from fedbench.paper.paper import Paper
-from fedbench.report.claims import slopes
-from fedbench.report.claims.contests import Contest, contests
-from fedbench.report.claims.duel import duel
-from fedbench.report.claims.naming import words
-from fedbench.report.claims.scope import Scope, scope_of
+from fedbench.paper.places import Where
+from fedbench.plan.plan import matches
+from fedbench.report.claims.contrast import Contrast, Difference, Speed, Steadiness, Term
+from fedbench.report.claims.interval import Beyond, Limit, Within
+from fedbench.report.claims.naming import member, unit_of, words
+from fedbench.report.claims.scope import Contest, Member, Scope, contests, scope_of
+from fedbench.report.claims.source import Coords
 from fedbench.report.claims.tree import Node, averaged, each
+from fedbench.report.values.metrics import Metric
 
 
 def outline(place: str, claim: Comparison, paper: Paper) -> Node:
@@ -37,7 +52,7 @@ def _needed(place: str, claim: Comparison, cells: int) -> int:
 def _cells(scope: Scope, claim: Comparison) -> Iterator[Node]:
     match claim:
         case Trend():
-            yield from slopes.cells(scope, claim)
+            yield from cells(scope, claim)
         case Order():
             yield from _ladder(scope, claim)
         case Equal():
@@ -67,3 +82,102 @@ def _ladder(scope: Scope, claim: Order) -> Iterator[Node]:
         for contest in contests(scope, better, worse):
             found.setdefault(words(contest.cell), []).append(_node(claim, contest))
     yield from (each(nodes, label) for label, nodes in found.items())
+
+
+def duel(claim: Comparison, pair: tuple[Member, Member], named: frozenset[str]) -> Contrast:
+    """The first member against the second; `named` are the axes that tell them apart."""
+    label = " against ".join(member(x, named) for x in pair)
+    first, second = pair
+    if isinstance(claim, Spread | Earlier) and isinstance(first, dict) and isinstance(second, dict):
+        if isinstance(claim, Earlier):
+            return Speed(label, "rounds", Beyond(0.0), first, second, claim.target)
+        return Steadiness(label, "%", Beyond(0.0), first, second)
+    if isinstance(claim, Equal):
+        return _difference(label, pair, 1.0, Within(claim.margin), claim.relative)
+    if isinstance(claim, Slope):
+        return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Beyond(0.0), False)
+    if isinstance(claim, Greater):
+        limit = Beyond(claim.by - claim.margin)
+        return _difference(label, pair, _sign(pair, claim.wins), limit, claim.relative)
+    if isinstance(claim, Order):
+        return _difference(label, pair, _sign(pair, claim.wins), Beyond(0.0), False)
+    raise TypeError(type(claim))
+
+
+def _difference(
+    label: str, pair: tuple[Member, Member], sign: float, limit: Limit, relative: bool
+) -> Difference:
+    weighed = list(zip(pair, (sign, -sign), strict=True))
+    terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
+    constant = sum(w * x for x, w in weighed if isinstance(x, float))
+    base = pair[1] if relative and isinstance(pair[1], dict) else None
+    unit = "%" if base else unit_of(_point(pair))
+    return Difference(label, unit, limit, terms, constant, base)
+
+
+def _sign(pair: tuple[Member, Member], wins: str | None) -> float:
+    """−1 where less is better."""
+    low = Metric(str(_point(pair)["metric"])).lower_is_better if wins is None else wins == "low"
+    return -1.0 if low else 1.0
+
+
+def _point(pair: tuple[Member, Member]) -> Coords:
+    return next(x for x in pair if isinstance(x, dict))
+
+
+Value = tuple[Term, ...]  # what is measured at one place
+
+
+def cells(scope: Scope, claim: Trend) -> Iterator[Node]:
+    """A node for each cell that has all the places."""
+    names = list(claim.along)
+    places = [dict(zip(names, x, strict=True)) for x in zip(*claim.along.values(), strict=True)]
+    sides = {*where_of(claim.of), *where_of(claim.minus)}
+    for cell, points in scope.cells({*names, *sides}):
+        values = [_value(scope, claim, _at(scope, points, place)) for place in places]
+        if all(values):
+            yield each(_steps(claim, places, values), words(cell))
+
+
+def _at(scope: Scope, points: list[Coords], place: Coords) -> list[Coords]:
+    return [point for point in points if matches(point, scope.spell(dict(place)))]
+
+
+def _value(scope: Scope, claim: Trend, points: list[Coords]) -> Value:
+    """The value at a place, the difference of two sides where both are named; or nothing."""
+    own = points if claim.of is None else _side(scope, claim.of, points)
+    if claim.minus is None:
+        return (Term(1.0, own_points),) if (own_points := tuple(own)) else ()
+    rest = [point for point in points if point not in own and not scope.is_control(point)]
+    other = rest if claim.minus == OTHERS else _side(scope, claim.minus, points)
+    return (Term(1.0, tuple(own)), Term(-1.0, tuple(other))) if own and other else ()
+
+
+def _side(scope: Scope, side: Side, points: list[Coords]) -> list[Coords]:
+    where: Where = scope.spell(where_of(side))
+    return [point for point in points if matches(point, where)]
+
+
+def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Difference]:
+    """One comparison a step, or one of the straight line's ends."""
+    named = [words(place) for place in places]
+    unit, limit = unit_of(values[0][0].points[0]), Beyond(claim.by)
+    if claim.steps == "overall":
+        terms = _weighed(values, _line(len(values)))
+        return [Difference(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
+    pairs = zip(named, named[1:], values, values[1:], strict=False)
+    return [
+        Difference(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
+    ]
+
+
+def _line(n: int) -> list[float]:
+    """Weights of the rise from end to end of the least-squares line through n equal steps."""
+    middle = (n - 1) / 2
+    total = sum((i - middle) ** 2 for i in range(n))
+    return [(n - 1) * (i - middle) / total for i in range(n)]
+
+
+def _weighed(values: list[Value], weights: list[float]) -> tuple[Term, ...]:
+    pairs = zip(values, weights, strict=True)
+    return tuple(Term(term.weight * w, term.points) for value, w in pairs for term in value)

@@ -4,11 +4,10 @@ import math
 from statistics import median
 
 from fedbench.paper.claims import Together
-from fedbench.report.claims.evidence import Evidence
-from fedbench.report.claims.finding import Finding, Judgement
-from fedbench.report.claims.verdict import Verdict
-from fedbench.report.metrics import Metric
-from fedbench.report.numbers import signed
+from fedbench.report.claims.finding import Evidence, Finding, Judgement
+from fedbench.report.claims.interval import Verdict
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import signed
 
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
 _NAMED = 3  # exceptions that are spelled out

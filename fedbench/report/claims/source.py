@@ -1,10 +1,18 @@
 """Where a comparison's numbers come from."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
-from fedbench.paper.places import Level
+from fedbench.paper.places import Level, reading
+from fedbench.plan.plan import Cell, Plan
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results
+from fedbench.report.values.metrics import Metric
+from fedbench.spec import RunSpec
 
 Coords = dict[str, Level]  # a point of the grid, the metric among its axes
 Repeats = dict[str, float]  # a value for each seed, or seed and other axes
@@ -24,3 +32,97 @@ class Source(ABC):
     def history(self, point: Coords) -> dict[str, pd.Series]:
         """The metric by evaluated round up to the last planned, of each repeat."""
         return {}
+
+
+class Measured(Source):
+    """What the runs of a grid gave; axes in `over` count as repeats."""
+
+    def __init__(
+        self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], results: Results
+    ) -> None:
+        self._axes, self._over, self._results = plan.papers[at[0]].grids[at[1]].axes, over, results
+        self._cells: dict[str, list[Cell]] = {}
+        for cell in plan.select(*at, {}):
+            self._cells.setdefault(self._key(cell.coords), []).append(cell)
+        self._values: dict[str, Repeats] = {}
+        self._columns: dict[str, dict[str, float]] = {}
+        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+
+    def cells(self, point: Coords) -> list[Cell]:
+        """The cells planned at a point, one a repeat."""
+        return self._cells.get(self._key(point), [])
+
+    def diverged(self, points: Iterable[Coords]) -> int:
+        """How many of the runs behind some points ended early."""
+        ids = {cell.run.id for point in points for cell in self.cells(point)}
+        return sum(self._results.states.get(run, "").startswith("diverged") for run in ids)
+
+    def complete(self, points: Iterable[Coords]) -> bool:
+        """Whether all runs behind some points are there."""
+        ids = {cell.run.id for point in points for cell in self.cells(point)}
+        return ids <= self._results.states.keys()
+
+    def too_late(self, point: Coords) -> bool:
+        """Whether the metric is of rounds that the runs do not have."""
+        asked = reading(str(point["metric"]))
+        runs = [cell.run for cell in self.cells(point)]
+        return any(run.rounds < asked.needs(run.eval_every) for run in runs)
+
+    def values(self, point: Coords) -> Repeats:
+        """See the base class; a round after a run's last is missing."""
+        key = str(sorted(point.items()))
+        if key not in self._values:
+            found = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
+            factor = _factor(str(point["metric"]))
+            self._values[key] = {k: v * factor for k, v in found.items() if v is not None}
+        return self._values[key]
+
+    def history(self, point: Coords) -> dict[str, pd.Series]:
+        """See the base class; a run that diverged keeps its last value to the last round."""
+        metric = reading(str(point["metric"])).metric
+        curves = {self._repeat(c): self._curve(c.run, metric) for c in self.cells(point)}
+        return {key: curve * _factor(metric) for key, curve in curves.items() if len(curve)}
+
+    def _value(self, cell: Cell, point: Coords) -> float | None:
+        metric = str(point["metric"])
+        name = reading(metric).metric
+        if "/" in name:
+            return self._of_table(cell.run.id, name, point)
+        if self.too_late(point):
+            return None
+        if metric not in self._columns:
+            self._columns[metric] = frames.values(self._results.frame, metric, "final")
+        return self._columns[metric].get(cell.run.id)
+
+    def _of_table(self, run: str, name: str, point: Coords) -> float | None:
+        """The mean of 'probe/column' over the rows of the probe's table that match the point."""
+        probe, _, column = name.partition("/")
+        if (run, probe) not in self._tables:
+            self._tables[run, probe] = self._results.table(run, probe)
+        table = self._tables[run, probe]
+        for other in point.keys() - self._axes.keys() - {"metric"}:
+            table = table[table[other] == point[other]] if other in table else table[:0]
+        return float(table[column].mean()) if column in table and len(table) else None
+
+    def _curve(self, run: RunSpec, metric: str) -> pd.Series:
+        if metric not in self._results.frame or run.id not in self._results.states:
+            return pd.Series(dtype=float)
+        curve: pd.Series = frames.curves(self._histories.get_group((run.id,)), metric, [run])[
+            run.id
+        ]
+        return curve.dropna()
+
+    @cached_property
+    def _histories(self) -> Any:
+        return self._results.frame.groupby(["run_id"])
+
+    def _key(self, coords: Coords) -> str:
+        return str([coords[axis] for axis in self._axes if axis not in self._over])
+
+    def _repeat(self, cell: Cell) -> str:
+        return str([cell.seed, *(cell.coords[axis] for axis in self._over)])
+
+
+def _factor(metric: str) -> float:
+    """From the frame's unit to percent where it is a score."""
+    return 100.0 if Metric(metric).is_score else 1.0

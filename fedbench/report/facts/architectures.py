@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
-from fedbench.report.fact import Fact, Source, constant, network
-from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.report.tables.fact import Fact, Source, constant, network
+from fedbench.report.tables.sheet import Column, Row, Sheet
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:

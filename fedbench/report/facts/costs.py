@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from fedbench.report.fact import Fact, Source, added_cost
-from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.report.tables.fact import Fact, Source, added_cost
+from fedbench.report.tables.sheet import Column, Row, Sheet
 
 Terms = Counter[str]  # how often each kind of operation is made
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from fedbench.paper.places import Level
-from fedbench.report.fact import Fact, Source, constant, shares
-from fedbench.report.sheet import Column, Row, Sheet, Value
+from fedbench.report.tables.fact import Fact, Source, constant, shares
+from fedbench.report.tables.sheet import Column, Row, Sheet, Value
 from fedbench.spec import RunSpec
 
 _PRINTED = {"train_size": "Training samples", "classes": "Classes", "clients": "Clients"}

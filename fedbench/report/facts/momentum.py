@@ -7,9 +7,9 @@ from statistics import median, median_low
 from fedbench.base import registry
 from fedbench.base.checked import Count
 from fedbench.paper.places import Level
-from fedbench.report.fact import Fact, Source, shares
-from fedbench.report.numbers import point_name
-from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.report.tables.fact import Fact, Source, shares
+from fedbench.report.tables.sheet import Column, Row, Sheet
+from fedbench.report.values.numbers import point_name
 from fedbench.spec import RunSpec
 
 _NOTE = (

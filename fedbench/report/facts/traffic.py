@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from fedbench.paper.places import Level
-from fedbench.report.fact import Fact, Source, added_cost, constant, network
-from fedbench.report.numbers import point_name
-from fedbench.report.sheet import Column, Row, Sheet, Value
+from fedbench.report.tables.fact import Fact, Source, added_cost, constant, network
+from fedbench.report.tables.sheet import Column, Row, Sheet, Value
+from fedbench.report.values.numbers import point_name
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import RunSpec
 

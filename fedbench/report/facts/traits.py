@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from fedbench.report.fact import Fact, Source
-from fedbench.report.sheet import Column, Row, Sheet
+from fedbench.report.tables.fact import Fact, Source
+from fedbench.report.tables.sheet import Column, Row, Sheet
 
 _COLUMNS = ("Add. Inf. Sharing", "Proxy Data", "Model Modification", "What is shared")
 _NOTE = (

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from fedbench.paper.places import Level
-from fedbench.report.kind import Kind, filling, metric_label
-from fedbench.report.look import INK
-from fedbench.report.numbers import fixed, point_name
-from fedbench.report.panel import Hue, Panel
+from fedbench.report.figures.kind import Kind, filling, metric_label
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.values.numbers import fixed, point_name
 
 _NARROW = 0.2  # of a group: a number does not fit above such a bar
 

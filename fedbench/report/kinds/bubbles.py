@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fedbench.base.checked import Natural
-from fedbench.report import bubbles
-from fedbench.report.kind import Kind
-from fedbench.report.panel import Panel
+from fedbench.report.figures import bubbles
+from fedbench.report.figures.kind import Kind
+from fedbench.report.figures.panel import Panel
 
 
 @dataclass(frozen=True)

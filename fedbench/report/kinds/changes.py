@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from fedbench.base.checked import Count
-from fedbench.report.kind import Kind, filling
-from fedbench.report.look import INK
-from fedbench.report.panel import Hue, Panel
+from fedbench.report.figures.kind import Kind, filling
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Hue, Panel
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Lines over the rounds."""
+"""Computation units: one is a forward pass over a client's local data (ASD paper, Fig. 11)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -7,12 +7,35 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from fedbench.base import registry
 from fedbench.base.checked import Count, Natural
-from fedbench.report.kind import Kind, metric_label, stroke
-from fedbench.report.look import INK, PAPER
-from fedbench.report.numbers import signed
-from fedbench.report.panel import Hue, Panel
-from fedbench.report.units import units_a_round
+from fedbench.base.errors import FedbenchError
+from fedbench.report.figures.kind import Kind, metric_label, stroke
+from fedbench.report.figures.look import INK, PAPER
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.values.numbers import signed
+from fedbench.spec import RunSpec
+
+
+def units_a_round(run: RunSpec) -> float:
+    """E for FedAvg; E + 1 for ASD, whose teacher's outputs are kept over the epochs.
+
+    From what the parts declare: E (1 + forward − teachers) + teachers. Raises `FedbenchError` where
+    local work is counted in steps.
+    """
+    from fedbench.core.part import Sizes  # only here, as it loads torch
+
+    epochs = run.local_epochs
+    if epochs is None:
+        raise FedbenchError(
+            f"run {run.id}: steps = {run.steps}, but units are counted in epochs; use x: round"
+        )
+    size = Sizes(d=1, classes=1, K=run.clients, m=1, epochs=epochs)
+    parts = [registry.build("method", part.name, part.params) for part in run.parts]
+    costs = [part.cost(size) for part in parts]
+    once = sum(cost.teachers for cost in costs)
+    return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
+
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
 _LABELS = {"round": "Communication round", "units": "Computation units (forward passes)"}

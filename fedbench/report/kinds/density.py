@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fedbench.base.checked import Positive
-from fedbench.report.kind import Kind, stroke
-from fedbench.report.numbers import power
-from fedbench.report.panel import Panel
+from fedbench.report.figures.kind import Kind, stroke
+from fedbench.report.figures.panel import Panel
+from fedbench.report.values.numbers import power
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from fedbench.report.kind import Kind, metric_label
-from fedbench.report.numbers import axis_name
-from fedbench.report.panel import Panel
+from fedbench.report.figures.kind import Kind, metric_label
+from fedbench.report.figures.panel import Panel
+from fedbench.report.values.numbers import axis_name
 
 _COLOURS = {"mean": "#0072B2", "single": "#D55E00"}
 _NAMES = {"mean": "mean of the models", "single": "single models"}

@@ -8,9 +8,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from fedbench.base.checked import Count
-from fedbench.report import classes
-from fedbench.report.kind import Kind
-from fedbench.report.panel import Panel
+from fedbench.report.figures import classes
+from fedbench.report.figures.kind import Kind
+from fedbench.report.figures.panel import Panel
 
 _MODELS = {"Global model": "global", "A client's model": "local"}
 

@@ -6,9 +6,10 @@ from typing import ClassVar
 from matplotlib.axes import Axes
 
 from fedbench.base.errors import FedbenchError
-from fedbench.report.kind import Kind, metric_label, stroke
-from fedbench.report.numbers import axis_title, level_text
-from fedbench.report.panel import Hue, Panel
+from fedbench.paper.places import level_text
+from fedbench.report.figures.kind import Kind, metric_label, stroke
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.values.numbers import axis_title
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 
-from fedbench.report import classes
-from fedbench.report.kind import Kind
-from fedbench.report.look import INK
-from fedbench.report.panel import Panel
-from fedbench.report.styles import style
+from fedbench.report.figures import classes
+from fedbench.report.figures.kind import Kind
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.styles import style
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import Count, Decay
-from fedbench.report.columns import column_label
-from fedbench.report.kind import Kind, filling, stroke
-from fedbench.report.panel import Hue, Panel
-from fedbench.report.styles import styles
+from fedbench.report.figures.kind import Kind, filling, stroke
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import styles
+from fedbench.report.values.metrics import column_label
 
 _PART = "H = {}"
 

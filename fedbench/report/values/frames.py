@@ -1,6 +1,8 @@
-"""Reading the collected frame of a paper: one value or one curve for each run."""
+"""How many classes each client holds, from the table of label counts that every run writes."""
 
 import json
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -8,9 +10,21 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
-from fedbench.report.moments import at_round, over_rounds
+from fedbench.report.values.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
-from fedbench.store import read_frame
+from fedbench.store import RunFolder, read_frame
+
+
+def holdings(clients: pd.DataFrame) -> pd.DataFrame:
+    """One row per client: client, samples, classes; as 0 or 1, `few` (≤ 2 classes), `many` (≥ 4).
+
+    `clients` has a row for each class that a client holds: client, label, count.
+    """
+    if clients.empty:
+        return clients
+    own = clients.groupby("client")["count"].agg(samples="sum", classes="size").reset_index()
+    return own.assign(few=(own["classes"] <= 2).astype(int), many=(own["classes"] >= 4).astype(int))
+
 
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
@@ -117,3 +131,26 @@ def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFram
     table = own.pivot(index="round", columns="run_id", values=metric)
     everything = table.reindex(sorted({*table.index, *grid})).ffill()
     return everything.loc[grid[1:]]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What the runs left: the collected frame, and their folders below `runs`."""
+
+    frame: pd.DataFrame
+    runs: Path
+
+    @cached_property
+    def states(self) -> dict[str, str]:
+        """'finished' or 'diverged at round n' for each run."""
+        return states(self.frame)
+
+    def table(self, run: str, name: str) -> pd.DataFrame:
+        """A table of a run's folder, or `holdings`, what its clients hold.
+
+        Empty without the file, as of a run that diverged early.
+        """
+        if name == "holdings":
+            return holdings(self.table(run, "clients"))
+        folder = RunFolder(self.runs / run)
+        return folder.table(name) if folder.has(name) else pd.DataFrame()

@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from fedbench.report.styles import style
+from fedbench.report.figures.styles import style
 
 _MOST = 20  # classes that a legend can name
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
-from fedbench.report import frames
 from fedbench.report.claims import Finding, findings, sentence
 from fedbench.report.claims.basis import basis
-from fedbench.report.claims.evidence import Evidence
-from fedbench.report.numbers import UNTESTED
-from fedbench.report.panel import Results
+from fedbench.report.claims.finding import Evidence
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results
+from fedbench.report.values.numbers import UNTESTED
 
 
 @dataclass(frozen=True)

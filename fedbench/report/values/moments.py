@@ -10,7 +10,7 @@ import math
 import pandas as pd
 
 from fedbench.paper.places import Reading
-from fedbench.report.metrics import Metric
+from fedbench.report.values.metrics import Metric
 
 _RATES = ("round_seconds",)  # rounds that were not made took no time
 

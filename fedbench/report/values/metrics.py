@@ -1,8 +1,21 @@
-"""What a metric is called, its unit, and whether more of it is better."""
+"""What a column of a run folder's table is called on an axis."""
 
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
+
+_COLUMN_LABELS = {
+    "cosine": "Cosine to the mean gradient", "projection": "Length along the mean gradient",
+    "momentum_cosine": "Cosine to the mean momentum",
+    "momentum_projection": "Length along the mean momentum",
+    "step": "Local step", "round": "Communication round", "bias": "Bias of the gradient",
+}  # fmt: skip
+
+
+def column_label(name: str) -> str:
+    """The name as a reader expects it."""
+    return _COLUMN_LABELS.get(name, name.replace("_", " ").capitalize())
+
 
 _LABELS = {
     "accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate",

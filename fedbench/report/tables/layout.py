@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import axes
-from fedbench.report.differences import common, merged, rest
-from fedbench.report.entry import Entry
-from fedbench.report.numbers import axis_name
-from fedbench.report.rows import Group, Point, group_of, label_of, point_of
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
+from fedbench.report.values.differences import common, merged, rest
+from fedbench.report.values.numbers import axis_name
 
 _ROOM = 6  # columns that a page has room for
 _BLOCKS = {

@@ -8,11 +8,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from fedbench.report.drawing import Drawing
-from fedbench.report.grid import Grid, fill
-from fedbench.report.legend import explain
-from fedbench.report.look import INK, PAPER, write
-from fedbench.report.numbers import UNTESTED
+from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.grid import Grid, fill
+from fedbench.report.figures.legend import explain
+from fedbench.report.figures.look import INK, PAPER, write
+from fedbench.report.values.numbers import UNTESTED
 
 _LETTER = 0.078  # inches that a letter of a title takes
 

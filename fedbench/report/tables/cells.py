@@ -10,10 +10,10 @@ from fedbench.paper.items import Table
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
-from fedbench.report import frames
-from fedbench.report.entry import Entry, Run
-from fedbench.report.metrics import Metric
-from fedbench.report.numbers import point_name
+from fedbench.report.tables.entry import Entry, Run
+from fedbench.report.values import frames
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import point_name
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",

@@ -10,11 +10,12 @@ from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, Where, reading
 from fedbench.plan.plan import Cell, Plan, matches
-from fedbench.report.differences import merged
-from fedbench.report.kind import Kind
-from fedbench.report.numbers import level_name, point_name
-from fedbench.report.panel import Hue, Panel, Results
-from fedbench.report.styles import styles
+from fedbench.report.figures.kind import Kind
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import styles
+from fedbench.report.values.differences import merged
+from fedbench.report.values.frames import Results
+from fedbench.report.values.numbers import level_name, point_name
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fedbench.paper.places import Level
-from fedbench.report.entry import Entry
-from fedbench.report.numbers import level_name, point_name
+from fedbench.report.tables.entry import Entry
+from fedbench.report.values.numbers import level_name, point_name
 
 Point = tuple[Level, ...]
 Names = tuple[str, ...]

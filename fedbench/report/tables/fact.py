@@ -15,7 +15,7 @@ from fedbench.paper.levels import Settings, known_levels, layered, level_setting
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Printed
-from fedbench.report.sheet import Sheet
+from fedbench.report.tables.sheet import Sheet
 from fedbench.spec import Choice, RunSpec
 
 if TYPE_CHECKING:

@@ -2,40 +2,15 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import pandas as pd
 
 from fedbench.paper.places import Level
 from fedbench.plan.plan import Cell
-from fedbench.report import frames
-from fedbench.report.holdings import holdings
-from fedbench.report.metrics import Metric
-from fedbench.report.styles import Style
-from fedbench.store import RunFolder
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """What the runs left: the collected frame, and their folders below `runs`."""
-
-    frame: pd.DataFrame
-    runs: Path
-
-    @cached_property
-    def states(self) -> dict[str, str]:
-        """'finished' or 'diverged at round n' for each run."""
-        return frames.states(self.frame)
-
-    def table(self, run: str, name: str) -> pd.DataFrame:
-        """A table of a run's folder, or `holdings`, what its clients hold.
-
-        Empty without the file, as of a run that diverged early.
-        """
-        if name == "holdings":
-            return holdings(self.table(run, "clients"))
-        folder = RunFolder(self.runs / run)
-        return folder.table(name) if folder.has(name) else pd.DataFrame()
+from fedbench.report.figures.styles import Style
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Results
+from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ import io
 from dataclasses import dataclass
 from itertools import groupby
 
-from fedbench.report.cells import plain
-from fedbench.report.latex import escape
+from fedbench.report.tables.latex import escape
+from fedbench.report.values.spreadsheet import plain
 
 Value = str | int | float | bool | None
 

@@ -10,9 +10,9 @@ from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy import stats
 
 from fedbench.paper.items import Table
-from fedbench.report.entry import Entry
-from fedbench.report.metrics import Metric
-from fedbench.report.tables import rank
+from fedbench.report.tables.cells import rank
+from fedbench.report.tables.entry import Entry
+from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # methods, and settings
 RISK = 0.05  # of calling two methods different that are not
@@ -84,3 +84,41 @@ def _scores(own: list[Entry], table: Table) -> pd.DataFrame:
         runs.setdefault(place, set()).update(run.id for run in entry.found)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
     return pd.DataFrame([found[place] for place in found if place in once.values()])
+
+
+@dataclass(frozen=True)
+class RankView:
+    """A critical-difference diagram with what it says, ready to stand in a page."""
+
+    key: str
+    title: str
+    ranks: Ranks
+    svg: str
+
+    @property
+    def caption(self) -> str:
+        """How many settings, the tests, who is left out, and whose numbers these are."""
+        ranks = self.ranks
+        said = [
+            f"{len(ranks.mean)} methods ranked by their means over the seeds in each of "
+            f"{ranks.settings} settings."
+        ]
+        if ranks.test:
+            said.append(
+                f"Friedman's test: p = {ranks.test.p:.2g}. A bar joins methods that Nemenyi's test "
+                "does not tell apart at 5 %. Settings on one data set are not independent, so that "
+                "the tests are too sure."
+            )
+        else:
+            said.append(
+                "These are ranks on substitutes, not on the paper's experiments; none is tested."
+            )
+        if ranks.left_out:
+            said.append(f"Not run in every setting and left out: {', '.join(ranks.left_out)}.")
+        return " ".join(said)
+
+
+def rank_title(table: Table, ranks: Ranks) -> str:
+    """'Table I: mean ranks over 9 settings (1 is the best)', of which metric if it has several."""
+    what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
+    return f"{table.title}{what}: mean ranks over {ranks.settings} settings (1 is the best)"

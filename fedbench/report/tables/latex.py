@@ -1,11 +1,11 @@
 """A table as LaTeX with booktabs."""
 
 from fedbench.paper.items import Table
-from fedbench.report.entry import Entry
-from fedbench.report.layout import Block, Layout
-from fedbench.report.metrics import Metric
-from fedbench.report.numbers import UNTESTED, fixed, signed
-from fedbench.report.rows import Group, Row
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.layout import Block, Layout
+from fedbench.report.tables.rows import Group, Row
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import UNTESTED, fixed, signed
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from scikit_posthocs import critical_difference_diagram
 
-from fedbench.report.figures import wrapped
-from fedbench.report.look import INK, write
-from fedbench.report.numbers import UNTESTED
-from fedbench.report.ranks import RISK, Ranks
-from fedbench.report.styles import styles
+from fedbench.report.figures.draw import wrapped
+from fedbench.report.figures.look import INK, write
+from fedbench.report.figures.styles import styles
+from fedbench.report.tables.ranks import RISK, Ranks
+from fedbench.report.values.numbers import UNTESTED
 
 _SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches: the ranks, a letter; letters of a line
 _LINE = 0.19  # inches that each line of a method's name takes

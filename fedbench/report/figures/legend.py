@@ -6,8 +6,8 @@ from typing import Any
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from fedbench.report.drawing import Drawing
-from fedbench.report.panel import Hue
+from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.panel import Hue
 
 _LETTER, _HANDLE, _LINE = 0.068, 0.72, 0.19  # inches: a letter, handle and gaps, a line
 

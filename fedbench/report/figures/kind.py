@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fedbench.base.checked import Checked
-from fedbench.report.look import INK
-from fedbench.report.metrics import Metric
-from fedbench.report.panel import Hue, Panel
-from fedbench.report.styles import Style
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import Style
+from fedbench.report.values.metrics import Metric
 
 
 class Kind(Checked, ABC):

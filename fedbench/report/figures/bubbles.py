@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from fedbench.report.styles import style
+from fedbench.report.figures.styles import style
 
 # Inches: all panels together, a cell where there is room, the figure's least width for its title,
 # and what stands around the panels.

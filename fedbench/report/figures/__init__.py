@@ -1,0 +1,1 @@
+"""How figures are drawn: panels, styles, legends, the page they stand on."""

@@ -1,0 +1,1 @@
+"""How tables are made: rows, columns, cells, CSV and LaTeX."""

@@ -1,0 +1,1 @@
+"""Which values the report shows: measured, printed, and how they are spelled."""

@@ -1,0 +1,160 @@
+"""Curvature against dense Hessians of small models."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse.linalg import aslinearoperator
+from torch import nn
+from torch.nn import functional as F
+
+from fedbench import Machine, Part, RunSpec, run
+from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
+from fedbench.core.flat import Model
+from fedbench.engine.problem import assemble
+from fedbench.probes.spectrum import Spectrum
+from tests.methods.worked import LINE, blocks
+from tests.methods.worked import objects as line_objects
+from tests.probes.test_probes import objects
+
+SPEC = RunSpec(clients=1, precision="float64", weight_decay=0.5, parts=["asd"])
+
+
+class Attention(nn.Module):
+    """Two heads over the two inputs as a sequence."""
+
+    def __init__(self):
+        super().__init__()
+        self.lift, self.out = nn.Linear(1, 12), nn.Linear(8, 3)
+
+    def forward(self, x):
+        q, k, v = self.lift(x[:, :, None]).view(len(x), 2, 2, 6).transpose(1, 2).split(2, -1)
+        return self.out(F.scaled_dot_product_attention(q, k, v).flatten(1))
+
+
+def case(module=None, normed=False):
+    """(task, model, rows, dense Hessian of the mean cross-entropy at trained statistics)."""
+    torch.manual_seed(1)
+    things = objects(normed) | ({"model": module} if module else {})
+    problem = assemble(SPEC, things, Machine(device="cpu"), None)
+    task, start = problem.task, problem.fed.start
+    buffers = {k: v + 0.3 if v.is_floating_point() else v for k, v in start.buffers.items()}
+    model, rows = Model(start.w + 0.1, buffers), torch.arange(0, 160, 3)
+
+    def loss(w):
+        z, _ = task.net.eval(Model(w, buffers), task.prepare(task.x[rows]))
+        return F.cross_entropy(z, task.y[rows])
+
+    with twice_differentiable():
+        return task, model, rows, torch.autograd.functional.hessian(loss, model.w)
+
+
+CASES = {"plain": (None, False), "batch norm": (None, True), "attention": (Attention(), False)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_products_are_those_of_the_dense_hessian(name, monkeypatch):
+    task, model, rows, dense = case(*CASES[name])
+    monkeypatch.setattr("fedbench.analysis.hessian._CHUNK", 20)  # pieces of 20, 20 and 14
+    H = hessian(task, model, rows)
+    v = torch.randn(task.net.d, 2, dtype=torch.float64)
+    with twice_differentiable():
+        assert torch.allclose(H @ v, dense @ v, rtol=1e-9, atol=1e-12)
+        top = top_eigenvalue(H, 1e-8, 100, v[:, 0])
+    wanted = torch.linalg.eigvalsh(dense)
+    assert top == pytest.approx(float(wanted[wanted.abs().argmax()]), rel=1e-6)
+
+
+def test_the_trace_and_the_density_are_those_of_the_dense_hessian():
+    task, model, rows, dense = case()
+    H = hessian(task, model, rows)
+    torch.manual_seed(0)
+    assert trace(H, 300) == pytest.approx(float(dense.trace()), rel=0.1)
+    eigenvalues = torch.linalg.eigvalsh(dense)
+    found = [density(H, 30, 400) for _ in range(20)]
+    mass = [float(torch.trapezoid(each.density, each.eigenvalue)) for each in found]
+    assert np.mean(mass) == pytest.approx(1, abs=0.05)
+    means = [float(torch.trapezoid(f.density * f.eigenvalue, f.eigenvalue)) for f in found]
+    assert np.mean(means) == pytest.approx(float(eigenvalues.mean()), rel=0.25)
+    size = np.mean([each.mean_abs for each in found])
+    assert size == pytest.approx(float(eigenvalues.abs().mean()), rel=0.25)
+    assert found[0].eigenvalue[0] < eigenvalues[0]
+    assert found[0].eigenvalue[-1] > eigenvalues[-1]
+
+
+def test_a_quadratic_by_hand():
+    # ½ (w − a)² has the curvature 1 at every w; one weight: trace, top and mean are 1
+    things = line_objects([[4.0], [-2.0]])
+    problem = assemble(RunSpec(**LINE, clients=2), things, Machine(device="cpu"), None)
+    H = hessian(problem.task, problem.fed.start, torch.tensor([0, 1]))
+    assert top_eigenvalue(H, 1e-3, 9, torch.ones(1, dtype=torch.float64)) == 1
+    assert trace(H, 3) == 1
+
+
+def test_two_classes_by_hand():
+    # z = (u x, v x) at 0: H = p(1−p) x² (1, −1; −1, 1) = ¼ · 4 · (…): eigenvalues 0 and 2
+    x, y = np.array([[2.0]]), np.array([1])
+    things = objects() | {"model": nn.Linear(1, 2, bias=False)}
+    nn.init.zeros_(things["model"].weight)
+    things["data"] = replace(things["data"], x_train=x, y_train=y, x_test=x, y_test=y, classes=2)
+    things["partition"] = blocks([1])
+    problem = assemble(SPEC.changed(parts=[]), things, Machine(device="cpu"), None)
+    H = hessian(problem.task, problem.fed.start, torch.tensor([0]))
+    dense = H @ torch.eye(2, dtype=torch.float64)
+    assert torch.allclose(dense, torch.tensor([[1.0, -1], [-1, 1]], dtype=torch.float64))
+    assert top_eigenvalue(H, 1e-3, 9, torch.ones(2, dtype=torch.float64)) == pytest.approx(2)
+
+
+class Crowd:
+    """Eigenvalues that hardly differ."""
+
+    shape = (500, 500)
+
+    def to_scipy(self):
+        return aslinearoperator(np.diag(np.linspace(1, 1.001, 500)))
+
+
+def test_where_the_search_does_not_end_there_is_no_number():
+    assert np.isnan(top_eigenvalue(Crowd(), 1e-14, 1, torch.ones(500, dtype=torch.float64)))
+
+
+@dataclass(frozen=True)
+class Zeros(Part):
+    """Scores a model of zeros in place of x_{t+1}."""
+
+    def evaluate(self, w, r):
+        return {"zeros": torch.zeros_like(w)}
+
+
+def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples():
+    watch = [{"spectrum": {"samples": 100, "probes": 200, "steps": 30, "points": 300}}]
+    spec = SPEC.changed(parts=[], rounds=2, watch=watch)
+    things = objects() | {"partition": blocks([100]), "parts": (Zeros(),)}
+    result = run(spec, machine=Machine(device="cpu"), **things)
+    problem = assemble(spec, things, Machine(device="cpu"), None)
+    zeros = Model(torch.zeros_like(result.weights), {})
+    dense = hessian(problem.task, zeros, torch.arange(100)) @ torch.eye(39, dtype=torch.float64)
+    first, last = (row for _, row in result.history.iterrows())
+    eigenvalues = torch.linalg.eigvalsh(dense)
+    assert np.isnan(first["hessian_top"])
+    assert last["hessian_top"] == pytest.approx(float(eigenvalues[-1]), rel=1e-3)
+    # Hutchinson's variance: 2 (‖H‖² − Σ H_ii²) a vector
+    sigma = (2 * (dense.square().sum() - dense.diag().square().sum()) / 200).sqrt()
+    assert last["hessian_trace"] == pytest.approx(float(dense.trace()), abs=3 * float(sigma))
+    table = result.tables["spectrum"]
+    assert len(table) == 300
+    assert table["eigenvalue"].max() > float(eigenvalues[-1])
+
+
+def test_the_subset_is_the_same_for_every_method():
+    rows = []
+    for parts in ([], ["fedprox"]):
+        spec = SPEC.changed(parts=parts, clients=3, validation=0.2)
+        problem = assemble(spec, objects(), Machine(device="cpu"), None)
+        rows.append(Spectrum(samples=30).rows(problem))
+    assert torch.equal(*rows)
+    assert len(set(rows[0].tolist())) == 30
+    held = torch.cat(problem.rows).tolist()
+    assert set(rows[0].tolist()) < set(held)
+    assert len(Spectrum().rows(problem)) == len(held)

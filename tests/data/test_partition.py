@@ -1,0 +1,85 @@
+"""What holds for every partition scheme."""
+
+import time
+
+import numpy as np
+import pytest
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.data.partition import deal
+from fedbench.data.partitions.dl import DL
+from fedbench.data.partitions.dp import DP
+from fedbench.data.partitions.dr import DR
+from fedbench.data.partitions.dy import DY
+from fedbench.data.partitions.iid import IID
+from fedbench.data.partitions.sp import SP
+from tests.data.partition_cases import balanced, split
+
+ALL = [IID(), IID(stratified=True), SP(2), DY(0.5), DY(0.5, "fedadc"), DL(0.5), DP(0.3), DR(0.1)]
+
+
+def test_every_scheme_is_found_by_name():
+    assert {"iid", "sp", "dy", "dl", "dp", "dr"} <= set(registry.entries("partition"))
+    assert registry.build("partition", "dy", {"alpha": 0.1, "flavour": "fedadc"}) == DY(
+        0.1, "fedadc"
+    )
+
+
+@pytest.mark.parametrize("rule", ALL, ids=str)
+def test_same_seed_same_parts_other_seed_other_parts(rule):
+    labels = balanced(10, 60)
+    first, again, other = (rule(labels, 10, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+@pytest.mark.parametrize("rule", ALL[:-1], ids=str)  # all but DR, which leaves samples out
+def test_one_client_gets_everything(rule):
+    parts, _ = split(SP(4) if isinstance(rule, SP) else rule, balanced(4, 25), 1)
+    assert len(parts[0]) == 100
+
+
+@pytest.mark.parametrize("rule", [*ALL[2:5], DL(0.1), DP(0.01), DR(0.1)], ids=str)
+def test_a_thousand_clients_on_cifar100_take_a_moment(rule):
+    start = time.perf_counter()
+    split(rule, balanced(100, 500), 1000)
+    assert time.perf_counter() - start < 5  # about 0.1 to 0.5; a loaded machine is slower
+
+
+@pytest.mark.parametrize("rule", ALL, ids=str)
+@pytest.mark.parametrize("clients", [0, 101])
+def test_number_of_clients_must_lie_between_one_and_the_samples(rule, clients):
+    with pytest.raises(FedbenchError) as caught:
+        rule(balanced(4, 25), clients, np.random.default_rng(0))
+    assert f"clients = {clients} is not allowed; it must be 1…100" in str(caught.value)
+
+
+@pytest.mark.parametrize("rule", ALL[1:], ids=str)
+def test_float_labels_have_no_classes(rule):
+    with pytest.raises(FedbenchError, match=r"dtype float64 have no classes .* partition 'iid'"):
+        rule(np.linspace(0, 1, 100), 4, np.random.default_rng(0))
+
+
+def test_iid_needs_no_classes():
+    parts = IID()(np.linspace(0, 1, 12), 4, np.random.default_rng(0))
+    assert sorted(np.concatenate(parts)) == list(range(12))
+
+
+@pytest.mark.parametrize("make", [DY, DL, DP, DR])
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), "0.1", None])
+def test_concentration_out_of_range_is_refused(make, value):
+    with pytest.raises(FedbenchError, match="is not allowed; it must be a number ≥ 1e-06, ≤ "):
+        make(value)
+
+
+def test_unknown_flavour_is_refused():
+    with pytest.raises(FedbenchError, match=r"flavour = 'hsu' .* one of yurochkin, fedadc"):
+        DY(0.5, "hsu")
+
+
+def test_deal_hands_out_in_order_and_returns_the_rest():
+    groups = [np.array([5, 1, 9]), np.array([2, 7, 4, 8])]
+    parts, rest = deal(groups, np.array([[1, 2], [1, 0]]))
+    assert [part.tolist() for part in parts] == [[5, 2, 7], [1]]
+    assert rest.tolist() == [9, 4, 8]

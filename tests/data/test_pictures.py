@@ -1,0 +1,132 @@
+"""Sources beyond the npz files: what they read, and what they keep."""
+
+import fcntl
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from fedbench.base.errors import FedbenchError
+from fedbench.data import download, mapped
+from fedbench.data.sources import imagenet100
+from fedbench.data.sources.imagenet100 import ImageNet100
+from fedbench.data.sources.tinyimagenet import TinyImageNet
+from fedbench.engine.inputs import images
+from tests.data.pictures import hundred, one_image_a_class, packed, tiny, unpacked
+
+
+@pytest.mark.parametrize("pack", [False, True], ids=["folder", "zip"])
+def test_tiny_imagenet_is_read_once_from_folder_or_archive(tmp_path, monkeypatch, pack):
+    archive = tmp_path / "tiny-imagenet-200.zip"
+    if pack:
+        packed(tiny(), archive)
+    one_image_a_class(monkeypatch, archive if pack else None)
+    if not pack:
+        unpacked(tiny(), tmp_path / "tiny-imagenet-200")
+    data = TinyImageNet().load(tmp_path)
+    assert data.x_train.shape == (200, 64, 64, 3)
+    assert data.y_train.tolist() == list(range(200))  # by WordNet id, whatever wnids.txt's order
+    assert data.y_test[:3].tolist() == [7, 0, 199]  # in the order of the annotations
+    assert abs(int(data.x_train[50, 0, 0, 0]) - 50) < 4  # red is the class, but for JPEG's loss
+    assert np.ptp(data.x_train[0], axis=-1).max() == 0  # a grey image has three equal channels
+    before = (tmp_path / "tinyimagenet.npz").stat().st_mtime_ns
+    again = TinyImageNet().load(tmp_path)
+    assert np.array_equal(again.x_train, data.x_train)
+    assert (tmp_path / "tinyimagenet.npz").stat().st_mtime_ns == before
+    assert len(data.origin["sha256"]) == 64
+
+
+def test_imagenet100_is_scaled_cropped_and_mapped_from_disk(tmp_path):
+    unpacked(hundred(), tmp_path / "imagenet100")
+    data = ImageNet100(size=8).load(tmp_path)
+    assert isinstance(data.x_train, np.memmap)
+    x = images(data.x_train, torch.device("cpu"))
+    assert x.is_contiguous()
+    assert x.shape == (100, 3, 8, 8)
+    assert np.shares_memory(x.numpy(), data.x_train)  # trained on as it lies on disk
+    assert data.x_train.shape == (100, 8, 8, 3)
+    assert data.y_train.tolist() == list(range(100))
+    assert data.y_test.tolist() == list(range(100))
+    assert abs(int(data.x_test[99, 4, 4, 0]) - 99) < 4
+    unpacked({"train/c00/a.JPEG": b"changed later"}, tmp_path / "imagenet100")
+    assert np.array_equal(ImageNet100(size=8).load(tmp_path).x_train, data.x_train)
+
+
+def test_imagenet100_is_found_as_it_is_commonly_split(tmp_path):
+    files = {}
+    for name, content in hundred().items():
+        part, rest = name.split("/", 1)
+        top = "val.X" if part == "val" else f"train.X{1 + int(rest[1:3]) // 25}"
+        files[f"{top}/{rest}"] = content
+    unpacked(files, tmp_path / "imagenet100")
+    assert ImageNet100(size=8).load(tmp_path).y_train.tolist() == list(range(100))
+
+
+def test_the_shorter_side_is_scaled_and_the_middle_cropped(tmp_path):
+    wide = np.zeros((20, 60, 3), np.uint8)
+    wide[:, 20:40] = 255  # the middle square is white
+    unpacked(hundred(), tmp_path / "imagenet100")
+    Image.fromarray(wide).save(tmp_path / "imagenet100/train/c00/a.JPEG", quality=95)
+    data = ImageNet100(size=10).load(tmp_path)
+    assert data.x_train[0].shape == (10, 10, 3)
+    assert data.x_train[0, :, 1:9].min() > 240
+
+
+def test_what_a_killed_decoding_left_is_written_anew(tmp_path):
+    unpacked(hundred() | {"../.imagenet100-8.npy.part": b"half"}, tmp_path / "imagenet100")
+    data = ImageNet100(size=8).load(tmp_path)
+    assert len(data.x_train) == 100
+    kept = {"imagenet100", "imagenet100-8.npy", "imagenet100-8.json"}
+    assert {file.name for file in tmp_path.iterdir()} == kept
+    (tmp_path / "imagenet100-8.json").unlink()  # killed between the two files
+    assert np.array_equal(ImageNet100(size=8).load(tmp_path).x_test, data.x_test)
+
+
+def test_two_processes_do_not_write_the_same_pixels(tmp_path):
+    unpacked(hundred(), tmp_path / "imagenet100")
+    with (tmp_path / ".imagenet100-8.npy.part").open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(FedbenchError, match=r"-8.npy: another process is writing it; wait"):
+            ImageNet100(size=8).load(tmp_path)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
+    unpacked(hundred(), tmp_path / "imagenet100")
+
+    def full(shape, pictures):
+        yield b"header"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(mapped, "_blocks", full)
+    with pytest.raises(FedbenchError, match=r"cannot be written \(No space left on device\)"):
+        ImageNet100(size=8).load(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["imagenet100"]
+
+
+def test_decoding_holds_few_images_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(imagenet100, "_CHUNK", 16)
+    unpacked(hundred(), tmp_path / "imagenet100")
+    tracemalloc.start()
+    try:
+        data = ImageNet100(size=96).load(tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < (data.x_train.nbytes + data.x_test.nbytes) / 3  # 200 images, 16 at a time
+
+
+def test_what_is_not_there_says_what_to_put_where(tmp_path, monkeypatch):
+    def offline(*args, **kwargs):
+        raise OSError("no network")
+
+    monkeypatch.setattr(download, "urlopen", offline)
+    with pytest.raises(
+        FedbenchError,
+        match=r"tiny-imagenet-200.zip is not there .* put it there, or the folder",
+    ):
+        TinyImageNet().load(tmp_path)
+    with pytest.raises(FedbenchError, match=r"holds no image; put the data there as train/<class>"):
+        ImageNet100().load(tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,288 @@
+"""Bad input is refused in one sentence (the place, the value, what is allowed) before training."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
+from fedbench.engine import cohort
+from fedbench.methods.fedprox import FedProx
+from fedbench.methods.mfl import MFL
+from tests.methods.worked import LINE, blocks, line, objects
+
+CPU = Machine(device="cpu")
+
+
+@pytest.fixture(autouse=True)
+def _no_training(monkeypatch):
+    """Every test here must be refused before the first local step."""
+
+    def trained(*args):
+        raise AssertionError("training started")
+
+    monkeypatch.setattr(cohort, "loop", trained)
+    monkeypatch.setattr(cohort, "mapped", trained)
+
+
+def refuses(call, *fragments):
+    """`call` raises one sentence that has all fragments."""
+    with pytest.raises(FedbenchError) as caught:
+        call()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 500
+    for fragment in fragments:
+        assert fragment in message
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "fragments"),
+    [
+        ({"parts": ["fedprx"]}, ["no method 'fedprx'", "did you mean 'fedprox'"]),
+        ({"parts": ["zzz"]}, ["no method 'zzz'", "choose from", "fedprox", "mfl"]),
+        ({"parts": [{"fedprox": {"muu": 1}}]}, ["'fedprox'", "no parameter 'muu'", "'mu'"]),
+        ({"model": "mpl"}, ["no model 'mpl'", "'mlp'"]),
+        ({"dataset": "digit"}, ["no dataset 'digit'", "'digits'"]),
+        ({"sampler": "unifrm"}, ["no sampler 'unifrm'", "'uniform'"]),
+        ({"partition": "idd"}, ["no partition 'idd'", "'iid'"]),
+        ({"partition": 3}, ["partition = 3"]),
+        ({"partition": {"sp": {"s": 3}, "x": 1}}, ["partition", "must be a name or"]),
+        ({"momentm": 0.9}, ["no field in RunSpec 'momentm'", "did you mean 'momentum'"]),
+        ({"participation": 0}, ["participation = 0", "greater than 0"]),
+        ({"participation": 1.5}, ["participation = 1.5", "less than or equal to 1"]),
+        ({"participation": float("nan")}, ["participation = nan"]),
+        ({"batch": 0}, ["batch = 0", "greater than or equal to 1"]),
+        ({"clients": 0}, ["clients = 0", "greater than or equal to 1"]),
+        ({"rounds": 2.5}, ["rounds = 2.5"]),
+        ({"epochs": 0}, ["epochs = 0", "greater than or equal to 1"]),
+        ({"lr": -0.1}, ["lr = -0.1", "greater than 0"]),
+        ({"lr": 0}, ["lr = 0", "greater than 0"]),
+        ({"lr": float("nan")}, ["lr = nan", "finite"]),
+        ({"lr": float("inf")}, ["lr = inf", "finite"]),
+        ({"lr": "fast"}, ["lr = 'fast'", "number"]),
+        ({"lr_decay": 1.1}, ["lr_decay = 1.1", "less than or equal to 1"]),
+        ({"weight_decay": float("nan")}, ["weight_decay = nan"]),
+        ({"clip": 0}, ["clip = 0", "greater than 0"]),
+        ({"validation": 1}, ["validation = 1", "less than 1"]),
+        ({"seed": -1}, ["seed = -1", "greater than or equal to 0"]),
+        ({"optimizer": "sdg"}, ["optimizer = 'sdg'", "'sgd' or 'adam'"]),
+        ({"precision": "float16"}, ["precision = 'float16'", "'float32', 'float64' or"]),
+        ({"momentum": 1.0}, ["momentum = 1.0", "less than 1"]),
+        ({"betas": (0.9, 1.0)}, ["betas.1 = 1.0", "less than 1"]),
+        ({"epochs": 2, "steps": 3}, ["epochs = 2", "steps = 3", "keep one"]),
+        ({"optimizer": "adam", "momentum": 0.9}, ["adam", "betas", "not momentum"]),
+        ({"nesterov": True}, ["nesterov", "momentum > 0"]),
+        ({"nesterov": True, "momentum": 0.9, "dampening": 0.1}, ["nesterov", "dampening = 0"]),
+    ],
+    ids=str,
+)
+def test_settings(settings, fragments):
+    refuses(lambda: RunSpec(**settings), *fragments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fragments"),
+    [
+        ({"partition": {"dr": {"alpha": 0}}}, ["DR: alpha = 0 is not allowed", "≥"]),
+        ({"partition": {"dr": {"alpha": -1.0}}}, ["DR: alpha = -1.0 is not allowed"]),
+        ({"partition": {"dy": {"alpha": 0.0}}}, ["DY: alpha = 0.0 is not allowed"]),
+        ({"partition": {"sp": {"s": 3}}, "clients": 7}, ["s=3", "7 clients", "multiple of 10"]),
+        ({"partition": {"sp": {"s": 11}}}, ["s=11", "at most 10"]),
+        ({"clients": 5000}, ["clients = 5000", "1…1442"]),
+        ({"parts": [{"fedprox": {"mu": -1}}]}, ["FedProx: mu = -1", "a number ≥ 0"]),
+        ({"parts": [{"fedprox": {"mu": float("nan")}}]}, ["FedProx: mu = nan"]),
+        ({"parts": [{"fedprox": {"mu": "big"}}]}, ["FedProx: mu = 'big'", "a number ≥ 0"]),
+        ({"parts": [{"mfl": {"beta": 1.0}}]}, ["MFL: beta = 1.0", "< 1"]),
+        ({"parts": [{"mfl": {"buffer": "mine"}}]}, ["MFL: buffer = 'mine'", "aggregated, chained"]),
+        ({"parts": [{"rmfl": {"reading": "r3"}}]}, ["RMFL: reading = 'r3'", "r1, lit, lit0, r2"]),
+        ({"parts": ["fedprox", "fedprox"]}, ["'fedprox' is listed twice"]),
+        ({"model": {"mlp": {"hidden": 0}}}, ["MLP: hidden = 0", "≥ 1"]),
+        ({"model": {"mlp": {"hidden": 100000000000}}}, ["hidden = 100000000000", "≤ 1000000"]),
+        ({"model": {"mlp": {"hidden": 1000000, "depth": 3}}}, ["parameters", "GB for 4 copies"]),
+        ({"model": {"lenet5": {"width": 1e300}}}, ["model = lenet5(width=1e+300)", "cannot be bu"]),
+        ({"parts": [{"fedprox": {"mu": float("inf")}}]}, ["FedProx: mu = inf", "≥ 0 and finite"]),
+        ({"validation": 1e-6}, ["validation = 1e-06", "no sample"]),
+        ({"model": "lenet5"}, ["LeNet5", "side 8", "padding = 0 must be larger"]),
+    ],
+    ids=str,
+)
+def test_choices(settings, fragments):
+    refuses(lambda: run(RunSpec(**settings), machine=CPU), *fragments)
+
+
+def test_a_search_is_not_a_run():
+    spec = RunSpec(tune={"grid": {"lr": [0.1, 0.01]}})
+    refuses(lambda: run(spec, machine=CPU), "tune")
+    refuses(lambda: RunSpec(tune={"grid": {}}), "tune", "at least one value")
+    refuses(lambda: RunSpec(tune={"grid": {"lr": []}}), "tune", "at least one value")
+
+
+def test_a_device_that_is_not_there():
+    refuses(lambda: run(RunSpec(), machine=Machine(device="cuda:99")), "device = 'cuda:99'")
+    refuses(lambda: run(RunSpec(), machine=Machine(device="toaster")), "device = 'toaster'")
+    refuses(lambda: Machine(mode="both"), "Machine: mode = 'both'", "auto, loop, map")
+    refuses(lambda: Machine(chunk=0), "Machine: chunk = 0", "≥ 1")
+
+
+# --- objects ------------------------------------------------------------------------------------
+
+
+def of_objects(**changes):
+    spec = RunSpec(**{"clients": 2, **LINE})
+    return lambda: run(spec, machine=CPU, **{**objects([[1.0, 2.0], [3.0]]), **changes})
+
+
+@pytest.mark.parametrize(
+    ("partition", "fragments"),
+    [
+        ([np.array([0, 1]), np.array([], int)], ["client 1 has no samples"]),
+        ([np.array([0, 1]), np.array([3])], ["client 1", "outside 0…2"]),
+        ([np.array([-1, 1]), np.array([2])], ["client 0", "outside 0…2"]),
+        ([np.array([0, 1, 2])], ["1 clients given", "clients = 2"]),
+        ([np.array([True, False, True]), np.array([1])], ["client 0", "bool", "row numbers"]),
+        ([np.array([0.0, 1.0]), np.array([1])], ["client 0", "float64", "row numbers"]),
+        ([np.array([[0, 1]]), np.array([1])], ["client 0", "shape (1, 2)", "row numbers"]),
+    ],
+    ids=str,
+)
+def test_partition_objects(partition, fragments):
+    refuses(of_objects(partition=partition), "partition", *fragments)
+
+
+def test_a_partition_object_cannot_use_held_out_rows():
+    spec = RunSpec(clients=1, validation=0.5, **LINE)
+    share = {"data": line([1.0] * 4), "model": nn.Linear(1, 1), "partition": blocks([4])}
+    refuses(lambda: run(spec, machine=CPU, **share), "client 0", "held out for validation")
+
+
+def test_unknown_objects_are_not_ignored():
+    refuses(of_objects(part=(FedProx(),)), "no object 'part'", "did you mean 'parts'")
+
+
+def test_parts_that_stand_twice():
+    refuses(of_objects(parts=(MFL(), MFL(0.5))), "'mfl' is listed twice")
+
+
+LABELS = np.array([0, 1, 2, 0])
+TABLE = Dataset("rows", np.ones((4, 30)), LABELS, np.ones((4, 30)), LABELS, 3)
+IMAGES = np.ones((4, 12, 12, 3), np.float32)
+PHOTOS = Dataset("photos", IMAGES, LABELS, IMAGES, LABELS, 3)
+IDS = np.ones((4, 16), np.int64)
+TEXTS = Dataset("texts", IDS, LABELS, IDS, LABELS, 3, vocabulary=5)
+
+
+def on(data, **given):
+    spec = RunSpec(clients=1, **{k: v for k, v in given.items() if k != "module"})
+    objects = {"model": given["module"]} if "module" in given else {}
+    return lambda: run(spec, machine=CPU, data=data, **objects)
+
+
+def test_token_ids_have_no_mean():
+    refuses(on(TEXTS, normalise=True), "normalise = True", "'texts'", "token ids")
+
+
+@pytest.mark.parametrize("model", ["lenet5", "rn20", "rn8", "acnn", "scnn", "scnntiny", "tinyvit"])
+def test_models_of_images_refuse_numbers_and_texts(model):
+    refuses(on(TABLE, model=model), "samples of shape (30,) are no images", "use an 'mlp'")
+    refuses(on(TEXTS, model=model), "samples of shape (16,) are no images", "use 'distilbert'")
+
+
+def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
+    refuses(on(TEXTS, model="mlp"), "MLP", "token ids", "use 'distilbert'")
+    refuses(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are no text")
+    refuses(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are no text")
+
+
+@pytest.mark.parametrize(
+    ("data", "module", "fragments"),
+    [
+        (TABLE, nn.Linear(30, 2), ["Linear gives", "(2, 2) for 2", "3 classes", "(2, 3)"]),
+        (TABLE, nn.Linear(30, 4), ["Linear gives", "(2, 4) for 2", "3 classes"]),
+        (TABLE, nn.Linear(29, 3), ["Linear cannot take", "'rows'", "rows of 30 numbers", "29"]),
+        (PHOTOS, nn.Conv2d(1, 3, 3), ["Conv2d cannot take", "= (3, 12, 12)", "channels"]),
+        (PHOTOS, nn.Conv2d(3, 3, 3), ["Conv2d gives", "(2, 3, 10, 10)"]),
+        (TEXTS, nn.Linear(16, 3), ["Linear cannot take", "texts of 16 token ids"]),
+        (line([1.0, 2.0]), nn.Linear(1, 2), ["(2, 2) for 2", "numbers for labels", "(2, 1)"]),
+    ],
+    ids=str,
+)
+def test_modules_that_do_not_fit_the_data(data, module, fragments):
+    refuses(on(data, module=module), "model: ", *fragments)
+
+
+def test_map_refuses_what_it_cannot_map():
+    machine = Machine(device="cpu", mode="map")
+    spec = RunSpec(parts=[{"mfl": {"buffer": "chained"}}])
+    refuses(lambda: run(spec, machine=machine), "mode 'map'", "MFL hands its buffer", "mode 'loop'")
+    model = {"rn20": {"norm": "bn", "width": 0.125, "blocks": 1}}
+    unequal = RunSpec(clients=20, participation=0.05, model=model, partition={"dy": {"alpha": 0.5}})
+    refuses(lambda: run(unequal, machine=machine), "mode 'map'", "batch norm", "mode 'loop'")
+    share = {"data": line([1.0]), "partition": blocks([1])}
+    drop = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5))
+    refuses(lambda: run(RunSpec(clients=1), machine=machine, model=drop, **share), "dropout")
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+SMALL = RunSpec(clients=2, rounds=2)
+
+
+def stored(folder):
+    return lambda: run(SMALL, out=folder, machine=CPU)
+
+
+def test_results_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    refuses(stored(tmp_path / "file" / "run"), str(tmp_path / "file"), "cannot write")
+    refuses(stored(tmp_path / "file"), str(tmp_path / "file"), "cannot write")
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", '"finished"', "3", "\x00"])
+def test_a_damaged_record(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    refuses(stored(tmp_path), str(tmp_path / "run.json"), f"delete the folder {tmp_path} to train")
+
+
+def test_a_finished_run_is_kept(tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"status": "finished"}))
+    refuses(stored(tmp_path), str(tmp_path), "finished run", "another folder")
+
+
+def checkpoint(folder, **state):
+    torch.save(state, folder / "checkpoint.pt")
+    return folder / "checkpoint.pt"
+
+
+def test_a_truncated_checkpoint(tmp_path):
+    file = checkpoint(tmp_path, id=SMALL.id, world={"w": torch.zeros(1000), "buffers": {}})
+    for size in (0, 10, 500, 2000):
+        file.write_bytes(file.read_bytes()[:size])
+        refuses(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
+        checkpoint(tmp_path, id=SMALL.id, world={"w": torch.zeros(1000), "buffers": {}})
+
+
+def test_a_checkpoint_that_lacks_its_content(tmp_path):
+    for state in ({}, {"id": SMALL.id}, {"id": SMALL.id, "world": 3, "what": 1}):
+        file = checkpoint(tmp_path, **state)
+        refuses(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
+
+
+def test_a_checkpoint_of_another_run(tmp_path):
+    other = SMALL.changed(seed=1)
+    file = checkpoint(tmp_path, id=other.id)
+    refuses(stored(tmp_path), str(file), f"belongs to run {other.id}", SMALL.id)
+
+
+def test_a_checkpoint_cannot_run_code(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (print, ("run",))
+
+    file = checkpoint(tmp_path, id=SMALL.id, world=Evil())
+    refuses(stored(tmp_path), str(file), "damaged checkpoint")

@@ -1,0 +1,58 @@
+"""Keeps what a run did: every round as the server saw it, every client's gradients, all states."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from fedbench import Machine, Part, RunSpec
+from fedbench.engine.problem import assemble
+from fedbench.engine.training import _Engine
+from tests.methods.worked import LINE, objects
+
+
+@dataclass(frozen=True)
+class Ledger(Part):
+    """Put it first: it sums the gradients that the other parts have not touched."""
+
+    rounds: list = field(default_factory=list)
+
+    def begin(self, w, t):
+        t.run |= {"g": torch.zeros_like(w), "start": w}
+        return w
+
+    def grad(self, inner, w, t):
+        g = inner(w)
+        t.run["g"] = t.run["g"] + g
+        return g
+
+    def end(self, delta, t):
+        t.up |= {"g": t.run["g"], "delta": delta}
+        return delta
+
+    def evaluate(self, w, r):
+        self.rounds.append(r)
+        return {}
+
+    def models(self):
+        """Every round's y_i, as (rounds, m, d)."""
+        return torch.stack([r.models for r in self.rounds])
+
+    def sums(self, t):
+        """Σ_k g_i^k of round t, as (m, d)."""
+        return torch.stack([up["g"] for up in self.rounds[t].ups])
+
+
+def progress(clients, w=0.0, parts=(), mode="loop", loss=None, **settings):
+    """The states of server and clients after a one-weight run: `train` of tests.methods.worked."""
+    spec = RunSpec(**{"clients": len(clients), **LINE, **settings})
+    given = {**objects(clients, w), "parts": tuple(parts), **({"loss": loss} if loss else {})}
+    machine = Machine(device="cpu", mode=mode)
+    problem = assemble(spec, given, machine, None)
+    engine = _Engine(problem, machine, None, lambda row: None)
+    engine.run()
+    return engine.progress
+
+
+def flat_loss(z, y):
+    """A loss whose gradient is 0 everywhere."""
+    return 0 * z.sum(-1)

@@ -1,0 +1,107 @@
+"""FedGA with last time's gradients, worked by hand, its invariants, and the NumPy reference."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedbench import FedbenchError
+from fedbench.methods.fedga import FedGA
+from fedbench.methods.fedgaonetrip import FedGAOneTrip
+from tests.methods import reference
+from tests.methods.agree import trajectory
+from tests.methods.ledger import progress
+from tests.methods.test_fedga import curved
+from tests.methods.worked import close, final, train
+
+EXTRA = [{"with_offset": True}, {"beta": 0.02, "in_lr": False}]
+NEUTRAL = [{"beta": 0}]
+
+CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
+MODES = pytest.mark.parametrize("mode", ["loop", "map"])
+RULES = {"epochs": 2, "batch": 2, "rounds": 5, "participation": 0.5}
+
+
+@MODES
+@pytest.mark.parametrize(("with_offset", "third"), [(False, 0.3825), (True, 0.405)])
+def test_three_rounds_by_hand(with_offset, third, mode):
+    # gradients w and 4w, β=0.1, lr 0.1. Round 1, no displacement: 0.9 and 0.6, x = 0.75;
+    # g = 1 and 4, mean 2.5. Round 2: starts 0.75 ∓ 0.15: 0.6 → 0.54 and 0.9 → 0.54.
+    # Without the offsets g = (0.6 − 0.54)/0.1 = 0.6 and 3.6, mean 2.1: starts 0.54 ∓ 0.15:
+    # 0.39 → 0.351 and 0.69 → 0.414. With them g = 2.1 and 2.1, no displacement: 0.486 and 0.324.
+    part = FedGAOneTrip(0.1, in_lr=False, with_offset=with_offset)
+    x = [final(curved([part], mode, rounds=t)) for t in (1, 2, 3)]
+    assert close(x, 0.75, 0.54, third)
+
+
+def test_the_first_round_is_fedavg():
+    plain = train(CLIENTS, 1.0, **{**RULES, "rounds": 1}).weights
+    got = train(CLIENTS, 1.0, [FedGAOneTrip(1.0)], **{**RULES, "rounds": 1}).weights
+    assert torch.equal(got, plain)
+
+
+def test_who_was_never_there_starts_from_the_global_model():
+    # every client takes part once only: 4 clients, one a round, seeds where all four differ
+    rules = {"rounds": 2, "participation": 0.25}
+    for seed in range(30):
+        state = progress(CLIENTS, 1.0, [FedGAOneTrip(1.0)], **rules, seed=seed)
+        if len(state.clients) == 2:
+            plain = train(CLIENTS, 1.0, **rules, seed=seed).weights
+            assert torch.equal(state.world.w, plain)
+            return
+    raise AssertionError("no seed gave two cohorts without a common client")
+
+
+@MODES
+def test_the_servers_mean_is_of_what_the_clients_keep(mode):
+    # full participation: ḡ = mean g_i, and g_i is the mean of the client's own gradients
+    rules = {**RULES, "participation": 1.0}
+    part = FedGAOneTrip(0.5)
+    state = progress(CLIENTS, 1.0, [part], **rules, mode=mode)
+    kept = [float(state.clients[i][0]["g"]) for i in range(4)]
+    assert close(state.server[0]["g"], sum(kept) / 4)
+
+
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_a_single_client_is_fedavg(with_offset):
+    # ḡ is its own gradient
+    rules = {"batch": 1, "rounds": 4}
+    plain = train(CLIENTS[:1], 1.0, **rules).weights
+    got = train(CLIENTS[:1], 1.0, [FedGAOneTrip(1.0, with_offset=with_offset)], **rules).weights
+    torch.testing.assert_close(got, plain, rtol=1e-12, atol=1e-12)
+
+
+def test_it_does_not_stand_beside_the_other_form():
+    with pytest.raises(FedbenchError, match="cannot stand beside"):
+        train(CLIENTS, parts=[FedGA(), FedGAOneTrip()])
+
+
+def twin(s, beta, in_lr, with_offset):
+    """g_i = the client's last (start − y) / (η H); ḡ = last round's mixture."""
+    last, state = {}, {"mean": None}
+
+    def one_round(t, cohort, p, x):
+        ys, gs = [], []
+        for i in cohort:
+            start = x
+            if i in last:
+                start = x - beta * (s.eta(t) if in_lr else 1) * (state["mean"] - last[i])
+            y = reference.descend(s, t, i, start, lambda y, g: g)
+            moved = x - y if with_offset else start - y
+            gs.append(moved / s.eta(t) / len(s.batches(t, i)))
+            ys.append(y)
+        last.update(zip(cohort, gs, strict=True))
+        state["mean"] = reference.mix(p, gs)
+        return reference.mix(p, ys)
+
+    return reference.rounds(s, one_round)
+
+
+@MODES
+@pytest.mark.parametrize("with_offset", [False, True])
+@pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.3, False)])
+def test_numpy_reference(beta, in_lr, with_offset, mode):
+    for by_samples in (False, True):
+        s = reference.problem(by_samples=by_samples)
+        got = trajectory(s, (FedGAOneTrip(beta, in_lr, with_offset),), mode)
+        want = twin(s, beta, in_lr, with_offset)
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

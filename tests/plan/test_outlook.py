@@ -1,0 +1,112 @@
+"""A plan refuses what a report could not show, before anything is trained."""
+
+import pytest
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.plan.columns import columns
+from fedbench.plan.outlook import planned
+from fedbench.report.checks import check_shown
+from fedbench.spec import RunSpec
+from tests.project import PAPER, PRINTED
+from tests.report.test_hostile_names import project
+
+TABLE = "table1: {title: Table I, grid: main, rows: [dataset, alpha], columns: [method]}"
+
+
+def table(more):
+    return PAPER.replace(TABLE, TABLE.replace("}", f", {more}}}"))
+
+
+def figure(more):
+    return PAPER.replace("grid: main, where: {alpha: 1}}", f"grid: main, {more}}}")
+
+
+WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], method: [FedAvg]")
+
+
+@pytest.mark.parametrize(
+    ("paper", "words"),
+    [
+        (table("metrics: [acuracy]"), "table1.metrics: no metric 'acuracy'; did you mean 'acc"),
+        (table("metrics: [val_accuracy]"), "no metric 'val_accuracy'"),  # nothing is held out
+        (table("metrics: [silhouette]"), "'silhouette' is written by the probe 'embedding', which"),
+        (figure("metric: losss"), "figures.fig1: no metric 'losss'; did you mean 'loss'?"),
+        (figure("kind: density"), "reads the table of the probe 'spectrum', which run"),
+        (figure("kind: {levels: {axis: beta}}"), "figures.fig1: no axis 'beta'"),
+        (WIDE.replace("where: {alpha: 1}", "where: {}"), "figures.fig1: axis 'alpha' is neither"),
+        (table("where: {method: FedPrx}"), "method: no level 'FedPrx'; did you mean 'FedProx'?"),
+        (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
+        (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),
+        (PAPER.replace("seeds: [0, 1]", "seeds: [0, 0]"), "grids.main.seeds: 0 is given twice"),
+        (PAPER.replace("alpha: [1]", f"alpha: [{'a, ' * 60_000}]"), "more than 50,000 values"),
+        (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
+                 "metrics: [steps/cosin]}}", "claims.a: no metric 'steps/cosin'"),
+    ],
+)  # fmt: skip
+def test_what_the_yaml_file_tells(tmp_path, paper, words):
+    with pytest.raises(FedbenchError) as caught:
+        planned(project(tmp_path, paper), "paper")
+    assert "tiny.yaml" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_grid_of_too_many_cells_is_refused_before_it_is_made(tmp_path):
+    levels = list(range(1, 300))
+    paper = PAPER.replace("alpha: [1], method", f"alpha: {levels}, rounds: {levels}, method")
+    with pytest.raises(FedbenchError, match=r"grids.main: 357,604 cells, seeds included; a grid"):
+        planned(project(tmp_path, paper), "paper")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the columns must be table,dataset,setting,method,metric,mean,std"),
+        (PRINTED.replace("mean,std", "mean"), "the columns must be"),
+        (PRINTED.replace("90.0,1.0", "90.0"), "line 2 has 6 cells; it must have 7"),
+        (PRINTED.replace("91.0", "nan"), "line 3: mean = 'nan' and std = '1.0' must be finite"),
+        (PRINTED.replace("91.0,1.0", "91.0,-1"), "line 3: mean = '91.0' and std = '-1' must be"),
+        (PRINTED.replace("table2", "table3"), "line 4: no table 'table3'; did you mean 'table"),
+        (PRINTED.replace("FedProx", "FedPrx"), "line 3: table1 has no method 'FedPrx'; did you"),
+        (PRINTED.replace("alpha=1,FedProx", "alpha=2,FedProx"), "line 3: table1 has no setting"),
+        (PRINTED.replace("accuracy,91", "acuracy,91"), "line 3: table1 has no metric 'acuracy'"),
+        (PRINTED + PRINTED.splitlines()[1] + "\n", "line 5 repeats line 2"),
+        (PRINTED + '"', "no CSV"),
+    ],
+)  # fmt: skip
+def test_what_the_printed_numbers_tell(tmp_path, text, words):
+    with pytest.raises(FedbenchError) as caught:
+        planned(project(tmp_path, printed=text), "paper")
+    assert "tiny.printed.csv" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_printed_numbers_that_are_no_text(tmp_path):
+    folder = project(tmp_path, printed="")
+    (folder / "papers/tiny.printed.csv").write_bytes(PRINTED.encode() + b"\xff")
+    with pytest.raises(FedbenchError, match=r"tiny.printed.csv: not UTF-8 text \(byte 188\)"):
+        planned(folder, "paper")
+
+
+def test_a_paper_needs_no_printed_numbers(tmp_path):
+    assert len(planned(project(tmp_path), "paper").runs) == 4
+
+
+def test_an_option_of_a_figure_is_checked_before_training(tmp_path):
+    plan = planned(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
+    with pytest.raises(FedbenchError, match=r"tiny.yaml: figures.fig1: Curves: smooth = 0 is not"):
+        check_shown(plan, tmp_path / "papers")
+
+
+def test_columns_follow_from_parts_probes_and_held_out_data():
+    assert {"accuracy", "train_loss", "best_round"} <= columns(RunSpec())
+    assert not {"val_accuracy", "accuracy[next]", "silhouette"} & columns(RunSpec())
+    assert "val_accuracy" in columns(RunSpec(validation=0.1))
+    assert {"accuracy[next]", "loss[selected]"} <= columns(RunSpec(parts=["feddyn"]))
+    assert "silhouette" in columns(RunSpec(watch=["embedding"]))
+
+
+@pytest.mark.parametrize("name", registry.entries("probe"))
+def test_every_probe_declares_what_it_writes(name):
+    found = registry.find("probe", name).constants
+    assert found.get("COLUMNS") or found.get("TABLE")

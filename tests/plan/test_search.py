@@ -1,0 +1,117 @@
+"""The winner of a search, from histories written by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fedbench.base.errors import FedbenchError
+from fedbench.plan.search import resolved, search_id, select, trial_runs, winner_file
+from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
+from tests.engine.records import record
+
+
+def write(results, run, accuracies, column="val_accuracy"):
+    history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
+    status = "finished" if len(accuracies) == run.rounds else "diverged"
+    found = record(run, status=status, rounds=len(accuracies))
+    RunFolder(results / "runs" / run.id).finish(found, history, {}, {})
+
+
+def searched(by, on="held-out"):
+    return RunSpec(rounds=3, tune={"grid": {"lr": [0.01, 0.1, 1.0]}, "by": by, "on": on})
+
+
+def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
+    # lr   curve           final  mean
+    # .01  0.2 0.2 0.9     0.9    0.433
+    # .1   0.6 0.6 0.6     0.6    0.6
+    # 1    0.1 (diverged)  0.1    0.1
+    for by, best in (("final", 0.01), ("mean", 0.1)):
+        run = searched(by)
+        trials = trial_runs(run)
+        for trial, curve in zip(trials, ([0.2, 0.2, 0.9], [0.6, 0.6, 0.6], [0.1]), strict=True):
+            write(tmp_path, trial, curve)
+        found = select(run, trials, tmp_path)
+        assert found["chosen"] == {"lr": best}
+        assert found["on"] == "held-out"
+        assert found["on_edge"] == (["lr"] if best == 0.01 else [])
+        assert [t["score"] for t in found["trials"]][2] == pytest.approx(0.1)
+
+
+def test_best_takes_the_best_evaluated_round(tmp_path):
+    # lr   curve                  last  best
+    # .01  0.5 0.5 0.5            0.5   0.5
+    # .1   0.2 0.7 0.3            0.3   0.7
+    # 1    0.6 0.1 (diverged)     0.1   0.6
+    run = searched("best")
+    trials = trial_runs(run)
+    for trial, curve in zip(trials, ([0.5] * 3, [0.2, 0.7, 0.3], [0.6, 0.1]), strict=True):
+        write(tmp_path, trial, curve)
+    found = select(run, trials, tmp_path)
+    assert (found["chosen"], found["by"]) == ({"lr": 0.1}, "best")
+    assert [t["score"] for t in found["trials"]] == [0.5, 0.7, 0.6]
+
+
+@pytest.mark.parametrize("by", ["final", "mean", "best"])
+def test_a_trial_that_diverged_before_any_score_is_the_worst(tmp_path, by):
+    run = searched(by)
+    first, *rest = trial_runs(run)
+    write(tmp_path, first, [0.9], column="loss")
+    for trial in rest:
+        write(tmp_path, trial, [float("nan"), 0.1, 0.1])
+    found = select(run, [first, *rest], tmp_path)
+    assert found["trials"][0]["score"] == 0
+    assert found["chosen"] == {"lr": 0.1}
+
+
+def test_a_finished_trial_without_the_score_is_refused(tmp_path):
+    run = searched("final")
+    for trial in trial_runs(run):
+        write(tmp_path, trial, [1, 1, 1], column="loss")
+    with pytest.raises(FedbenchError, match="has no 'val_accuracy', by which its search chooses"):
+        select(run, trial_runs(run), tmp_path)
+
+
+def test_a_run_that_diverged_late_counts_with_its_last_value_to_the_end(tmp_path):
+    run = searched("mean")
+    trials = trial_runs(run)
+    # 0.9 then diverged to 0.1: (0.9 + 0.1 + 0.1) / 3 = 0.367 loses to 0.4 throughout
+    for trial, curve in zip(trials, ([0.9, 0.1], [0.4, 0.4, 0.4], [0.3, 0.3, 0.3]), strict=True):
+        write(tmp_path, trial, curve)
+    found = select(run, trials, tmp_path)
+    assert found["chosen"] == {"lr": 0.1}
+    assert found["trials"][0]["score"] == pytest.approx(1.1 / 3)
+
+
+def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
+    run = searched("final", on="test")
+    for trial, value in zip(trial_runs(run), (0.5, 0.7, 0.6), strict=True):
+        write(tmp_path, trial, [0, 0, value], column="accuracy")
+    assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
+
+
+def test_the_run_takes_the_winner_and_keeps_its_identity(tmp_path):
+    run = searched("final")
+    file = winner_file(tmp_path, search_id(run))
+    with pytest.raises(FedbenchError, match="no winner to read"):
+        resolved(run, search_id(run), tmp_path)
+    for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
+        write(tmp_path, trial, [0, 0, value])
+    file.parent.mkdir()
+    file.write_text(json.dumps(select(run, trial_runs(run), tmp_path)))
+    assert resolved(run, search_id(run), tmp_path) == RunSpec(rounds=3, lr=1.0)
+
+
+def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
+    run = searched("final")
+    for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
+        write(tmp_path, trial, [0, 0, value])
+    file = winner_file(tmp_path, search_id(run))
+    file.parent.mkdir()
+    file.write_text(json.dumps({"chosen": {"lr": 0.1}}))
+    with pytest.raises(
+        FedbenchError, match=r"says \{'lr': 0.1\}.* winner is \{'lr': 1.0\}; delete"
+    ):
+        resolved(run, search_id(run), tmp_path)

@@ -1,0 +1,807 @@
+"""Verdicts on made-up runs whose truth is known."""
+
+from itertools import product
+from math import exp, isnan
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedbench.base.errors import FedbenchError
+from fedbench.plan.plan import Cell
+from fedbench.report.claims import Finding, tidy
+from fedbench.report.claims.basis import basis
+from fedbench.report.claims.interval import Verdict, at_least, of_mean, of_spread
+from fedbench.report.claims.sentence import evidence, printed
+from tests.report.claim_case import Curve, Values, flat, judge, plan_of
+
+HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+ONE = {"dataset": "Digits", "alpha": 1}  # a place of one cell
+DUEL = {"table": "t", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+
+
+def single(folder: Path, claim: dict[str, Any], values: Values, scale: str = "three") -> Finding:
+    """The finding of one claim, without printed numbers."""
+    return judge(plan_of({"c": claim}, scale), folder, values)["c"]
+
+
+def gains(*points: float) -> Values:
+    """A is better than all others by so many points with seeds 0, 1, …"""
+
+    def values(cell: Cell) -> Curve | None:
+        if cell.seed >= len(points):
+            return None
+        return flat(50 + 7 * cell.seed + (points[cell.seed] if cell.coords["method"] == "A" else 0))
+
+    return values
+
+
+def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes: Any) -> Finding:
+    return single(folder, DUEL | changes, gains(*points), scale)
+
+
+@pytest.mark.parametrize(
+    ("points", "verdict"),
+    [
+        ((4, 5, 6), HOLDS),  # 5 ± 2.920 · 1/√3 = [3.314, 6.686], each bound at 95 %
+        ((1, 2, 3), HOLDS),  # 2 − 1.686
+        ((0, 1, 2), UNDECIDED),  # 1 ± 1.686
+        ((-4, -5, -6), FAILS),
+        ((4, 4, 4), HOLDS),  # no spread, no width
+        ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
+        ((4, 5), UNDECIDED),  # two seeds never decide
+        ((40,), UNDECIDED),
+        ((), UNDECIDED),
+    ],
+)
+def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
+    found = at(tmp_path, points)
+    assert found.measured.verdict == verdict
+    assert found.words == verdict.value
+
+
+def test_the_interval_by_hand(tmp_path: Path) -> None:
+    (row,) = at(tmp_path, (4, 5, 6)).rows
+    assert row.found is not None
+    assert (row.found.effect, row.found.pairs, row.planned) == (pytest.approx(5), 3, 3)
+    assert row.found.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
+    assert row.found.high == pytest.approx(5 + 2.919986 / 3**0.5, abs=1e-5)
+    assert (row.found.low_level, row.found.high_level) == (0.95, 0.95)
+    assert len(row.runs) == 6
+
+
+def test_seeds_are_paired(tmp_path: Path) -> None:
+    # accuracies spread by 14 points over the seeds, differences by 0.2: unpaired nothing is seen
+    assert at(tmp_path, (0.9, 1.0, 1.1)).measured.verdict == HOLDS
+
+
+MOST, ONE_CELL = {"where": {}, "cells": "most"}, {"where": {}, "cells": 1}
+
+
+def shares(found: Finding) -> list[tuple[float, float]]:
+    """What each comparison may risk: to hold wrongly, to fail wrongly."""
+    return [(row.risks.hold, row.risks.fail) for row in found.rows]
+
+
+def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None:
+    # 6 of 6: holding at 0.05 / (6 − 6 + 1), failing at 0.05 / 6
+    six = at(tmp_path, (4, 5, 6), where={})
+    assert shares(six) == [(pytest.approx(0.05), pytest.approx(0.05 / 6))] * 6
+    assert six.measured.verdict == HOLDS
+    low = six.rows[0].found
+    assert low is not None
+    assert low.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
+    # t of 1 − 0.05 / 6 with two degrees of freedom: c / √(2 + c²) = 1 − 2 · 0.05 / 6 = 0.983333,
+    # so c² = 2 · 0.966944 / 0.033056 = 58.50, c = 7.6488
+    assert low.high == pytest.approx(5 + 7.6488 / 3**0.5, abs=1e-4)
+
+
+def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) -> None:
+    # one of 2 has to fail at 0.05 / 2: t = 4.3027, so leads of −(4, 5, 6) fail: −5 + 2.484 < 0
+    def values(cell: Cell) -> Curve | None:
+        sign = -1 if cell.coords["dataset"] == "Digits" else 1
+        return gains(*(sign * x for x in (4, 5, 6)))(cell)
+
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
+    assert [row.verdict for row in found.rows] == [HOLDS, FAILS]
+    assert found.measured.verdict == FAILS
+
+    # −(1, 2, 3): −2 + 4.3027 / √3 = 0.484 is not below 0, while one claim alone would fail
+    def less(cell: Cell) -> Curve | None:
+        sign = -1 if cell.coords["dataset"] == "Digits" else 1
+        return gains(*(sign * x for x in (1, 2, 3)))(cell)
+
+    both = single(tmp_path, DUEL | {"where": {"alpha": 1}}, less)
+    assert both.measured.verdict == UNDECIDED
+    alone = single(tmp_path, DUEL, gains(-1, -2, -3))
+    assert alone.measured.verdict == FAILS
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({"where": {}}, (1, 6)),  # k = 6 of n = 6: n − k + 1 = 1 to hold, k = 6 to fail
+        ({"where": {}, "cells": 1}, (6, 1)),
+        ({"where": {}, "cells": "most"}, (3, 4)),  # 4 of 6
+        ({"where": {}, "cells": "mean"}, (1, 1)),
+        ({"where": {}, "negate": True}, (6, 1)),  # one of 6 denied
+        ({"where": {}, "cells": "most", "negate": True}, (4, 3)),  # 3 of 6 denied
+        ({"loser": "others"}, (1, 2)),  # B and C
+        ({"loser": "others", "place": 2}, (2, 1)),  # one of the two
+        ({"winner": ["A", "B"], "loser": "C"}, (1, 2)),
+        ({"winner": ["A", "B"], "loser": "C", "winners": "one"}, (2, 1)),
+        # 4 of 6 cells, in each one of two winners: 3 · 2 to hold, 4 · 1 to fail
+        (MOST | {"winner": ["A", "B"], "loser": "C", "winners": "one"}, (6, 4)),
+        # one of 6 cells, in each both of two winners before all rivals but one of two: 6 · 1 · 2
+        (ONE_CELL | {"winner": ["A", "B"], "loser": ["C", "trick"], "place": 2}, (12, 2)),
+    ],
+)
+def test_nested_statements_divide_the_risk(
+    tmp_path: Path, claim: dict[str, Any], expected: tuple[int, int]
+) -> None:
+    found = single(tmp_path, DUEL | claim, lambda _: None)  # whatever was run
+    hold, fail = expected
+    assert shares(found) == [pytest.approx((0.05 / hold, 0.05 / fail))] * len(found.rows)
+
+
+def test_claims_together_divide_the_risk_of_failing(tmp_path: Path) -> None:
+    claims: dict[str, dict[str, Any]] = {"a": DUEL, "b": DUEL | {"where": {"alpha": 1}}}
+    both = {"kind": "together", "claims": ["a", "b"]}
+    plan = plan_of(claims | {"both": both, "not_both": both | {"negate": True}})
+    found = judge(plan, tmp_path, lambda _: None)
+    one, two = pytest.approx((0.05, 0.025)), pytest.approx((0.05, 0.0125))
+    assert shares(found["both"]) == [one, two, two]
+    assert shares(found["not_both"]) == [one, two, two]
+
+
+def test_what_was_not_run_counts_as_undecided(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        return gains(1, 2, 3)(cell) if cell.coords["dataset"] == "Digits" else None
+
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
+    assert found.measured.verdict == UNDECIDED  # the other cell is missing
+    assert [row.note for row in found.rows] == ["3 of 3 pairs missing", ""]
+    # one of two: 0.025 whether or not the other was run, 2 − 2.484; alone it would hold
+    enough = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": 1}, values)
+    assert enough.measured.verdict == UNDECIDED
+    assert single(tmp_path, DUEL, values).measured.verdict == HOLDS
+
+
+def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        gone = cell.coords["method"] == "B" and cell.seed == 1
+        return None if gone else gains(4, 5, 6)(cell)
+
+    found = single(tmp_path, DUEL, values)
+    assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
+    assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, no interval"
+    assert evidence(found) == "+5.00 points, 2 of 3 pairs"
+
+
+def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        if cell.coords["method"] == "B" and cell.seed == 2:
+            return [10.0]
+        return gains(4, 5, 6)(cell)
+
+    (row,) = single(tmp_path, DUEL, values).rows
+    assert row.found is not None
+    assert row.found.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
+    assert row.verdict == UNDECIDED
+    assert row.note == "1 diverged"
+
+
+def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        bad = cell.coords["method"] == "B" and cell.seed == 2
+        return [float("nan")] if bad else gains(4, 5, 6)(cell)
+
+    (row,) = single(tmp_path, DUEL, values).rows
+    assert row.verdict == UNDECIDED
+    assert "not finite" in row.note
+
+
+def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
+    # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 1.8331
+    found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
+    (row,) = found.rows
+    assert row.found is not None
+    assert row.found.pairs == 10
+    assert row.found.effect == pytest.approx(1.9)
+    assert row.found.low == pytest.approx(1.9 - 1.833113 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
+    assert found.measured.verdict == HOLDS
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("risk", [0.05, 0.005])
+def test_the_smallest_detectable_effect_of_three_pairs(power: float, risk: float) -> None:
+    # With two degrees of freedom s / σ = w has the density 2 w exp(−w²), so that the power at d
+    # has a closed form: Φ(d) − c / √(c² + 2) · exp(−d² / (c² + 2)) · Φ(c d / √(c² + 2)).
+    found = of_mean(np.array([4.0, 5.0, 6.0]))
+    d = found.reach(0, risk, 1, power) * 3**0.5  # in standard errors of 1 / √3
+    c = (1 - 2 * risk) * (2 / (1 - (1 - 2 * risk) ** 2)) ** 0.5  # t = x √(2 / (1 − x²))
+    a = c * c + 2
+    cdf = NormalDist().cdf
+    reached = cdf(d) - c / a**0.5 * exp(-d * d / a) * cdf(c * d / a**0.5)
+    assert reached == pytest.approx(power, abs=1e-6)
+
+
+def test_the_smallest_detectable_effect_by_hand(tmp_path: Path) -> None:
+    # 0.8528 s for ten pairs at a risk of 5 % (tables of the paired one-sided t-test); s = 2.846
+    (row,) = at(tmp_path, (*[1.0] * 9, 10.0), "full").rows
+    assert row.detectable == pytest.approx(0.8528 * 2.846, abs=1e-3)
+    (beyond,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3).rows
+    assert beyond.detectable == pytest.approx(3 + 0.8528 * 2.846, abs=1e-3)
+    (denied,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3, negate=True).rows
+    assert denied.detectable == pytest.approx(3 - 0.8528 * 2.846, abs=1e-3)
+    (constant,) = at(tmp_path, (4, 4, 4)).rows
+    assert isnan(constant.detectable)
+
+
+def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
+    (row,) = at(tmp_path, (4, 4, 4)).rows
+    assert row.found is not None
+    assert row.found.low == row.found.high == pytest.approx(4)
+    assert row.verdict == HOLDS
+    assert isnan(row.found.low_level)
+    assert row.note == "the same in every pair, no spread to test"
+
+
+def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
+    found = at(tmp_path, (4, 5, 6), where={})
+    # t is 3.979 off zero for a power of 80 % with two degrees of freedom: 3.979 / √3 = 2.297
+    assert basis(found) == (
+        "Student's t-test, one-sided, 6 comparisons: bounds at 95 % to hold, at 99.17 % to fail; "
+        "smallest true effect shown with 80 % probability: +2.30 points"
+    )
+    assert basis(at(tmp_path, (4, 4, 4))) == (
+        "Student's t-test, one-sided, 1 comparison: bounds at 95 % to hold, at 95 % to fail; "
+        "1 without spread, judged as it is"
+    )
+    assert basis(at(tmp_path, ())) == ""
+    # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
+    claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
+    assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
+        "Student's t-test, one-sided, 2 comparisons: bounds at 95 % to hold, at 98.75 % to fail; "
+        "smallest true margin shown with 80 % probability: +2.78 points"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "points", "verdict"),
+    [
+        ({"by": 3.3}, (4, 5, 6), HOLDS),  # [3.314, 6.686]
+        ({"by": 3.4}, (4, 5, 6), UNDECIDED),
+        ({"by": 6.7}, (4, 5, 6), FAILS),
+        ({"by": -1.7}, (-1, 0, 1), HOLDS),  # not worse by more than 1.7: 0 − 1.686
+        ({"by": -1.6}, (-1, 0, 1), UNDECIDED),
+        ({"wins": "low"}, (4, 5, 6), FAILS),
+        ({"loser": 49}, (4, 5, 6), UNDECIDED),  # A has 54, 62, 70: 13 ± 13.49
+        ({"loser": 30}, (4, 5, 6), HOLDS),
+        ({"winner": 90, "loser": "A"}, (4, 5, 6), HOLDS),
+    ],
+)
+def test_margins_and_thresholds(
+    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert at(tmp_path, points, **changes).measured.verdict == verdict
+
+
+def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
+    def values(cell: Cell) -> Curve | None:
+        return flat(60 if cell.coords["method"] == "A" else 50)
+
+    found = single(tmp_path, DUEL | {"relative": True, "by": 19}, values)
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(20)
+    assert (found.rows[0].unit, found.measured.verdict) == ("%", HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("margin", "points", "verdict"),
+    [
+        (1.7, (-1, 0, 1), HOLDS),  # 0 ± 1.686 inside ± 1.7: both bounds at 95 %
+        (1.6, (-1, 0, 1), UNDECIDED),  # too few seeds to say
+        (2.5, (4, 5, 6), FAILS),  # either side may fail, so at 97.5 %: [2.516, 7.484] is beyond 2.5
+        (2.5, (-4, -5, -6), FAILS),
+        (2.6, (4, 5, 6), UNDECIDED),
+        (0.5, (0, 0, 0), HOLDS),  # a tie is equal
+        (9, (1, 1), UNDECIDED),
+    ],
+)
+def test_equal_is_two_one_sided_tests(
+    tmp_path: Path, margin: float, points: tuple[float, ...], verdict: Verdict
+) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": margin}
+    assert single(tmp_path, claim, gains(*points)).measured.verdict == verdict
+
+
+def by_method(**values: float) -> Values:
+    """The same accuracy with each seed; others have 0."""
+    return lambda cell: flat(values.get(str(cell.coords["method"]), 0))
+
+
+def by_alpha(**methods: tuple[float, float, float]) -> Values:
+    """Accuracies at α = 1, 0.1 and 0.01 by method, the same with each seed; others have 0."""
+    column = {1: 0, 0.1: 1, 0.01: 2}
+
+    def values(cell: Cell) -> Curve | None:
+        row = methods.get(str(cell.coords["method"]), (0, 0, 0))
+        return flat(row[column[float(cell.coords["alpha"])]])
+
+    return values
+
+
+DIGITS = {"table": "t", "where": {"dataset": "Digits"}}
+FALL = {"alpha": [1, 0.1, 0.01]}
+
+
+@pytest.mark.parametrize(
+    ("claim", "a", "verdict"),
+    [
+        ({"of": "A"}, (10, 20, 40), HOLDS),
+        ({"of": "A"}, (10, 20, 15), FAILS),
+        ({"of": "A"}, (10, 10, 20), UNDECIDED),
+        ({"of": "A", "steps": "overall"}, (10, 20, 15), HOLDS),  # the line rises by 5
+        ({"of": "A", "steps": "overall", "by": 6}, (10, 20, 15), FAILS),
+        ({"of": "A", "minus": "B"}, (31, 42, 53), HOLDS),  # gaps of 1, 2 and 3 to 30, 40, 50
+        ({"of": "A", "minus": "B"}, (31, 41, 51), UNDECIDED),  # 1, 1 and 1, but for rounding
+        ({"of": "A", "minus": "others"}, (31, 42, 53), HOLDS),
+        ({"of": ["A", "B"], "minus": "C"}, (0, 0, 0), HOLDS),  # the best of the two is B
+    ],
+)
+def test_trends_and_gaps(
+    tmp_path: Path, claim: dict[str, Any], a: tuple[float, float, float], verdict: Verdict
+) -> None:
+    values = by_alpha(A=a, B=(30, 40, 50), C=(29, 38, 46))
+    found = single(tmp_path, DIGITS | {"kind": "trend", "along": FALL} | claim, values)
+    assert found.measured.verdict == verdict
+
+
+def test_a_gap_between_two_places(tmp_path: Path) -> None:
+    claim = {"kind": "trend", "table": "t", "of": "A", "minus": "B"}
+    along = {"along": {"alpha": [1, 0.01], "dataset": ["MNIST", "Digits"]}}
+    found = single(tmp_path, claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
+    assert len(found.rows) == 1
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ({"winner": "A"}, HOLDS),  # 'others' are B and C; the control has 99
+        ({"winner": "B"}, FAILS),
+        ({"winner": "B", "place": 2}, HOLDS),
+        ({"winner": "C", "place": 2}, FAILS),
+        ({"winner": ["A", "B"]}, HOLDS),  # each of them against C
+        ({"winner": ["B", "C"], "loser": "A", "winners": "one"}, FAILS),
+        ({"winner": ["A", "C"], "loser": "B", "winners": "one"}, HOLDS),
+        ({"winner": ["A", "C"], "loser": "B"}, FAILS),
+        ({"winner": "others", "loser": "C"}, HOLDS),  # C is the worst
+        ({"winner": "A", "loser": "trick"}, FAILS),  # a control can be named
+    ],
+)
+def test_the_best_the_second_the_worst(
+    tmp_path: Path, claim: dict[str, Any], verdict: Verdict
+) -> None:
+    asked = {"table": "t", "where": ONE, "kind": "greater"} | claim
+    found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
+    assert found.measured.verdict == verdict
+
+
+def test_an_order_is_each_against_the_next(tmp_path: Path) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "order"}
+    for names in product("ABC", repeat=3):
+        if len(set(names)) == 3:
+            asked = claim | {"order": list(names)}
+            found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
+            assert len(found.rows) == 2
+            assert found.measured.verdict == (HOLDS if names == ("A", "B", "C") else FAILS)
+
+
+def test_a_star_pairs_levels(tmp_path: Path) -> None:
+    values = by_method(**{"A": 50, "B": 40, "A+X": 51, "B+X": 39})
+    claim = {"grid": "star", "kind": "greater", "winner": "*+X", "loser": "*"}
+    found = single(tmp_path, claim, values)
+    assert [(row.label, row.verdict) for row in found.rows] == [
+        ("A+X against A", HOLDS),
+        ("B+X against B", FAILS),
+    ]
+    assert [name.split(",")[0] for name, _ in found.measured.parts] == ["A", "B"]
+
+
+def shaky(cell: Cell) -> Curve:
+    """A spreads over the seeds by ± 1, B by ± 10, in step with other irregularities."""
+    size = 1 if cell.coords["method"] == "A" else 10
+    return flat(50 + size * (-1, 0, 1, 1, -1, 0, 1, -1, 0.5, -0.5)[cell.seed])
+
+
+@pytest.mark.parametrize(("winner", "verdict"), [("A", HOLDS), ("B", FAILS)])
+def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None:
+    loser = "B" if winner == "A" else "A"
+    claim = {"table": "t", "where": ONE, "kind": "spread", "winner": winner, "loser": loser}
+    assert single(tmp_path, claim, shaky, "full").measured.verdict == verdict
+    (row,) = single(tmp_path, claim, shaky, "full").rows
+    assert row.found is not None
+    assert row.found.effect == pytest.approx(90 if winner == "A" else -900)
+    same = single(tmp_path, claim, lambda _: flat(50), "full")
+    assert same.rows[0].note == "no spread to compare"
+
+
+@pytest.mark.parametrize(
+    ("target", "a", "b", "rounds", "verdict"),
+    [
+        (None, [10, 40, 50, 60], [10, 20, 30, 40], 2, HOLDS),  # 2 against 4
+        (55, [10, 40, 50, 60], [10, 20, 30, 40], 1, HOLDS),  # 4 against never: 5
+        (70, [10, 40, 50, 60], [10, 20, 30, 40], 0, UNDECIDED),  # both never: a tie
+        (None, [10, 20, 30, 35], [10, 40, 30, 30], -3, FAILS),  # never against 2
+        (None, [10, 30], [10, 20, 30, 40], -1, FAILS),  # diverged, so never: 5 against 4
+        (35, [10, 40], [10, 20, 30, 40], 2, HOLDS),  # there in round 2, before it diverged
+        (35, [10, 20, 30, 40], [10], 1, HOLDS),  # 4 against never: 5, not 2
+    ],
+)
+def test_rounds_to_an_accuracy(
+    tmp_path: Path, target: float | None, a: Curve, b: Curve, rounds: int, verdict: Verdict
+) -> None:
+    claim = {"table": "t", "where": ONE, "kind": "earlier", "winner": "A", "loser": "B"}
+    asked = claim | ({"target": target} if target else {})
+    found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
+    assert found.rows[0].found is not None
+    assert (found.rows[0].found.effect, found.measured.verdict) == (rounds, verdict)
+
+
+def test_the_bounds_of_a_spread_by_hand() -> None:
+    # deviations in the ratio 1 : 4, r = 0, n = 4, t of 95 % with 2 degrees of freedom 2.92:
+    # asinh(2.92 · √(1 / 2)) = ln(2.0647 + √(1 + 2.0647²)) = ln 4.3588; 0.25 · and / 4.3588. Check:
+    # at ω = 1.0897 the correlation of x/ω + y and x/ω − y is (0.8421 − 16) / (0.8421 + 16) = −0.9,
+    # and its t is −0.9 · √2 / √(1 − 0.81) = −2.92.
+    found = of_spread(np.array([1.0, -1, 1, -1]), 4 * np.array([1.0, 1, -1, -1]))
+    assert found.effect == pytest.approx(75)
+    assert found.low(0.05) == pytest.approx(100 * (1 - 1.0897), abs=0.01)
+    assert found.high(0.05) == pytest.approx(100 * (1 - 0.25 / 4.3588), abs=0.01)
+
+
+def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> None:
+    # A: (80 + 10 + 10 + 10) / 4 = 27.5, not (80 + 10) / 2 = 45; B: 40
+    def values(cell: Cell) -> Curve:
+        return [80, 10] if cell.coords["method"] == "A" else flat(40)
+
+    found = single(tmp_path, DUEL | {"metrics": ["accuracy@mean"]}, values)
+    assert found.rows[0].found is not None
+    assert found.rows[0].found.effect == pytest.approx(-12.5)
+    assert found.measured.verdict == FAILS
+    # how much a lost model varies is not known, so nothing is decided on it
+    steady = single(tmp_path, DUEL | {"metrics": ["accuracy@std"]}, values)
+    assert steady.measured.verdict == UNDECIDED
+    assert "a value is not finite" in steady.rows[0].note
+
+
+def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
+    def drop(cell: Cell) -> Curve:
+        return [10, 60, 50, 30 if cell.coords["method"] == "B" else 59]
+
+    sides = {"winner": {"metric": "accuracy@best"}, "loser": {"metric": "accuracy@final"}}
+    claim = {"grid": "main", "kind": "greater", "where": ONE | {"method": ["A", "B"]}, "by": 20}
+    found = single(tmp_path, claim | sides, drop)
+    assert [(r.cell, r.verdict) for r in found.rows] == [
+        ("Digits, α = 1, A", FAILS),
+        ("Digits, α = 1, B", HOLDS),
+    ]
+    late = DUEL | {"metrics": ["accuracy@2", "accuracy@9"]}
+    rows = single(tmp_path, late, drop).rows
+    same = "the same in every pair, no spread to test"
+    assert [row.note for row in rows] == [same, "a round after the last of this scale"]
+
+
+def test_a_table_gives_its_moment(tmp_path: Path) -> None:
+    claim = {"table": "best", "where": ONE, "kind": "greater", "winner": "A", "loser": "B"}
+    best = single(tmp_path, claim, lambda c: [90 if c.coords["method"] == "A" else 50, 50, 50, 50])
+    assert best.measured.verdict == HOLDS
+    assert best.rows[0].cell == "Digits, α = 1, Accuracy, best"
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "verdict"),
+    [
+        ("every", (8, 8), HOLDS),
+        ("every", (8, -8), FAILS),
+        ("every", (8, 0), UNDECIDED),
+        (1, (8, -8), HOLDS),
+        ("most", (8, -8), FAILS),
+        ("mean", (8, -6), HOLDS),  # +1 on average
+        ("mean", (8, -8), UNDECIDED),
+    ],
+)
+def test_in_how_many_cells(
+    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
+) -> None:
+    def values(cell: Cell) -> Curve:
+        lead = points[cell.coords["dataset"] == "Digits"]
+        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
+
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": cells}, values)
+    assert found.measured.verdict == verdict
+    assert len(found.rows) == (1 if cells == "mean" else 2)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
+    for verdicts in product(Verdict, repeat=3):
+        worst = sum(v == HOLDS for v in verdicts)
+        best = sum(v != FAILS for v in verdicts)
+        expected = HOLDS if worst >= k else FAILS if best < k else UNDECIDED
+        assert at_least(k, verdicts) == expected
+
+
+def test_a_substitute_shows_a_trend_and_tests_nothing(tmp_path: Path) -> None:
+    everything = DUEL | {"where": {"alpha": 1}}
+    found = single(tmp_path, everything, gains(8, 8, 8), "small")
+    assert found.words == "not tested at this scale (substitute trend: holds)"
+    assert found.substituted.startswith("dataset digits for mnist")
+    digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
+    assert digits.words == "holds"  # this cell is the paper's own
+
+
+def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> None:
+    everything = DUEL | {"where": {"alpha": 1}}
+    # the claim of every cell fails on Digits, which is no substitute
+    assert single(tmp_path, everything, gains(-8, -8, -8), "small").words == "fails"
+    one = everything | {"cells": 1}
+    assert single(tmp_path, one, gains(8, 8, 8), "small").words == "holds"
+
+
+def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
+    assert found.words == "undecided"
+    assert [row.note for row in found.rows] == ["not run at this scale", ""]
+    assert evidence(found).startswith("holds in 1 of 2 cells, undecided in 1")
+
+
+def test_together_is_all_of_them(tmp_path: Path) -> None:
+    claims = {
+        "a": DUEL,
+        "b": DUEL | {"by": 100},
+        "both": {"kind": "together", "claims": ["a", "b"]},
+        "self": {"kind": "together", "claims": ["a", "a"]},
+    }
+    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
+    assert found["both"].words == "fails"
+    assert found["self"].words == "holds"
+    assert evidence(found["both"]) == "a holds, b fails"
+
+
+PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0
+t,MNIST,alpha=1,B,accuracy,55.0,2.0
+t,MNIST,alpha=1,C,accuracy,50.0,2.0
+t,MNIST,alpha=0.1,A,accuracy,50.0,2.0
+t,MNIST,alpha=0.1,B,accuracy,50.0,1.0
+t,MNIST,alpha=0.01,A,accuracy,40.0,1.0
+t,MNIST,alpha=0.01,B,accuracy,41.5,1.0
+small,Digits,alpha=1,A,accuracy,0.905,0.01
+small,Digits,alpha=1,B,accuracy,0.900,0.02
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B"},
+            "fails: holds in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, "
+            "Accuracy: A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
+        ),
+        (
+            {"table": "t", "kind": "equal", "of": "A", "to": "B", "margin": 1.5}
+            | {"where": {"dataset": "MNIST", "alpha": [0.1, 0.01]}},
+            "holds: in 2 of 2 printed cells",
+        ),
+        (
+            {"table": "t", "kind": "spread", "winner": "A", "loser": "B", "cells": 1}
+            | {"where": {"dataset": "MNIST", "alpha": [1, 0.1]}},
+            "holds: in 1 of 2 printed cells; exception: MNIST, α = 0.1, Accuracy: A against B "
+            "(−100.0 %)",
+        ),
+        (
+            {"table": "t", "kind": "trend", "along": {"alpha": [0.01, 0.1, 1]}}
+            | {"of": "A", "minus": "B", "where": {"dataset": "MNIST"}},
+            "holds",
+        ),
+        (
+            {"table": "small", "kind": "greater", "winner": "A", "loser": "B"}
+            | {"where": {"dataset": "Digits"}},
+            "holds (+0.50 points)",
+        ),
+        ({"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}, "not printed"),
+        (
+            # 2 of 6: one holds, and two of the three that are not printed could
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "cells": 2},
+            "undecided: holds in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, "
+            "Accuracy: A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "negate": True},
+            "holds: in 2 of 3 printed cells, 3 not printed; exception: MNIST, α = 1, Accuracy: "
+            "not: A against B (+5.00 points)",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 6, "margin": 1}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "holds (+5.00 points)",
+        ),
+        (
+            {"grid": "main", "kind": "greater", "winner": "A", "loser": "B", "cells": "most"}
+            | {"where": {"alpha": 1}},  # from two tables of the grid
+            "holds: in 2 of 2 printed cells",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": 60, "by": 0}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "fails (a tie)",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "holds (+5.00 points)",
+        ),
+    ],
+)
+def test_on_the_printed_numbers(tmp_path: Path, claim: dict[str, Any], words: str) -> None:
+    plan = plan_of({"c": claim})
+    found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
+    assert printed(found) == words
+
+
+def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
+    plan = plan_of({"c": DUEL | {"where": {"alpha": 1}}})
+    found = judge(plan, tmp_path, gains(4, 5, 6), PRINTED)
+    frame = tidy("toy", list(found.values()))
+    assert frame["cell"].tolist() == ["MNIST, α = 1, Accuracy", "Digits, α = 1, Accuracy"]
+    assert frame["printed_effect"].tolist()[0] == pytest.approx(5)
+    assert frame["effect"].tolist() == [pytest.approx(5)] * 2
+    assert frame["run_ids"].str.count(";").tolist() == [5, 5]
+    assert set(frame["measured"]) == {"holds"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ({"winner": "A", "loser": "B", "cells": 7}, "claims.c.cells = 7, but it has only 6"),
+        ({"winner": {"alpha": 1}, "loser": {"alpha": 0.1}, "where": {"alpha": 1}}, "no cell"),
+    ],
+)
+def test_a_claim_of_too_few_cells_is_refused(
+    tmp_path: Path, claim: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(FedbenchError, match=words):
+        single(tmp_path, {"table": "t", "kind": "greater"} | claim, flat_zero)
+
+
+def flat_zero(cell: Cell) -> Curve:
+    return flat(0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "points", "verdict"),
+    [
+        ({}, (-4, -5, -6), HOLDS),  # not better: −5 + 1.686
+        ({}, (4, 5, 6), FAILS),
+        ({}, (1, 0, -1), UNDECIDED),
+        ({"by": 8}, (4, 5, 6), HOLDS),  # not better by 8
+    ],
+)
+def test_a_negated_claim_denies_its_comparison(
+    tmp_path: Path, changes: dict[str, Any], points: tuple[float, ...], verdict: Verdict
+) -> None:
+    found = at(tmp_path, points, negate=True, **changes)
+    assert found.measured.verdict == verdict
+    assert found.rows[0].label == "not: A against B"
+
+
+@pytest.mark.parametrize(
+    ("cells", "points", "verdict"),
+    [
+        ("every", (8, -8), HOLDS),  # not in every cell: it fails in one
+        ("every", (8, 8), FAILS),
+        ("every", (8, 0), UNDECIDED),
+        (1, (8, -8), FAILS),  # not in any
+        (1, (-8, -8), HOLDS),
+        ("mean", (8, -8), UNDECIDED),
+        ("mean", (6, -8), HOLDS),
+    ],
+)
+def test_negation_of_several_cells(
+    tmp_path: Path, cells: str | int, points: tuple[float, float], verdict: Verdict
+) -> None:
+    def values(cell: Cell) -> Curve:
+        lead = points[cell.coords["dataset"] == "Digits"]
+        return flat(50 + (lead if cell.coords["method"] == "A" else 0))
+
+    asked = DUEL | {"where": {"alpha": 1}, "cells": cells, "negate": True}
+    assert single(tmp_path, asked, values).measured.verdict == verdict
+
+
+def test_a_negated_trend_holds_where_one_step_falls(tmp_path: Path) -> None:
+    asked = DIGITS | {"kind": "trend", "along": FALL, "of": "A", "negate": True}
+    assert single(tmp_path, asked, by_alpha(A=(10, 20, 15))).measured.verdict == HOLDS
+    assert single(tmp_path, asked, by_alpha(A=(10, 20, 40))).measured.verdict == FAILS
+
+
+def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
+    claims = {
+        "a": DUEL,
+        "b": DUEL | {"by": 100},
+        "not_both": {"kind": "together", "claims": ["a", "b"], "negate": True},
+    }
+    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
+    assert found["not_both"].words == "holds"
+
+
+@pytest.mark.parametrize(
+    ("by", "margin", "points", "verdict"),
+    [
+        (4, 0, (4, 5, 6), UNDECIDED),  # [3.314, 6.686]
+        (4, 0.7, (4, 5, 6), HOLDS),  # beyond 3.3
+        (4, 0.6, (4, 5, 6), UNDECIDED),  # 3.4
+        (10, 3.3, (4, 5, 6), FAILS),  # below 6.7
+        (10, 3.4, (4, 5, 6), UNDECIDED),  # 6.6
+    ],
+)
+def test_a_size_may_be_missed_by_its_margin(
+    tmp_path: Path, by: float, margin: float, points: tuple[float, ...], verdict: Verdict
+) -> None:
+    assert at(tmp_path, points, by=by, margin=margin).measured.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"margin": 2, "by": 2}, "margin = 2 is not allowed: it must be below the size `by`"),
+        ({"margin": 1}, "it must be below the size `by`, which is 0"),
+        ({"margin": -1, "by": 2}, "margin = -1 is not allowed: input should be greater than or"),
+    ],
+)
+def test_a_margin_is_part_of_a_size(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(FedbenchError, match=words):
+        plan_of({"c": DUEL | changes})
+
+
+def slopes(cell: Cell) -> Curve:
+    """A's slope is below zero, B's above, C's is not known to be either; written as percent."""
+    size = {"A": -4, "B": 4}.get(str(cell.coords["method"]), 0)
+    return flat(size + (cell.seed - 1) * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("of", "goes", "verdict"),
+    [
+        ("A", "down", HOLDS),  # −0.04, ± 0.00843
+        ("A", "up", FAILS),
+        ("B", "up", HOLDS),
+        ("C", "up", UNDECIDED),
+        (["A", "B"], "down", FAILS),  # each of them
+    ],
+)
+def test_a_slope_is_judged_against_zero(
+    tmp_path: Path, of: Any, goes: str, verdict: Verdict
+) -> None:
+    claim = {"grid": "main", "where": ONE, "kind": "slope", "of": of, "goes": goes}
+    found = single(tmp_path, claim | {"metrics": ["drift_slope@mean"]}, slopes)
+    assert found.measured.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"of": "others"}, "of: it cannot be 'others'"),
+        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is no slope"),
+        ({"goes": "left"}, "goes = 'left' is not allowed"),
+        ({"of": "D"}, "claims.c.of.method: no level 'D'"),
+    ],
+)
+def test_a_slope_that_is_none_is_refused(changes: dict[str, Any], words: str) -> None:
+    claim = {"grid": "main", "kind": "slope", "of": "A", "goes": "up", "metrics": ["drift_slope"]}
+    with pytest.raises(FedbenchError, match=words):
+        plan_of({"c": claim | changes})

@@ -1,0 +1,375 @@
+"""Figures of every kind from a made-up paper: what stands in the axes, not how it looks."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.compositions import compositions
+from fedbench.plan.outlook import planned
+from fedbench.report.figures.draw import draw, inline, save
+from fedbench.report.figures.look import INK, LOOK
+from fedbench.report.figures.styles import styles
+from fedbench.report.kinds.density import _mean
+from fedbench.report.values.frames import Results
+from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
+
+PROBES = ("steps", "spectrum", "embedding", "changes", "regions")
+NOTHING = pd.DataFrame({name: pd.Series(dtype=object) for name in ("run_id", "status", "round")})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def probes():
+    """The made-up runs watch probes by name alone."""
+    known = registry.entries("probe")
+    absent = [name for name in PROBES if name not in known]
+    known |= {name: registry.Entry(name, "", "", {}, "", {}) for name in absent}
+    yield
+    for name in absent:
+        del known[name]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The paper's plan and its results, all runs finished."""
+    folder = tmp_path_factory.mktemp("made")
+    plan = made_up(folder)
+    write_tables(plan.runs, folder / "runs")
+    return plan, Results(history(plan.runs), folder / "runs")
+
+
+def shown(made, key):
+    with mpl.rc_context(LOOK):
+        return draw(draw_from(made[0], key, made[1]))
+
+
+def panel_of(made, key, i=0):
+    return draw_from(made[0], key, made[1]).panels[i]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()] if figure.legends else []
+
+
+def texts(figure):
+    return [t.get_text() for t in figure.texts] + [
+        t.get_text() for axes in figure.axes for t in axes.texts
+    ]
+
+
+def own(made, key, metric="accuracy"):
+    """A metric (rounds × runs) of the first hue of the first panel."""
+    runs = sorted(panel_of(made, key).hues[0].planned)
+    frame = made[1].frame[made[1].frame["run_id"].isin(runs)]
+    return frame.pivot(index="round", columns="run_id", values=metric)
+
+
+# Panels, titles and legends
+
+
+def test_panels_are_a_grid_with_titles_and_one_legend_below(made):
+    figure = shown(made, "six")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[0] == "CIFAR-10, α = 1"
+    assert titles[5] == "CIFAR-100, α = 0.1"
+    assert figure.axes[0].get_gridspec().get_geometry() == (2, 3)
+    assert [axes.get_xlabel() != "" for axes in figure.axes] == [False] * 3 + [True] * 3
+    assert [axes.get_ylabel() != "" for axes in figure.axes] == [True, False, False] * 2
+    assert legend(figure)[:2] == ["FedAvg", "FedAvg+ASD"]
+    assert len(legend(figure)) == 6
+
+
+def test_what_where_sets_stands_in_the_title(made):
+    assert draw_from(made[0], "one", made[1]).title == "Fig. 7, CIFAR-10, α = 1"
+    assert draw_from(made[0], "bubbles", made[1]).title == "Fig. 3, top, C = 0.2, FedAvg"
+
+
+def test_several_metrics_are_panels_of_their_own(made):
+    figure = shown(made, "both")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Training loss, α = 1", "Training loss, α = 0.1", "Accuracy, α = 1", "Accuracy, α = 0.1",
+    ]  # fmt: skip
+    assert [axes.get_ylabel() for axes in figure.axes[::2]] == [
+        "Training loss", "Test accuracy (%)",
+    ]  # fmt: skip
+
+
+def test_missing_and_diverged_runs_are_in_the_legend(made):
+    plan, results = made
+    runs = sorted(panel_of(made, "one").hues[0].planned)
+    frame = results.frame[results.frame["run_id"] != runs[0]].copy()
+    frame.loc[frame["run_id"] == runs[1], "status"] = "diverged"
+    found = shown((plan, Results(frame, results.runs)), "one")
+    assert legend(found) == ["FedAvg (2 of 3 seeds, 1 diverged)", "FedAvg+ASD"]
+    many = shown((plan, Results(frame, results.runs)), "six")
+    assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged)"
+
+
+@pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
+def test_without_runs_the_figure_says_so(made, key):
+    assert "no run yet" in texts(shown((made[0], Results(NOTHING, made[1].runs)), key))
+
+
+def test_a_run_that_left_no_table_is_no_run(made, tmp_path):
+    assert "no run yet" in texts(shown((made[0], Results(made[1].frame, tmp_path)), "density"))
+
+
+def test_a_substitute_is_marked(tmp_path):
+    plan = made_up(tmp_path, "small")
+    results = Results(history(plan.runs), tmp_path)
+    assert "not tested at this scale" in texts(shown((plan, results), "one"))
+    assert "not tested at this scale" in texts(shown((plan, results), "bubbles"))
+
+
+def test_a_figure_needs_the_probe_it_reads(tmp_path):
+    made_up(tmp_path, text=PAPER.replace("embedding, changes", "changes"))
+    with pytest.raises(FedbenchError, match=r"figures\.embedding: .*'embedding'.*`watch`"):
+        planned(tmp_path / "workflow", "paper")
+
+
+def test_a_figure_needs_its_column(made):
+    frame = made[1].frame.drop(columns="step_norm")
+    with pytest.raises(FedbenchError, match=r"figures\.smooth: no run has the column 'step_norm'"):
+        draw_from(made[0], "smooth", Results(frame, made[1].runs))
+
+
+def test_a_figure_of_an_axis_that_is_not_there_is_refused(tmp_path):
+    text = PAPER.replace("kind: {levels: {axis: C}}", "kind: levels")
+    with pytest.raises(FedbenchError, match="no axis 'participation'; choose from C, alpha, "):
+        made_up(tmp_path, text=text)
+
+
+def test_the_same_figure_has_the_same_bytes_and_takes_the_pages_colours(made, tmp_path):
+    drawing = draw_from(made[0], "boxes", made[1])
+    first = [file.read_bytes() for file in save(drawing, tmp_path)]
+    assert [file.read_bytes() for file in save(drawing, tmp_path)] == first
+    assert INK in first[0].decode()
+    assert INK not in inline(first[0].decode(), "x")
+
+
+# Kinds
+
+
+def test_a_curve_is_the_mean_over_the_seeds(made):
+    line = shown(made, "one").axes[0].lines[0]
+    np.testing.assert_allclose(line.get_ydata(), 100 * own(made, "one").mean(axis=1))
+    assert line.get_xdata()[-1] == 60
+
+
+def test_a_smoothed_curve_averages_the_values_before(made):
+    line = shown(made, "smooth").axes[0].lines[0]
+    mean = own(made, "smooth", "step_norm").mean(axis=1).to_numpy()
+    assert line.get_ydata()[0] == pytest.approx(mean[0])
+    assert line.get_ydata()[30] == pytest.approx(mean[21:31].mean())
+
+
+def test_units_are_forward_passes_over_the_local_data(made):
+    plain, distilled = shown(made, "units").axes[0].lines
+    assert plain.get_xdata()[-1] == 60 * 5
+    assert distilled.get_xdata()[-1] == 60 * (5 + 1)
+
+
+def test_units_need_epochs(tmp_path):
+    plan = made_up(tmp_path, text=PAPER.replace("epochs: 5", "steps: 5"))
+    with pytest.raises(FedbenchError, match="steps = 5, but units are counted in epochs"):
+        shown((plan, Results(history(plan.runs), tmp_path)), "units")
+
+
+def test_the_lead_at_a_round_is_ours_over_the_best_other(made):
+    means = {h.label: h.curves.mean(axis=1).loc[50] for h in panel_of(made, "marked").hues}
+    ours = {name: means.pop(name) for name in ("FedADC", "FedADC+")}
+    lead = max(ours.values()) - max(means.values())
+    assert f"+{lead:.1f} at round 50" in texts(shown(made, "marked"))
+
+
+def test_a_level_is_a_point_on_a_line(made):
+    figure = shown(made, "levels")
+    line = figure.axes[0].lines[0]
+    assert line.get_xdata().tolist() == [0.1, 0.2, 0.3, 0.4]
+    rows = panel_of(made, "levels").hues[0].readings
+    best = made[1].frame.groupby("run_id")["accuracy"].max()
+    assert line.get_ydata()[0] == pytest.approx(100 * best[rows[rows["C"] == 0.1]["run"]].mean())
+    assert figure.axes[0].get_ylabel() == "Test accuracy, best (%)"
+
+
+def test_levels_must_be_numbers(made, tmp_path):
+    text = PAPER.replace("{levels: {axis: C}}", "{levels: {axis: method}}")
+    text = text.replace("    panels: [alpha]\n    metric: accuracy@best", "    panels: [alpha, C]")
+    with pytest.raises(FedbenchError, match=r"'method' has the level 'Fed.*must be numbers"):
+        shown((made_up(tmp_path, text=text), made[1]), "levels")
+
+
+def test_boxes_hold_a_value_for_each_client_and_round(made):
+    axes = shown(made, "boxes").axes[0]
+    steps = panel_of(made, "boxes").table("steps").query("step >= 0")
+    medians = [line.get_ydata()[0] for line in axes.lines[4::6]]
+    assert medians == pytest.approx(steps.groupby("step")["cosine"].median().tolist())
+
+
+@pytest.mark.parametrize(
+    ("options", "boxes", "first"),
+    [
+        ({"by": "round", "most": 2}, 2, [1.0, 3.0, 10.0, 20.0]),
+        ({"by": "round"}, 4, [1.0, 3.0]),
+        ({"by": "round", "per": "round"}, 4, [2.0]),
+    ],
+)
+def test_boxes_join_neighbours_and_average_clients(options, boxes, first):
+    kind = registry.build("figure", "boxes", {"column": "v", **options})
+    rows = {"round": [0, 0, 1, 1, 2, 3], "client": [0, 1, 0, 1, 0, 0], "seed": 0, "step": -1}
+    table = pd.DataFrame(rows).assign(v=[1.0, 3.0, 10.0, 20.0, 30.0, np.nan])
+    found = kind._values(pd.concat([table, table.assign(round=9, v=5.0)]))
+    groups = {at: own["value"].tolist() for at, own in found.groupby("at")}
+    assert len(groups) == boxes
+    assert next(iter(groups.values()))[: len(first)] == first
+
+
+def test_a_caption_ends_with_how_to_read_the_kind(made, tmp_path):
+    text = PAPER.replace(
+        "boxes: {title: Fig. 4 of R,", "boxes: {title: Fig. 4 of R, caption: Ours.,"
+    )
+    caption = draw_from(made_up(tmp_path, text=text), "boxes", made[1]).caption
+    assert caption.startswith("Ours. Boxes are the quartiles")
+    assert draw_from(made[0], "one", made[1]).caption == ""
+
+
+def test_a_column_that_is_not_there_is_refused(made, tmp_path):
+    text = PAPER.replace("column: momentum_cosine", "column: cosin")
+    with pytest.raises(FedbenchError, match="table 'steps' has no column 'cosin'"):
+        shown((made_up(tmp_path, text=text), made[1]), "twoboxes")
+
+
+def test_bars_start_at_zero_and_say_their_value(made):
+    figure = shown(made, "bars")
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    assert np.diff(heights) == pytest.approx([3.3, 0.4, 0.4])
+    assert f"{heights[0]:.1f}" in texts(figure)
+    assert figure.axes[0].get_xticklabels()[0].get_text() == "Global model"
+
+
+def test_bars_in_groups(made):
+    axes = shown(made, "grouped").axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["α = 1", "α = 0.5", "α = 0.1"]
+    assert len(axes.patches) == 3 * 6
+
+
+def test_bubbles_count_a_clients_classes(made):
+    panel = panel_of(made, "bubbles")
+    table = panel.hues[0].first("clients")
+    counts = registry.build("figure", "bubbles", {})._counts(panel)
+    assert counts.shape == (20, 10)
+    assert counts.sum() == table["count"].sum()
+    assert len(shown(made, "bubbles").axes) == 3
+
+
+def test_an_embedding_has_a_panel_for_each_method_and_model(made):
+    figure = shown(made, "embedding")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[0] == "FedAvg: Global model"
+    assert titles[5] == "FedNTD: A client's model"
+    assert sum(len(dots.get_offsets()) for dots in figure.axes[0].collections) == 600
+    assert legend(figure) == [f"class {i}" for i in range(10)]
+    written = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert written == [["test accuracy 87.5 %"]] * 3 + [["test accuracy 25.0 %"]] * 3
+
+
+def test_the_density_is_a_mean_over_seeds_on_both_grids():
+    grid, density = _mean(
+        pd.DataFrame({
+            "seed": [0, 0, 1, 1], "eigenvalue": [0.0, 2.0, 1.0, 2.0],
+            "density": [2.0, 4.0, 5.0, 0.0],
+        }), 0.5,
+    )  # fmt: skip
+    assert grid.tolist() == [0, 1, 2]
+    assert density.tolist() == [1.0, 4.0, 2.0]  # (2 + 0)/2, (3 + 5)/2, (4 + 0)/2
+
+
+def test_changes_are_in_points_and_ordered_by_the_clients_samples(made):
+    figure = shown(made, "changes")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Client 3", "Client 8"]
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels[:3] == ["0\n210", "7\n150", "3\n90"]
+    table = panel_of(made, "changes").hues[0].first("changes")
+    row = table[(table["client"] == 3) & (table["label"] == 7)].iloc[0]
+    bar = figure.axes[0].patches[1]
+    assert bar.get_height() == pytest.approx(100 * (row["after"] - row["before"]))
+
+
+def test_regions_show_every_model_and_all_points_with_the_global_one(made):
+    figure = shown(made, "regions")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[:4] == ["FedAvg: User 1", "FedAvg: User 2", "FedAvg: User 3", "FedAvg: Global"]
+    points = [sum(len(c.get_offsets()) for c in axes.collections[1:]) for axes in figure.axes[:4]]
+    assert points == [40, 40, 40, 120]
+    assert legend(figure) == [f"class {i}" for i in range(4)]
+
+
+def test_weights_are_shares_and_rmfls_run_backwards():
+    weights = registry.build("figure", "weights", {"beta": 0.5})._weights(3)
+    assert weights["MFL"] == pytest.approx([1 / 7, 2 / 7, 4 / 7])
+    # (1−β)β, (1−β)β², β³ = 1/4, 1/8, 1/8
+    assert weights["RMFL"] == pytest.approx([0.5, 0.25, 0.25])
+    # R2: ½, ¼, 1/8, over their sum 7/8
+    other = registry.build("figure", "weights", {"beta": 0.5, "reading": "r2"})._weights(3)
+    assert other["RMFL"] == pytest.approx([4 / 7, 2 / 7, 1 / 7])
+
+
+def test_weights_are_drawn_at_each_number_of_steps(made, tmp_path):
+    text = PAPER.replace("kind: weights}", "kind: {weights: {steps: [16, 6]}}}")
+    figure = shown((made_up(tmp_path, text=text), made[1]), "weights")
+    left = [axes for axes in figure.axes if axes.patches]
+    assert [axes.get_title(loc="left") for axes in left] == ["H = 16", "H = 6"]
+    assert [len(axes.patches) for axes in left] == [2 * 16, 2 * 6]
+    lines = [axes.lines[0].get_xdata() for axes in figure.axes if axes.lines]
+    assert [len(x) for x in lines] == [16, 6]  # the bias of the steps that are drawn
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 40))
+def test_all_shares_of_a_weighting_make_one(beta, steps):
+    for shares in registry.build("figure", "weights", {"beta": beta})._weights(steps).values():
+        assert shares.sum() == pytest.approx(1)
+        assert (shares >= 0).all()
+
+
+def test_the_bias_is_one_minus_the_mean_cosine(made):
+    left, right = shown(made, "weights").axes
+    steps = panel_of(made, "weights").table("steps").query("step == 4")
+    assert right.lines[0].get_ydata()[4] == pytest.approx(1 - steps["cosine"].mean())
+    assert len(left.patches) == 2 * 20
+
+
+def test_the_bias_may_be_another_column_as_it_is(made):
+    hue = panel_of(made, "weights").hues[0]
+    bias = registry.build("figure", "weights", {"column": "projection"})._bias(hue)
+    steps = hue.table("steps").query("step == 4")
+    assert bias[4] == pytest.approx(steps["projection"].mean())
+
+
+# Looks
+
+
+@pytest.mark.parametrize("paper", ["fedadc", "feddpc", "rmfl", "fedgkd", "asd"])
+def test_the_methods_of_a_paper_differ_in_colour_and_in_grey(paper):
+    names = [name for name, found in compositions().items() if paper in found.papers]
+    names = [name for name in names if name != "FedLS-NTD"]  # stands for FedNTD, never beside it
+    looks = styles(names)
+    assert len(set(looks.values())) == len(names)
+    assert len({(s.line, s.marker, s.hollow) for s in looks.values()}) == len(names)
+
+
+def test_a_variant_has_its_methods_colour_and_another_line():
+    looks = styles(["MFL", "MFL, V scaled by 1−β", "FedDyn", "FedDyn+ASD", "FedDyn+ASD (uniform)"])
+    assert looks["MFL"].colour == looks["MFL, V scaled by 1−β"].colour
+    family = [looks[name] for name in ("FedDyn", "FedDyn+ASD", "FedDyn+ASD (uniform)")]
+    assert len({look.colour for look in family}) == 1
+    assert len({look.line for look in family}) == 3
+
+
+def test_numbers_go_from_dark_to_light():
+    looks = styles([10, 1, 0.5])
+    light = [sum(mpl.colors.to_rgb(looks[x].colour)) for x in (0.5, 1, 10)]
+    assert light == sorted(light)

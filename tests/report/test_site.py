@@ -1,0 +1,153 @@
+"""The written report: pages that stand alone, LaTeX, and the same bytes each time."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from fedbench.report import build
+from fedbench.report.figures.draw import inline
+from fedbench.report.figures.styles import styles
+from fedbench.report.page import code
+from fedbench.report.tables.latex import escape
+from fedbench.report.values.numbers import fixed, signed
+from tests.report.report_case import FULL, SMALL, case, frame_of
+
+CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2]}
+HEADER = "table,dataset,setting,method,metric,mean,std\n"
+
+
+def report(folder: Path, scale: str, curves: dict[int, list[float]] = CURVES) -> Path:
+    plan = case(folder, scale, ("t", "f"))
+    (folder / "workflow/papers/toy.printed.csv").write_text(
+        HEADER + "t,MNIST,alpha=1,A,accuracy,50.00,2.00\n", encoding="utf-8"
+    )
+    results = folder / "results"
+    (results / scale).mkdir(parents=True, exist_ok=True)
+    frame_of(plan, curves).to_parquet(results / scale / "toy.parquet")
+    for run in plan.runs:
+        (results / "runs" / run).mkdir(parents=True, exist_ok=True)
+    files = build(plan, results, folder / "reports", folder / "workflow/papers")
+    assert all(file.is_file() for file in files)
+    return folder / "reports" / scale
+
+
+def test_writes_what_it_promises(tmp_path: Path) -> None:
+    out = report(tmp_path, FULL)
+    found = {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
+    assert found == {
+        "index.html", "toy.html", "tables/toy/t.csv", "tables/toy/t.tex",
+        "figures/toy/f.svg", "figures/toy/f.png",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["index.html", "toy.html"])
+def test_pages_need_no_network_and_their_links_resolve(tmp_path: Path, page: str) -> None:
+    out = report(tmp_path, FULL)
+    text = (out / page).read_text(encoding="utf-8")
+    assert "http" not in text
+    ids = set(re.findall(r'\bid="([^"]+)"', text))
+    links = re.findall(r'\b(?:xlink:)?href="([^"]+)"', text)
+    assert links
+    for link in links:
+        name, _, place = unquote(link).partition("#")
+        assert link.startswith("data:") or (out / name).exists(), link
+        assert name or place in ids, link
+
+
+def test_each_measured_cell_leads_to_its_runs(tmp_path: Path) -> None:
+    text = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
+    assert len(re.findall(r'href="\.\./\.\./results/runs/mnist-[^"]+/"', text)) >= 3
+    assert "1 diverged" in text
+    assert "diverged at round 1" in text
+
+
+def test_names_from_yaml_are_escaped(tmp_path: Path) -> None:
+    text = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;</th>" in text
+    assert "Toys &amp; &lt;i&gt;games&lt;/i&gt;" in text
+    assert "a &lt; b &amp; c" in text
+    assert "<b></th>" not in text
+
+
+def test_backticks_become_code_and_all_else_is_escaped() -> None:
+    assert code("a `b<` c & `d`") == "a <code>b&lt;</code> c &amp; <code>d</code>"
+    assert code("<i>") == "&lt;i&gt;"
+
+
+def test_difference_only_where_nothing_is_substituted(tmp_path: Path) -> None:
+    full = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
+    small = (report(tmp_path, SMALL) / "toy.html").read_text(encoding="utf-8")
+    # 50, 70, 20 → 46.67; printed 50.00
+    assert re.search(r'<td class="difference start">\s*−3\.33', full)
+    assert 'class="difference' not in small
+    assert "dataset digits for mnist" in small
+    assert "not tested at this scale" in small
+    assert "not tested at this scale" not in full
+
+
+def test_missing_runs_are_named_on_the_page(tmp_path: Path) -> None:
+    plan = case(tmp_path, FULL, ("t", "f"))
+    text = (report(tmp_path, FULL, {0: [0.1, 0.5]}) / "toy.html").read_text(encoding="utf-8")
+    assert "1 of 3 seeds" in text
+    gone = plan.select("toy", "main", {"dataset": "MNIST", "alpha": 1, "method": "A"})[1].run.id
+    assert f"<code>{gone}</code>" in text
+
+
+def test_a_report_of_nothing_shows_all_as_missing(tmp_path: Path) -> None:
+    plan = case(tmp_path, FULL, ("t", "f"))
+    build(plan, tmp_path / "none", tmp_path / "reports", tmp_path / "none")
+    text = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
+    assert f"{len(plan.runs)} of {len(plan.runs)} runs are missing" in text
+
+
+def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    first = {f: f.read_bytes() for f in report(tmp_path, SMALL).rglob("*") if f.is_file()}
+    code = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2]);"
+        "from tests import test_report_site as t; t.report(Path(sys.argv[1]), 'small');"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parents[1])], check=True
+    )
+    assert {file: file.read_bytes() for file in first} == first
+
+
+def test_latex_is_booktabs_and_names_the_substitution(tmp_path: Path) -> None:
+    text = (report(tmp_path, SMALL) / "tables/toy/t.tex").read_text(encoding="utf-8")
+    assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
+    assert "not tested at this scale (dataset digits for mnist)" in text
+    assert r"control\_\%" in text
+    assert r"$<$b$>$" in text
+    assert r"46.67 $\pm$ 25.17\textsuperscript{1 diverged}" in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\") and "multi" not in line]
+    widths = {line.count("&") for line in rows}
+    assert widths == {4}
+    assert text.count("{") == text.count("}")
+
+
+def test_escapes_for_latex() -> None:
+    assert escape(r"50% & $x_1 {a}\~") == (r"50\% \& \$x\_1 \{a\}\textbackslash{}\textasciitilde{}")
+    assert escape("1−β") == r"1$-$$\beta$"
+
+
+def test_numbers_as_text() -> None:
+    assert fixed(None, 2) == "–"
+    assert fixed(float("nan"), 2) == "not finite"
+    assert [signed(x, 1) for x in (1.25, -0.31, -0.04)] == ["+1.2", "−0.3", "0.0"]
+
+
+def test_methods_keep_their_look_and_differ() -> None:
+    alone, together = styles(["RMFL"]), styles(["MFL", "RMFL", "V = 0", "MFL, scaled"])
+    assert alone["RMFL"] == together["RMFL"]
+    assert len(set(together.values())) == 4
+    assert len({look.line for look in styles(["MFL", "RMFL"]).values()}) == 2
+
+
+def test_an_inlined_figure_takes_the_pages_colours() -> None:
+    svg = '<?xml?><svg xmlns="http://x" width="1pt" viewBox="0 0"><g id="a" fill="#1a1b1e"/></svg>'
+    assert inline(svg, "f") == '<svg viewBox="0 0"><g id="f-a" fill="currentColor"/></svg>'

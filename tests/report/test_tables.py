@@ -1,0 +1,228 @@
+"""Cells of a table from frames small enough to check by hand."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedbench.base.errors import FedbenchError
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.printed import check_printed
+from fedbench.report.tables.cells import COLUMNS, entries, tidy
+from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.layout import arrange
+from fedbench.report.values import frames
+from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
+
+CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
+
+
+def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], Entry]:
+    found = entries(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
+    return {(e.place.dataset, e.place.method): e for e in found}
+
+
+def with_table(folder: Path, table: str) -> Plan:
+    """The toy paper with another table t."""
+    plan = case(folder, FULL)
+    file = folder / "workflow/papers/toy.yaml"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    text = [f"  {table}" if line.startswith("  t:") else line for line in lines]
+    file.write_text("\n".join(text), encoding="utf-8")
+    return make_plan(folder / "workflow", plan.scale)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return case(tmp_path, FULL)
+
+
+def test_mean_and_sample_deviation_of_the_last_round(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, CURVES))["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(60)  # 50, 70, 60
+    assert cell.measured.std == pytest.approx(10)
+    assert cell.difference == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("key", "mean"), [("best", (50 + 80 + 60) / 3), ("first", 110 / 3)])
+def test_best_and_a_given_round(plan: Plan, key: str, mean: float) -> None:
+    cell = cells(plan, frame_of(plan, CURVES), key)["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(mean)
+
+
+def test_one_seed_has_no_deviation(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, {0: [0.1, 0.5]}))["MNIST", "A"]
+    assert cell.measured is not None
+    assert (cell.measured.mean, cell.measured.std) == (50, None)
+
+
+def test_missing_runs_are_named(plan: Plan) -> None:
+    found = cells(plan, frame_of(plan, {0: [0.1, 0.5], 2: [0.2, 0.7]}))
+    cell = found["MNIST", "A"]
+    assert [run.seed for run in cell.found] == [0, 2]
+    assert [(run.seed, run.state) for run in cell.missing] == [(1, "missing")]
+    assert cell.missing[0].id in plan.runs
+    nothing = cells(plan, frame_of(plan, {}))["MNIST", "A"]
+    assert nothing.measured is None
+    assert len(nothing.missing) == 3
+
+
+def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
+    cell = cells(plan, frame_of(plan, CURVES | {1: [0.1]}))["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx(40)  # 50, 10, 60
+    assert cell.diverged == 1
+    assert cell.found[1].state == "diverged at round 1"
+
+
+def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
+    frame = frame_of(plan, CURVES | {1: [float("nan")]})
+    cell = cells(plan, frame)["MNIST", "A"]
+    assert cell.measured is not None
+    assert cell.measured.mean != cell.measured.mean
+    assert not cell.best
+
+
+def test_no_difference_where_anything_is_substituted(tmp_path: Path) -> None:
+    plan = case(tmp_path, SMALL)
+    cell = cells(plan, frame_of(plan, CURVES))["MNIST", "A"]
+    assert cell.printed is not None
+    assert cell.measured is not None
+    assert cell.difference is None
+    assert "dataset digits for mnist" in cell.substituted
+    layout = arrange(plan.papers["toy"].tables["t"], list(cells(plan, frame_of(plan, {})).values()))
+    assert "difference" not in [block.kind for block in layout.blocks]
+
+
+def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
+    curves = {"A": {0: [0.5]}, "<b>": {0: [0.6]}, "control_%": {0: [0.9]}}
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    found = cells(plan, frame)
+    assert [found["MNIST", m].best for m in curves] == [False, True, False]
+
+
+def test_where_most_tie_none_is_marked(plan: Plan) -> None:
+    curves = {"A": {0: [0.5]}, "<b>": {0: [0.50001]}}  # 50.00 and 50.00
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    assert not any(entry.best for entry in cells(plan, frame).values())
+
+
+def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
+    table = plan.papers["toy"].tables["t"]
+    plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": ("accuracy@3",)})
+    cell = entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
+    assert (cell.measured, cell.missing) == (None, ())
+    assert {run.state for run in cell.runs} == {"ends at round 2"}
+
+
+@pytest.mark.parametrize(("name", "best"), [("update_variance", "A"), ("angle_mean", None)])
+def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: str | None) -> None:
+    both = [frame_of(plan, {0: [1, 2]}), frame_of(plan, {0: [1, 3]}, method="<b>")]
+    frame = pd.concat(both).rename(columns={"accuracy": name})
+    table = plan.papers["toy"].tables["t"]
+    plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": (name,)})
+    found = entries(plan, ("toy", "t"), frame, printed_of())
+    assert [e.place.method for e in found if e.best] == ([best] if best else [])
+
+
+def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
+    found = cells(plan, frame_of(plan, {0: [0.5], 2: [0.7]}))
+    table = tidy("toy", list(found.values()))
+    assert ",".join(table.columns) == (
+        "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
+        "measured_std,n_seeds,n_diverged,n_planned,run_ids,substituted"
+    )
+    assert tuple(table.columns) == COLUMNS
+    first = table.iloc[0]
+    assert list(first[:8]) == ["toy", "t", "MNIST", "alpha=1", "A", "accuracy", 50.0, 2.0]
+    assert first["n_seeds"] == 2
+    assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].found]
+
+
+def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Plan) -> None:
+    # of three seeds the first ended well, the second after one round of two, the third is missing
+    cell = cells(plan, frame_of(plan, {0: [0.1, 0.5], 1: [0.1]}))["MNIST", "A"]
+    row = tidy("toy", [cell]).iloc[0]
+    assert (row["n_seeds"], row["n_diverged"], row["n_planned"]) == (2, 1, 3)
+
+
+def test_a_printed_number_without_a_cell_is_refused(plan: Plan) -> None:
+    stray = printed_of(("MNIST", "alpha=7", "A", 50.0, 2.0))
+    with pytest.raises(FedbenchError, match=r"t has no setting 'alpha=7'; did you mean 'alpha="):
+        check_printed(stray, plan.whole["toy"])
+
+
+def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
+    runs = [cell.run for cell in plan.select("toy", "main", {"dataset": "MNIST", "alpha": 1})]
+    own = [run for run in runs if not run.parts]
+    table = frames.curves(frame_of(plan, {0: [0.4, 0.6], 1: [0.2]}), "accuracy", own)
+    assert list(table.index) == [1, 2]
+    assert list(table.mean(axis=1)) == pytest.approx([0.3, 0.4])
+
+
+def test_what_a_search_chose_is_shown(plan: Plan) -> None:
+    how = "the best of 4 by the last accuracy on the test set"
+    frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}', search=how)
+    assert cells(plan, frame)["MNIST", "A"].found[0].tuned == f"lr=0.03, {how}"
+
+
+def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
+    rest = "where: {dataset: MNIST}, over: [alpha], rows: [method], columns: []"
+    plan = with_table(tmp_path, f"t: {{title: Table 1, grid: main, {rest}}}")
+    frame = pd.concat(
+        [frame_of(plan, CURVES), frame_of(plan, {0: [0.1, 0.9], 1: [0.1, 0.9]}, alpha=0.1)]
+    )
+    cell = {e.place.method: e for e in entries(plan, ("toy", "t"), frame, printed_of())}["A"]
+    assert (cell.place.setting, cell.coords) == (
+        "",
+        {"dataset": "MNIST", "method": "A", "metric": "accuracy"},
+    )
+    assert cell.measured is not None
+    assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
+    assert len(cell.missing) == 1
+    assert [run.name for run in cell.runs[2:4]] == ["α = 1, seed 2", "α = 0.1, seed 0"]
+    assert tidy("toy", [cell])["n_seeds"].tolist() == [3]
+
+
+GAIN = (
+    "t: {title: Gain, grid: main, where: {dataset: MNIST, method: <b>}, "
+    "minus: {method: A}, rows: [alpha]}"
+)
+
+
+def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN)
+    ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.1, 0.9], 2: [0.1, 0.7]}, method="<b>")
+    found = entries(plan, ("toy", "t"), pd.concat([frame_of(plan, CURVES), ours]), printed_of())
+    cell = next(e for e in found if e.coords["alpha"] == 1)
+    assert [run.value for run in cell.runs] == [
+        pytest.approx(10),
+        pytest.approx(20),
+        pytest.approx(10),
+    ]
+    assert cell.measured is not None
+    assert cell.measured.std == pytest.approx((100 / 3) ** 0.5)
+
+
+def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN)
+    ours = frame_of(plan, {0: [0.1, 0.6]}, method="<b>")
+    found = entries(plan, ("toy", "t"), ours, printed_of())
+    assert all(entry.measured is None for entry in found)
+
+
+def test_a_gain_over_what_is_not_planned_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FedbenchError, match=r"tables\.t\.minus: method: no level 'Z'"):
+        with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
+
+
+def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan) -> None:
+    table = plan.papers["toy"].tables["t"]
+    found = list(cells(plan, frame_of(plan, CURVES)).values())
+    narrow = arrange(table, found)
+    assert [block.kind for block in narrow.in_page] == [block.kind for block in narrow.blocks]
+    wide = replace(narrow, blocks=tuple(replace(b, columns=b.columns * 5) for b in narrow.blocks))
+    assert [block.kind for block in wide.in_page] == ["measured", "controls"]

@@ -26,8 +26,8 @@ import numpy as np
 
 from fedbench.paper.paper import Paper
 from fedbench.report.claims.contrast import Contrast
-from fedbench.report.claims.interval import Risks, Verdict, Within
 from fedbench.report.claims.judge import RISKS
+from fedbench.report.claims.limit import Risks, Verdict, Within
 from fedbench.report.claims.outline import outline
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.claims.tree import Node

@@ -1,4 +1,4 @@
-"""Objects in plain words, fit for JSON: two that act differently are described differently."""
+"""What identifies a run: its settings, and the objects that were given in place of some of them."""
 
 import hashlib
 import re

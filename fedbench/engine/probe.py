@@ -4,20 +4,17 @@ from abc import ABC
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from fedbench.base import seeds
+from fedbench.base import registry, seeds
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine.local import Reply
-
-if TYPE_CHECKING:
-    from fedbench.engine.problem import Problem
-    from fedbench.engine.turns import Prepared
-from fedbench.base import registry
+from fedbench.engine.problem import Problem
+from fedbench.engine.turns import Prepared
 from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
@@ -35,9 +32,9 @@ class Scene:
     and not changed in place.
     """
 
-    problem: "Problem"
+    problem: Problem
     r: Round
-    clients: "Sequence[Prepared]"
+    clients: Sequence[Prepared]
     replies: Sequence[Reply]
     new: Model
     scored: Model
@@ -64,7 +61,7 @@ class Scene:
         return chance.lent(self.number(purpose), self.problem.device)
 
 
-def require_classes(probe: "Probe", problem: "Problem") -> None:
+def require_classes(probe: "Probe", problem: Problem) -> None:
     """Raise `FedbenchError` if the data have no classes."""
     if not problem.fed.classes:
         raise FedbenchError(
@@ -91,7 +88,7 @@ class Probe(Checked, ABC):
     COLUMNS: ClassVar[tuple[str, ...]] = ()  # of the history
     TABLE: ClassVar[tuple[str, ...]] = ()  # of the probe's own table
 
-    def require(self, problem: "Problem") -> None:
+    def require(self, problem: Problem) -> None:
         """Raise `FedbenchError`, before any training, if such a run cannot be watched."""
 
     def see(self, s: Scene) -> Sight:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench.base import registry, seeds
+from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.core.flat import Model, Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
@@ -27,7 +28,6 @@ from fedbench.engine.identity import Identity, identify, named
 from fedbench.engine.inputs import images, preparation, refuse_without_images, targets
 from fedbench.engine.local import Loss, Task
 from fedbench.engine.machine import Machine
-from fedbench.engine.probe import Probe, build_probes
 from fedbench.engine.scoring import Scorer
 from fedbench.models.architecture import with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
@@ -42,7 +42,7 @@ class Objects(TypedDict, total=False):
     partition: Rows
     parts: tuple[Part, ...]
     sampler: Sampler
-    probes: tuple[Probe, ...]
+    probes: tuple[Checked, ...]
     loss: Loss
 
 
@@ -58,7 +58,6 @@ class Problem:
     rows: list[Tensor]
     sampler: Sampler
     scorers: dict[str, Scorer]
-    probes: tuple[Probe, ...]
 
     @property
     def device(self) -> torch.device:
@@ -117,9 +116,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out, spec)
-    probes = objects["probes"] if "probes" in objects else build_probes(spec)
     identity = identify(spec, objects)
-    return Problem(spec, identity, data, fed, task, tensors, sampler, scorers, probes)
+    return Problem(spec, identity, data, fed, task, tensors, sampler, scorers)
 
 
 def _as_first_seen(x: Tensor) -> Tensor:
@@ -194,7 +192,8 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
                 registry.build(kind, choice.name, choice.params)
                 seen.add(f"{kind} {choice}")
         refuse_conflicts(build_parts(spec))
-        build_probes(spec)
+        for probe in spec.watch:
+            registry.build("probe", probe.name, probe.params)
         optimiser(spec)
 
 

@@ -2,13 +2,11 @@
 
 import contextlib
 import math
-import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import pandas as pd
 import torch
@@ -20,48 +18,14 @@ from fedbench.core.round import Round, State
 from fedbench.engine import cohort
 from fedbench.engine.local import Reply, Start
 from fedbench.engine.machine import Machine
-from fedbench.engine.probe import Scene
+from fedbench.engine.probe import Probe, Scene, build_probes
 from fedbench.engine.problem import Objects, Problem, assemble
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
+from fedbench.engine.record import describe
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import Prepared, exchange, prepare, shapes, twins
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
-
-_PACKAGES = ("fedbench", "torch", "numpy")
-
-
-def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
-    """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
-    spec, objects = problem.spec, dict(problem.identity.objects)
-    return {
-        "id": problem.identity.id,
-        "status": status,
-        "rounds": progress.round,
-        "settings": problem.identity.settings(),
-        "resolved": spec.model_dump(mode="json") | objects,
-        **({"objects": sorted(objects)} if objects else {}),
-        "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
-        "sample_passes": progress.passes,
-        "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
-        "device": device_name(problem.device),
-        "mode": mode,
-        "versions": {name: metadata.version(name) for name in _PACKAGES}
-        | {"python": platform.python_version()},
-        "data": {
-            "name": problem.data.name,
-            **problem.data.origin,
-            "checksum": problem.data.checksum,
-        },
-        "parameters": problem.fed.d,
-        "samples": [len(rows) for rows in problem.rows],
-    }
-
-
-def device_name(device: torch.device) -> str:
-    """'cpu', or the GPU's name."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-
 
 Watch = Callable[[Row], None]
 
@@ -117,31 +81,51 @@ def run(
         problem = replace(problem, identity=replace(problem.identity, spec=searched))
     if folder:
         problem.identity.require_known(str(out))
-    return _Engine(problem, machine, folder, watch or (lambda row: None)).run()
+    probes = cast("tuple[Probe, ...] | None", objects.get("probes"))
+    return Training(problem, machine, folder, watch, probes).run()
 
 
-class _Engine:
-    """Drives one run from its progress so far to its end."""
+class Training:
+    """One run, round by round: `round` until it is `over`, then `result`; `run` does both.
+
+    `folder`: where it saves its progress and is resumed from; `watch` is called with each evaluated
+    round; `probes` stand in place of those that the spec names.
+    """
 
     def __init__(
-        self, problem: Problem, machine: Machine, folder: RunFolder | None, watch: Watch
+        self,
+        problem: Problem,
+        machine: Machine,
+        folder: RunFolder | None = None,
+        watch: Watch | None = None,
+        probes: Sequence[Probe] | None = None,
     ) -> None:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
+        self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.mode = "map" if machine.mode == "map" else "loop"
         if self.mode == "map":
             cohort.refuse_unmappable(problem.task, shapes(problem))
-        for probe in problem.probes:
+        for probe in self.probes:
             probe.require(problem)
         self.progress = self._resumed() or self._fresh()
         self._saved = time.monotonic()
 
+    @property
+    def over(self) -> bool:
+        """Whether all rounds are made, or the weights are no longer finite."""
+        return self.progress.diverged or self.progress.round >= self.spec.rounds
+
     def run(self) -> Result:
-        """All remaining rounds."""
-        while self.progress.round < self.spec.rounds and not self.progress.diverged:
-            self._round(self.progress.round)
-            self._checkpoint()
-        return self._result()
+        """Make all remaining rounds."""
+        while not self.over:
+            self.round()
+        return self.result()
+
+    def round(self) -> None:
+        """Make the next round, and save the progress if it is time."""
+        self._round(self.progress.round)
+        self._checkpoint()
 
     def _round(self, t: int) -> None:
         progress = self.progress
@@ -163,7 +147,8 @@ class _Engine:
         row |= {} if progress.diverged else self._watch(scene)
         if due:
             progress.rows.append(row | self._clocks())
-            self.watch(dict(row))
+            if self.watch:
+                self.watch(dict(row))
         progress.server = [view.mine for view in rounds]
 
     def _train(self, r: Round, rounds: Sequence[Round]) -> tuple[list[Prepared], list[Reply]]:
@@ -231,7 +216,7 @@ class _Engine:
         row: Row = {}
         with _clock(progress.seconds, "watch"):
             for probe, mine, table in zip(
-                self.problem.probes, progress.memory, progress.tables, strict=True
+                self.probes, progress.memory, progress.tables, strict=True
             ):
                 own = replace(scene, mine=mine)
                 seen = probe.see(own)
@@ -253,7 +238,7 @@ class _Engine:
     def _fresh(self) -> Progress:
         world = self.fed.start
         server = [part.server(world.w, self.fed) for part in self.parts]
-        probes = self.problem.probes
+        probes = self.probes
         return Progress(
             world, server, ClientStates(self.fed.spill),
             memory=[{} for _ in probes], tables=[[] for _ in probes],
@@ -283,7 +268,8 @@ class _Engine:
                 f"back, or delete the folder {folder.path} to train the run again on these"
             )
 
-    def _result(self) -> Result:
+    def result(self) -> Result:
+        """What the run gives back; its files are written if it has a folder."""
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
         history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
@@ -303,7 +289,7 @@ class _Engine:
         held = self.fed.labels.long().cpu().numpy()
         clients, labels = held.nonzero()
         counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-        rows = zip(self.problem.probes, self.progress.tables, strict=True)
+        rows = zip(self.probes, self.progress.tables, strict=True)
         return {"clients": pd.DataFrame(counts)} | {
             type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
         }

@@ -1,6 +1,6 @@
 """Local training of a round, repeated outside the run, is what the run did."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from fedbench import FedbenchError, Machine, Part, RunSpec
 from fedbench.analysis.replay import replay
 from fedbench.engine.probe import Probe
 from fedbench.engine.problem import assemble
-from fedbench.engine.training import _Engine
+from fedbench.engine.training import Training
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.mfl import MFL
@@ -34,8 +34,7 @@ class Again(Probe):
 def watched(spec, probe, mode="loop", **things):
     """The engine of a run watched by a probe that has no name."""
     problem = assemble(spec.changed(watch=["locals"]), things, Machine(device="cpu"), None)
-    problem = replace(problem, probes=(probe,))
-    return _Engine(problem, Machine(device="cpu", mode=mode), None, lambda row: None)
+    return Training(problem, Machine(device="cpu", mode=mode), probes=[probe])
 
 
 # MFL hands its buffer from client to client: its clients share what they write to

@@ -58,7 +58,7 @@ def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     whole = run(steps)
     with monkeypatch.context() as patch:
-        patch.setattr(training._Engine, "_checkpoint", _stop_after(2))
+        patch.setattr(training.Training, "_checkpoint", _stop_after(2))
         with pytest.raises(KeyboardInterrupt):
             run(steps, out=tmp_path / "run")
     resumed = run(steps, out=tmp_path / "run")

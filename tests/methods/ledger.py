@@ -6,7 +6,7 @@ import torch
 
 from fedbench import Machine, Part, RunSpec
 from fedbench.engine.problem import assemble
-from fedbench.engine.training import _Engine
+from fedbench.engine.training import Training
 from tests.methods.worked import LINE, objects
 
 
@@ -48,7 +48,7 @@ def progress(clients, w=0.0, parts=(), mode="loop", loss=None, **settings):
     given = {**objects(clients, w), "parts": tuple(parts), **({"loss": loss} if loss else {})}
     machine = Machine(device="cpu", mode=mode)
     problem = assemble(spec, given, machine, None)
-    engine = _Engine(problem, machine, None, lambda row: None)
+    engine = Training(problem, machine)
     engine.run()
     return engine.progress
 

@@ -15,7 +15,7 @@ from fedbench.base import registry
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
 from fedbench.data.shares import hold_out
 from fedbench.engine.problem import assemble, check_choices
-from fedbench.engine.training import _Engine
+from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
 METHODS = sorted(registry.entries("method"))
@@ -66,9 +66,9 @@ def trained(*names):
     problem = tiny()
     task = replace(problem.task, parts=tuple(part(name) for name in names))
     seen = []
-    engine = _Engine(replace(problem, task=task), CPU, None, seen.append)
-    for t in range(2):
-        engine._round(t)
+    engine = Training(replace(problem, task=task), CPU, watch=seen.append)
+    for _ in range(2):
+        engine.round()
     assert not engine.progress.diverged
     values = [v for row in seen for k, v in row.items() if k.startswith(("loss", "accuracy"))]
     assert np.isfinite(values).all()

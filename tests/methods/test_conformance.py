@@ -18,7 +18,7 @@ from fedbench.engine.cohort import loop
 from fedbench.engine.local import Start, local_round
 from fedbench.engine.problem import assemble, build_parts
 from fedbench.engine.server import open_round, views
-from fedbench.engine.training import _Engine
+from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
 from fedbench.store import RunFolder
 
@@ -27,9 +27,9 @@ def declared(name, what):
     """What a method's own test file says: EXTRA, parameters worth a run of their own beside the
     defaults; NEUTRAL, parameters at which it is FedAvg; NEEDS, settings it cannot run without."""
     nothing = {} if what == "NEEDS" else []
-    if importlib.util.find_spec(f"tests.test_{name}") is None:
+    if importlib.util.find_spec(f"tests.methods.test_{name}") is None:
         return nothing
-    return getattr(importlib.import_module(f"tests.test_{name}"), what, nothing)
+    return getattr(importlib.import_module(f"tests.methods.test_{name}"), what, nothing)
 
 
 METHODS = sorted(registry.entries("method"))
@@ -73,7 +73,7 @@ def drive(spec, machine=CPU, parts=None):
     """(result, progress) of a run: the progress holds the states of server and clients."""
     objects = {} if parts is None else {"parts": parts}
     problem = assemble(spec, objects, Machine(device="cpu"), None)
-    engine = _Engine(problem, machine, None, lambda row: None)
+    engine = Training(problem, machine)
     return engine.run(), engine.progress
 
 

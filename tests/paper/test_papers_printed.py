@@ -10,7 +10,7 @@ import pytest
 
 from tests.project import ROOT
 
-TRANSCRIPT = ROOT / "tests/transcript.csv"  # what the papers print, in the papers' own words
+TRANSCRIPT = ROOT / "tests/paper/transcript.csv"  # what the papers print, in the papers' own words
 PAPERS = ROOT / "workflow/papers"
 TITLES = {"fedadc": "FedADC", "feddpc": "FedDPC", "rmfl": "RMFL", "fedgkd": "FedGKD", "asd": "ASD"}
 # What our tables are called in the transcript, unless 'table3' is 'Table 3'.

@@ -11,7 +11,7 @@ from torch import nn
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.problem import assemble
-from fedbench.engine.training import _Engine
+from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
 PROBES = sorted(registry.entries("probe"))
@@ -129,7 +129,7 @@ def kill(spec, out, rounds, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Engine, "_checkpoint", checkpoint)
+        patch.setattr(Training, "_checkpoint", checkpoint)
         with pytest.raises(KeyboardInterrupt):
             run(spec, out=out, machine=Machine(device="cpu"))
 
@@ -170,7 +170,7 @@ def numbers():
 
 @pytest.mark.parametrize("probe", [n for n in PROBES if n not in ("angles", "steps", "spectrum")])
 def test_data_without_classes_are_refused_before_any_training(probe, monkeypatch):
-    monkeypatch.setattr(_Engine, "_round", None)
+    monkeypatch.setattr(Training, "_round", None)
     said = refusal(probe, numbers(), nn.Linear(2, 1), partition="iid")
     assert "classes" in said
 
@@ -195,4 +195,4 @@ def test_a_round_that_never_comes_is_refused():
 def test_probes_are_built_before_a_plan_runs():
     spec = spec_of("").changed(watch=[{"spectrum": {"steps": 1}}])
     with pytest.raises(FedbenchError, match="Spectrum: steps = 1 is not allowed"):
-        assemble(spec, objects(), Machine(device="cpu"), None)
+        Training(assemble(spec, objects(), Machine(device="cpu"), None), Machine(device="cpu"))

@@ -13,7 +13,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.basis import basis
-from fedbench.report.claims.interval import Verdict, at_least, of_mean, of_spread
+from fedbench.report.claims.interval import of_mean, of_spread
+from fedbench.report.claims.limit import Verdict, at_least
 from fedbench.report.claims.sentence import evidence, printed
 from tests.report.claim_case import Curve, Values, flat, judge, plan_of
 

@@ -10,10 +10,10 @@ from fedbench.plan.plan import make_plan
 from fedbench.plan.printed import Place, read_printed
 from fedbench.report.tables.cells import entries
 from fedbench.report.values.frames import read
+from tests.project import ROOT
 
-ROOT = Path(__file__).parents[1]
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
-TRANSCRIPT = ROOT / "tests/transcript.csv"
+TRANSCRIPT = ROOT / "tests/paper/transcript.csv"
 METRICS = {"test_accuracy_frac": "accuracy", "macro_f1_frac": "macro_f1"}
 HEADER = "table,dataset,setting,method,metric,mean,std\n"
 

@@ -14,6 +14,7 @@ from fedbench.report.figures.styles import styles
 from fedbench.report.page import code
 from fedbench.report.tables.latex import escape
 from fedbench.report.values.numbers import fixed, signed
+from tests.project import ROOT
 from tests.report.report_case import FULL, SMALL, case, frame_of
 
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2]}
@@ -108,12 +109,10 @@ def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
     first = {f: f.read_bytes() for f in report(tmp_path, SMALL).rglob("*") if f.is_file()}
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2]);"
-        "from tests import test_report_site as t; t.report(Path(sys.argv[1]), 'small');"
+        "from tests.report import test_site as t; t.report(Path(sys.argv[1]), 'small');"
         "assert 'torch' not in sys.modules"
     )
-    subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parents[1])], check=True
-    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path), str(ROOT)], check=True)
     assert {file: file.read_bytes() for file in first} == first
 
 

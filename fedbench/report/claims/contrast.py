@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from fedbench.report.claims.interval import Estimate, Limit, of_mean, of_spread
+from fedbench.report.claims.interval import Estimate, of_mean, of_spread
+from fedbench.report.claims.limit import Limit
 from fedbench.report.claims.source import Coords, Repeats, Source
 from fedbench.report.values.metrics import Metric
 

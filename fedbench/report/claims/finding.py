@@ -9,7 +9,8 @@ import pandas as pd
 
 from fedbench.paper.claims import Claim
 from fedbench.report.claims.contrast import Contrast
-from fedbench.report.claims.interval import FEWEST, Interval, Risks, Verdict
+from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.limit import Risks, Verdict
 from fedbench.report.claims.source import Measured, Source
 from fedbench.report.values.differences import merged
 from fedbench.report.values.numbers import UNTESTED

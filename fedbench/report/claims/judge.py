@@ -5,7 +5,7 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
 from fedbench.report.claims.contrast import Contrast
 from fedbench.report.claims.finding import Bench, Evidence, Finding, Judgement
-from fedbench.report.claims.interval import Risks, Verdict, at_least
+from fedbench.report.claims.limit import Risks, Verdict, at_least
 from fedbench.report.claims.outline import outline
 from fedbench.report.claims.quoted import Sources
 from fedbench.report.claims.tree import Node

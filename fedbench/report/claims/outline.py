@@ -21,7 +21,7 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
 from fedbench.plan.plan import matches
 from fedbench.report.claims.contrast import Contrast, Difference, Speed, Steadiness, Term
-from fedbench.report.claims.interval import Beyond, Limit, Within
+from fedbench.report.claims.limit import Beyond, Limit, Within
 from fedbench.report.claims.naming import member, unit_of, words
 from fedbench.report.claims.scope import Contest, Member, Scope, contests, scope_of
 from fedbench.report.claims.source import Coords

@@ -120,8 +120,8 @@ def contests(scope: Scope, first: Side, second: Side) -> Iterator[Contest]:
     """All cells in which both sides have a member; a star stands for one level after another."""
     for one, other, title in _pairs(scope, first, second):
         named = {*where_of(one), *where_of(other)}
-        for cell, points in scope.cells(named):
-            sides = _members(scope, one, other, points), _members(scope, other, one, points)
+        for cell, found in scope.cells(named):
+            sides = _members(scope, one, other, found), _members(scope, other, one, found)
             if all(sides):
                 yield Contest(title | cell, *sides, frozenset(named))
 

@@ -5,7 +5,7 @@ from statistics import median
 
 from fedbench.paper.claims import Together
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
-from fedbench.report.claims.interval import Verdict
+from fedbench.report.claims.limit import Verdict
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Union
 
 from fedbench.report.claims.contrast import Averaged, Contrast
-from fedbench.report.claims.interval import Not, Risks, Verdict, at_least
+from fedbench.report.claims.limit import Not, Risks, Verdict, at_least
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,120 @@
+"""The layering of the house: which room may use which, and what starts without PyTorch."""
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import fedbench
+from fedbench.base import registry
+from tests.project import ROOT
+
+PACKAGE = Path(fedbench.__file__).parent
+ROOMS = {  # a room → the rooms it may use, imports inside functions counted
+    "base": "",
+    "core": "base",
+    "data": "base",
+    "sampling": "base",
+    "spec": "base",
+    "store": "base",
+    "models": "base data",
+    "methods": "base core",
+    "paper": "base spec",
+    "plan": "base paper spec store",
+    "engine": "base core data models sampling spec store",
+    "analysis": "base core data engine methods models spec",
+    "probes": "base core engine methods analysis",
+    "report": "base core data paper plan sampling spec store",
+    "jobs": "base engine plan spec store",
+    "cli": "base core data engine jobs methods models paper plan probes report sampling spec store",
+}
+LIMIT = 300  # lines of a module
+
+
+def picture():
+    """The script that draws the house, as a module."""
+    spec = importlib.util.spec_from_file_location("house", ROOT / "docs/house.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def imported(file):
+    """Modules of fedbench that a file imports anywhere."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "fedbench":
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_each_room_uses_only_rooms_below_it():
+    graph = picture().rooms()
+    assert graph.keys() == ROOMS.keys()
+    above = {room: used - set(ROOMS[room].split()) for room, used in graph.items()}
+    assert {room: used for room, used in above.items() if used} == {}
+
+
+def test_the_rooms_stand_on_at_most_eight_floors():
+    allowed = {room: set(used.split()) for room, used in ROOMS.items()}
+    assert max(picture().levels(allowed).values()) < 8  # raises RecursionError on a circle
+
+
+def test_no_import_goes_in_a_circle():
+    files = {
+        ".".join(("fedbench", *file.relative_to(PACKAGE).with_suffix("").parts)): file
+        for file in PACKAGE.rglob("*.py")
+        if file.name not in ("__init__.py", "__main__.py")
+    }
+    graph = {name: set(imported(file)) & files.keys() - {name} for name, file in files.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(files)
+
+
+def test_a_module_is_a_chapter_not_a_book():
+    lines = {f: len(f.read_text(encoding="utf-8").splitlines()) for f in PACKAGE.rglob("*.py")}
+    assert {str(f): n for f, n in lines.items() if n > LIMIT} == {}
+
+
+def test_the_picture_of_the_house_is_today_s(tmp_path):
+    picture().draw(tmp_path / "house.svg")
+    assert (tmp_path / "house.svg").read_text() == (ROOT / "docs/house.svg").read_text()
+
+
+def test_an_arrow_that_others_imply_is_not_drawn():
+    graph = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert picture().reduced(graph) == {"a": {"b"}, "b": {"c"}, "c": set()}
+    assert picture().levels(graph) == {"a": 2, "b": 1, "c": 0}
+
+
+@pytest.mark.parametrize("kind", sorted(registry.PACKAGES))
+def test_entries_are_named_after_their_class(kind):
+    found = registry.entries(kind)
+    assert found
+    for name, entry in found.items():
+        assert entry.load().__name__.lower() == name
+        assert entry.doc
+
+
+def test_a_method_has_its_own_file():
+    files = {f.stem for f in (PACKAGE / "methods").glob("*.py")} - {"__init__"}
+    found = registry.entries("method").items()
+    assert {name: entry.module.rpartition(".")[2] for name, entry in found} == {f: f for f in files}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import fedbench",
+        *(f"import fedbench.{room}" for room in ("base", "data", "paper", "plan", "spec", "store")),
+        "import fedbench.plan.plan, fedbench.report.site, fedbench.jobs.collect",
+        "from fedbench import RunSpec; from fedbench.base.registry import entries;"
+        "entries('method'); RunSpec(parts=['fedprox']).id",
+    ],
+)
+def test_what_starts_without_pytorch(code):
+    code = f"import sys; {code}; sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

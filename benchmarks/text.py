@@ -58,7 +58,7 @@ def chance(spec: RunSpec, data_dir: Path | None) -> float:
     """The share of the test set's largest class."""
     from fedbench.data.source import load_data
 
-    labels = load_data(spec, data_dir).y_test
+    labels = load_data(spec.dataset.name, spec.dataset.params, data_dir).y_test
     return float(np.bincount(labels).max() / len(labels))
 
 

@@ -15,7 +15,6 @@ from fedbench.base.files import atomic, exists, read_json, require_writable, wri
 from fedbench.base.strict import Strict, checked
 
 if TYPE_CHECKING:  # whoever only reads tables must not wait for torch
-    import torch
     from torch import Tensor
 
 
@@ -170,33 +169,6 @@ class RunFolder:
         with atomic(self.path / "model.safetensors") as temporary:
             save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
             return _sha256(temporary)
-
-    def save_checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Replace the checkpoint in one move."""
-        import torch
-
-        with atomic(self.path / "checkpoint.pt") as temporary:
-            torch.save(dict(state), temporary)
-
-    def load_checkpoint(self, run_id: str, device: "torch.device") -> dict[str, Any] | None:
-        """The checkpoint of this very run, if there is one; raises `FedbenchError` if damaged."""
-        import torch
-
-        file = self.path / "checkpoint.pt"
-        if not exists(file):
-            return None
-        try:
-            state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
-            owner = state["id"]
-        except Exception as error:  # torch raises whatever its unpickler met
-            raise FedbenchError(
-                f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start again"
-            ) from None
-        if owner != run_id:
-            raise FedbenchError(
-                f"{file}: belongs to run {owner}, not to {run_id}; delete it or move it"
-            )
-        return state
 
 
 def _sha256(file: Path) -> str:

@@ -105,7 +105,7 @@ def previews(
         each.changed(partition={each.partition.name: each.partition.params | params})
         for each in named
     ]
-    data = load_data(spec, folder)
+    data = load_data(spec.dataset.name, spec.dataset.params, folder)
     return [preview(data, each) for each in chosen]
 
 
@@ -113,8 +113,9 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     """Divide the data as a run of `spec` would; raises `FedbenchError` where that would."""
     if not data.classes:
         raise FedbenchError(f"{data.name}: its labels are no classes, so there is no skew to show")
-    train, held_out = hold_out(data, spec)
-    rows = draw_partition(data, train, spec)
+    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
+    rule = registry.build("partition", spec.partition.name, spec.partition.params)
+    rows = draw_partition(rule, data, train, spec.clients, spec.partition_seed)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
     counts = skew.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
     return Preview(spec, counts, len(data.y_train), len(held_out))

@@ -5,40 +5,40 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base import registry, seeds
+from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Indices
-from fedbench.spec import RunSpec
+from fedbench.data.partition import Indices, Partition
 
 Rows = Sequence[NDArray[np.int64]]
 
 
-def hold_out(data: Dataset, spec: RunSpec) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(training rows, held-out rows): the same share of every class, drawn by the data seed.
+def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(training rows, held-out rows): the same share (0 ≤ share < 1) of every class.
 
     No row is held out where the data set has a validation set of its own.
     """
     everything = np.arange(len(data.y_train))
-    if not spec.validation or data.x_held_out is not None:
+    if not share or data.x_held_out is not None:
         return everything, everything[:0]
-    rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
+    rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
     shuffled = rng.permutation(everything)
     labels = data.y_train[shuffled]
     groups = (
         [shuffled[labels == label] for label in np.unique(labels)] if data.classes else [shuffled]
     )
-    out = np.sort(np.concatenate([g[: round(spec.validation * len(g))] for g in groups]))
+    out = np.sort(np.concatenate([g[: round(share * len(g))] for g in groups]))
     if not len(out):
-        raise FedbenchError(f"validation = {spec.validation} holds out no sample; raise it")
+        raise FedbenchError(f"validation = {share} holds out no sample; raise it")
     return np.setdiff1d(everything, out), out
 
 
-def draw_partition(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
-    """Client i's training rows, drawn by the data seed."""
-    scheme = registry.build("partition", spec.partition.name, spec.partition.params)
-    rng = seeds.numpy_generator(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
-    return [train[rows] for rows in scheme(data.y_train[train], spec.clients, rng)]
+def draw_partition(
+    rule: Partition, data: Dataset, train: NDArray[np.int64], clients: int, seed: int
+) -> Rows:
+    """Each client's training rows, dealt by the rule from the rows `train` (n,)."""
+    rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
+    return [train[rows] for rows in rule(data.y_train[train], clients, rng)]
 
 
 def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:

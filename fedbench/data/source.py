@@ -4,13 +4,13 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_dir
 
 from fedbench.base import registry
 from fedbench.base.checked import Checked
 from fedbench.data.dataset import Dataset
-from fedbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def data_folder(folder: Path | str | None = None) -> Path:
     return Path(chosen).expanduser()
 
 
-def load_data(spec: RunSpec, folder: Path | None) -> Dataset:
-    """The data set that the spec names."""
-    source = registry.build("dataset", spec.dataset.name, spec.dataset.params)
+def load_data(name: str, params: dict[str, Any], folder: Path | None) -> Dataset:
+    """The data set of a name and its parameters; raises `FedbenchError` if it cannot be read."""
+    source = registry.build("dataset", name, params)
     found: Dataset = source.load(data_folder(folder))
     return found

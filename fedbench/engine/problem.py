@@ -91,13 +91,13 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     spec = named(spec, objects)
     device = machine.torch_device()
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
-    data = objects.get("data") or load_data(spec, folder)
+    data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
     if spec.augment:
         refuse_without_images(data)
-    train, held_out = hold_out(data, spec)
-    rows = objects["partition"] if "partition" in objects else draw_partition(data, train, spec)
+    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
+    rows = objects["partition"] if "partition" in objects else partition_of(data, train, spec)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
     prepare = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
@@ -195,6 +195,12 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
         for probe in spec.watch:
             registry.build("probe", probe.name, probe.params)
         optimiser(spec)
+
+
+def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
+    """Each client's training rows, by the rule that the spec names."""
+    rule = registry.build("partition", spec.partition.name, spec.partition.params)
+    return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:

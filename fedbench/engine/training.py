@@ -20,7 +20,14 @@ from fedbench.engine.local import Reply, Start
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
 from fedbench.engine.problem import Objects, Problem, assemble
-from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
+from fedbench.engine.progress import (
+    ClientStates,
+    Progress,
+    Row,
+    load_checkpoint,
+    model_floats,
+    save_checkpoint,
+)
 from fedbench.engine.record import describe
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import Prepared, exchange, prepare, shapes, twins
@@ -232,7 +239,7 @@ class Training:
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
             owner = {"id": self.problem.identity.id, "data": self.problem.data.checksum}
-            self.folder.save_checkpoint({**owner, **self.progress.state()})
+            save_checkpoint(self.folder.path, {**owner, **self.progress.state()})
             self._saved = time.monotonic()
 
     def _fresh(self) -> Progress:
@@ -247,7 +254,7 @@ class Training:
     def _resumed(self) -> Progress | None:
         if self.folder is None:
             return None
-        state = self.folder.load_checkpoint(self.problem.identity.id, self.problem.device)
+        state = load_checkpoint(self.folder.path, self.problem.identity.id, self.problem.device)
         if state:
             self._require_same_data(state.get("data"))
         try:

@@ -10,6 +10,7 @@ from fedbench import FedbenchError, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine import training
 from fedbench.engine.probe import Probe, Scene
+from fedbench.engine.progress import save_checkpoint
 
 SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)
 
@@ -68,7 +69,7 @@ def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
 
 def _stop_after(rounds):
     def checkpoint(self):
-        self.folder.save_checkpoint(self.progress.state() | {"id": self.problem.identity.id})
+        save_checkpoint(self.folder.path, self.progress.state() | {"id": self.problem.identity.id})
         if self.progress.round == rounds:
             raise KeyboardInterrupt
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from fedbench import Dataset, RunSpec
+from fedbench import Dataset
 from fedbench.core.flat import Model
 from fedbench.core.round import Batch
 from fedbench.data.shares import hold_out
@@ -113,5 +113,5 @@ def held_out(share, **changes):
     """The reference's setting less the rows that a run holds out, and those rows."""
     s = reference.problem(**changes)
     data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
-    _, out = hold_out(data, RunSpec(validation=share, seed=s.seed))
+    _, out = hold_out(data, share, s.seed)
     return replace(s, rows=[np.setdiff1d(rows, out) for rows in s.rows]), out

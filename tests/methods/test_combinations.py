@@ -53,7 +53,7 @@ def tiny():
         **{"validation": 0.3, "projection": 2, "precision": "float64", "eval_every": 2},
     )
     data = Dataset("tiny", x, y, x, y, 3)
-    rows = np.split(hold_out(data, spec)[0], [2, 5, 9])
+    rows = np.split(hold_out(data, spec.validation, spec.partition_seed)[0], [2, 5, 9])
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = BodyHead(nn.Sequential(nn.Linear(3, 2), nn.Tanh()), nn.Linear(2, 3))

@@ -28,7 +28,7 @@ def setting(**changes):
     """The reference's problem, of which 30 % of every class are held out: (setting, their rows)."""
     s = reference.problem(**changes)
     data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
-    train, out = hold_out(data, RunSpec(validation=0.3))
+    train, out = hold_out(data, 0.3, 0)
     cuts = [2, 5, 10, 17, 25]
     return replace(s, rows=np.split(train, cuts)), out
 

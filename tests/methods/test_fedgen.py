@@ -57,7 +57,7 @@ def trained(part, mode="loop", **settings):
 def net():
     """What the digits model looks like."""
     spec = RunSpec(**SPEC)
-    data = load_data(spec, None)
+    data = load_data(spec.dataset.name, spec.dataset.params, None)
     return Net(registry.build("model", "mlp", {"hidden": 8}).build(data.inputs).double())
 
 

@@ -11,6 +11,7 @@ from torch import nn
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.problem import assemble
+from fedbench.engine.progress import save_checkpoint
 from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
@@ -124,7 +125,7 @@ def kill(spec, out, rounds, monkeypatch):
     """Run until a checkpoint after so many rounds."""
 
     def checkpoint(self):
-        self.folder.save_checkpoint(self.progress.state() | {"id": self.problem.identity.id})
+        save_checkpoint(self.folder.path, self.progress.state() | {"id": self.problem.identity.id})
         if self.progress.round == rounds:
             raise KeyboardInterrupt
 

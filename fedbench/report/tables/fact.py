@@ -104,8 +104,10 @@ def shares(run: RunSpec) -> tuple[int, list[int]]:
     classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
     labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
     data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
-    train, _ = hold_out(data, run)
-    return len(train), sorted(len(rows) for rows in draw_partition(data, train, run))
+    train, _ = hold_out(data, run.validation, run.partition_seed)
+    rule = registry.build("partition", run.partition.name, run.partition.params)
+    rows = draw_partition(rule, data, train, run.clients, run.partition_seed)
+    return len(train), sorted(len(own) for own in rows)
 
 
 def network(run: RunSpec) -> "nn.Module":

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, currently_in_test_context, given, note, sett
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fedbench.__main__ import app
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
-from fedbench.cli import commands
 from fedbench.engine import training
 from fedbench.plan.budget import Speeds, by_table, measured_speeds
 from fedbench.plan.outlook import planned
@@ -297,7 +297,7 @@ def test_command_lines(project, untrained, command, changes):
         at = place % (len(words) + 1)
         words[at : at + (how != "add")] = [] if how == "drop" else [odd]
     note(words)
-    done = CliRunner().invoke(commands.app, words)
+    done = CliRunner().invoke(app.app, words)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code in (0, 2), done.output

@@ -2,44 +2,34 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
-
-app = typer.Typer(
-    help="Compare federated-learning methods and check their papers' claims.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+from fedbench.cli.app import (
+    AsJson,
+    Data,
+    Device,
+    Mode,
+    Names,
+    Results,
+    Scale,
+    Workflow,
+    app,
+    console,
+    sentences,
 )
-console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
-Results = Annotated[Path, typer.Option(help="Folder of run folders and collected frames.")]
-Workflow = Annotated[Path, typer.Option(help="Folder with papers/ and scales/.")]
-Data = Annotated[Path | None, typer.Option(help="Folder with data files (default: FEDBENCH_DATA).")]
-Scale = Annotated[str, typer.Option(help="A file in workflow/scales, without its ending.")]
-Names = Annotated[str, typer.Option(help="Names separated by commas; all by default.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Device = Annotated[str, typer.Option(help="'auto', 'cpu', 'cuda' or 'cuda:1'.")]
-Mode = Annotated[str, typer.Option(help="'loop' over clients, 'map' (vmap), or 'auto'.")]
 _RULES = (
     "A name, or with parameters '{dl: {alpha: 0.1}}' as in a spec; several stand side by side. "
     "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
 )
 _SET = "parameter=value, for every partition named; may be given several times."
-_PARAMETER = "parameter=value of the data set; may be given several times."
 _DATASET = "A name, or with parameters '{name: {parameter: value}}'."
-PlanFile = Annotated[Path, typer.Option(help="What `fedbench plan --json` wrote.")]
 
 
 class Kind(StrEnum):
@@ -54,17 +44,6 @@ class Kind(StrEnum):
     papers = "papers"
 
 
-@contextmanager
-def _sentences() -> Iterator[None]:
-    """Bad input ends in one sentence and exit code 2."""
-    try:
-        yield
-    except FedbenchError as error:
-        said = Text.assemble(("error:", "red"), f" {error}")
-        Console(stderr=True).print(said, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from None
-
-
 @app.command()
 def run(
     spec: Annotated[Path, typer.Argument(help="A YAML file with RunSpec fields.")],
@@ -74,7 +53,7 @@ def run(
     mode: Mode = "auto",
 ) -> None:
     """Train one run; a killed one is resumed, a finished one is kept."""
-    with _sentences():
+    with sentences():
         from fedbench.base.yamlfile import load
         from fedbench.spec import RunSpec
         from fedbench.store import RunFolder
@@ -97,7 +76,7 @@ def run(
 @app.command("list")
 def list_(kind: Kind, as_json: AsJson = False, workflow: Workflow = Path("workflow")) -> None:
     """Show the methods, datasets, models, partitions, samplers, probes or papers there are."""
-    with _sentences():
+    with sentences():
         from fedbench.cli.listing import catalogue, papers
 
         rows = papers(workflow) if kind is Kind.papers else catalogue(kind.value.removesuffix("s"))
@@ -138,7 +117,7 @@ def plan(
     results: Results = Path("results"),
 ) -> None:
     """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
-    with _sentences():
+    with sentences():
         from fedbench.paper.scale import load_scale
         from fedbench.plan.budget import GPU_CORES, budget, by_table, measured_speeds
         from fedbench.plan.outlook import planned
@@ -168,23 +147,6 @@ def plan(
 
 
 @app.command()
-def data(
-    name: str,
-    settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
-    data_dir: Data = None,
-) -> None:
-    """Load a data set (downloading it where there is a network) and print its facts as JSON."""
-    with _sentences():
-        from fedbench.base.yamlfile import parse
-        from fedbench.data.source import data_folder
-
-        source = registry.build("dataset", name, parse(settings or []))
-        found = source.load(data_folder(data_dir))
-    facts = {"name": found.name, "train": len(found.y_train), "test": len(found.y_test)}
-    print(json.dumps(facts | {"classes": found.classes, "origin": dict(found.origin)}, indent=2))
-
-
-@app.command()
 def partition(
     rules: Annotated[list[str], typer.Argument(help=_RULES)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
@@ -203,7 +165,7 @@ def partition(
     another client, on average, and the Jensen–Shannon divergence of all clients. A client has 2^H
     effective classes, where H is the entropy of its labels in bits.
     """
-    with _sentences():
+    with sentences():
         from fedbench.base.yamlfile import parse, read_value
         from fedbench.cli.preview import previews
         from fedbench.spec import RunSpec
@@ -225,85 +187,6 @@ def partition(
 
 
 @app.command()
-def train(
-    runs: Annotated[list[str], typer.Argument(help="Run ids, or files in run folders.")],
-    plan: PlanFile,
-    results: Results = Path("results"),
-    data_dir: Data = None,
-    device: Device = "auto",
-    mode: Mode = "auto",
-    checkpoint_minutes: float = 5.0,
-) -> None:
-    """Train a batch of planned runs in this process, skipping those that are finished."""
-    with _sentences():
-        from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.jobs.worker import train as work
-        from fedbench.plan.schedule import load_schedule
-
-        one_thread_a_process()
-        run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
-        machine = Machine(device, mode, checkpoint_minutes=checkpoint_minutes)  # type: ignore[arg-type]  # checked
-        schedule = load_schedule(plan)
-        for run_id in run_ids:
-            schedule.run(run_id)  # refuses a strange one before it names a folder
-        failed = work(schedule, run_ids, results, machine, data_dir)
-        if failed:
-            raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
-
-
-@app.command()
-def select(search: str, plan: PlanFile, results: Results = Path("results")) -> None:
-    """Choose the winner of a search from its finished trials."""
-    with _sentences():
-        from fedbench.base.files import write_text
-        from fedbench.plan.schedule import load_schedule
-        from fedbench.plan.search import search_id, winner_file
-        from fedbench.plan.search import select as choose
-
-        schedule = load_schedule(plan)
-        trials = schedule.trials(search)
-        run = next(r for r in schedule.runs.values() if r.tune and search_id(r) == search)
-        winner = choose(run, trials, results)
-        write_text(winner_file(results, search), json.dumps(winner, indent=2) + "\n")
-
-
-@app.command()
-def collect(
-    paper: str,
-    plan: PlanFile,
-    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
-    results: Results = Path("results"),
-) -> None:
-    """Gather the histories of a paper's runs into one tidy frame."""
-    with _sentences():
-        from fedbench.jobs.collect import collect as gather
-        from fedbench.plan.schedule import load_schedule
-        from fedbench.store import write_frame
-
-        write_frame(gather(load_schedule(plan).paper(paper), results), out)
-
-
-@app.command()
-def report(
-    scale: Scale = "demo",
-    papers: Names = "",
-    tables: Names = "",
-    workflow: Workflow = Path("workflow"),
-    results: Results = Path("results"),
-    out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
-) -> None:
-    """Draw the tables, figures and pages from what was collected."""
-    with _sentences():
-        from fedbench.plan.outlook import planned
-        from fedbench.report import build
-
-        found = planned(workflow, scale, split(papers), split(tables))
-        written = build(found, results, out, workflow / "papers")
-        pages = [file for file in written if file.suffix == ".html"]
-        console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
-
-
-@app.command()
 def claims(
     scale: Scale = "demo",
     papers: Names = "",
@@ -312,7 +195,7 @@ def claims(
     results: Results = Path("results"),
 ) -> None:
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
-    with _sentences():
+    with sentences():
         from fedbench.plan.outlook import planned
         from fedbench.report.claims.view import verdicts
 
@@ -321,24 +204,3 @@ def claims(
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     _show(rows)
-
-
-@app.command()
-def track(
-    scale: Scale = "demo",
-    papers: Names = "",
-    tables: Names = "",
-    uri: Annotated[
-        str, typer.Option(help="MLflow tracking URI (default: results/mlflow.db).")
-    ] = "",
-    workflow: Workflow = Path("workflow"),
-    results: Results = Path("results"),
-) -> None:
-    """Mirror finished runs into MLflow; calling it again adds only what is new."""
-    with _sentences():
-        from fedbench.jobs.track import mirror
-        from fedbench.plan.outlook import planned
-
-        found = planned(workflow, scale, split(papers), split(tables))
-        added = mirror(found, results, uri or None)
-        console.print(f"{added} runs added to MLflow, {len(found.runs)} in this plan")

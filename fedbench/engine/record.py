@@ -1,13 +1,20 @@
-"""What run.json says about a run."""
+"""What a run leaves: its record, and what `run` gives back."""
 
 import platform
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+import pandas as pd
 import torch
+from torch import Tensor
 
+from fedbench.core.flat import Buffers
 from fedbench.engine.problem import Problem
-from fedbench.engine.progress import Progress
+from fedbench.engine.progress import (
+    Progress,
+)
+from fedbench.spec import RunSpec
 
 _PACKAGES = ("fedbench", "torch", "numpy")
 
@@ -42,3 +49,21 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
 def device_name(device: torch.device) -> str:
     """'cpu', or the GPU's name."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gives back.
+
+    history: one row per evaluated round, fractions not percent; weights: the final global model
+    (d,); status: 'finished' or 'diverged' (a result, not a crash); tables: 'clients' (client,
+    label, count) and one by the name of each probe that wrote any rows.
+    """
+
+    spec: RunSpec
+    history: pd.DataFrame
+    weights: Tensor
+    buffers: Buffers
+    status: str
+    record: dict[str, Any]
+    tables: dict[str, pd.DataFrame]

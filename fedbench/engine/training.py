@@ -4,16 +4,16 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers, Model
+from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine import cohort
 from fedbench.engine.local import Reply, Start
@@ -28,31 +28,13 @@ from fedbench.engine.progress import (
     model_floats,
     save_checkpoint,
 )
-from fedbench.engine.record import describe
+from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import Prepared, exchange, prepare, shapes, twins
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
 Watch = Callable[[Row], None]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run gives back.
-
-    history: one row per evaluated round, fractions not percent; weights: the final global model
-    (d,); status: 'finished' or 'diverged' (a result, not a crash); tables: 'clients' (client,
-    label, count) and one by the name of each probe that wrote any rows.
-    """
-
-    spec: RunSpec
-    history: pd.DataFrame
-    weights: Tensor
-    buffers: Buffers
-    status: str
-    record: dict[str, Any]
-    tables: dict[str, pd.DataFrame]
 
 
 def run(

@@ -2,33 +2,32 @@
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted, unknown
-from fedbench.paper.levels import known_levels, refuse_flattening
-from fedbench.paper.places import Level, Where, as_tuple
-from fedbench.spec import RunSpec
-
-if TYPE_CHECKING:
-    from fedbench.paper.items import Figure, Grid, Table
-    from fedbench.paper.paper import Paper
-from typing import TYPE_CHECKING
-
 from fedbench.paper.claims import Claim, Comparison, Together, Trend, where_of
-from fedbench.paper.places import reading, stems
-
-if TYPE_CHECKING:
-    from fedbench.paper.items import Grid
-    from fedbench.paper.paper import Paper
-
+from fedbench.paper.items import Figure, Grid, Table
+from fedbench.paper.levels import known_levels, refuse_flattening
+from fedbench.paper.places import Level, Where, as_tuple, reading, stems
+from fedbench.spec import RunSpec
 
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 
 Levels = dict[str, dict[Level, dict[str, Any]]]
 
 
-def check_names(paper: "Paper") -> None:
+class Named(Protocol):
+    """What of a paper has a name, or names something: a `Paper` is one."""
+
+    levels: Levels
+    grids: dict[str, Grid]
+    tables: dict[str, Table]
+    figures: dict[str, Figure]
+    claims: dict[str, Claim]
+
+
+def check_names(paper: Named) -> None:
     """Raise `FedbenchError` on the first name that the paper does not have."""
     for name, grid in paper.grids.items():
         for axis, labels in grid.axes.items():
@@ -47,7 +46,7 @@ def check_names(paper: "Paper") -> None:
         _check_figure(f"figures.{key}", figure, paper)
 
 
-def drawn_axes(figure: "Figure") -> tuple[str, ...]:
+def drawn_axes(figure: Figure) -> tuple[str, ...]:
     """Panels, hue, and the axis that the kind's option of that name puts along the bottom."""
     usual = registry.find("figure", figure.kind.name).fields
     along = figure.kind.params.get("axis", usual.get("axis"))
@@ -75,7 +74,7 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
         raise FedbenchError(f"{place}: {quoted(twice[0])} is given twice")
 
 
-def _check_size(place: str, grid: "Grid") -> None:
+def _check_size(place: str, grid: Grid) -> None:
     _check_apart(f"{place}.seeds", grid.seeds)
     cells = math.prod(len(labels) for labels in grid.axes.values()) * len(grid.seeds)
     if cells > MOST_CELLS:
@@ -84,7 +83,7 @@ def _check_size(place: str, grid: "Grid") -> None:
         )
 
 
-def _check_where(place: str, where: Where, grid: "Grid") -> None:
+def _check_where(place: str, where: Where, grid: Grid) -> None:
     for axis, labels in where.items():
         if axis not in grid.axes:
             raise FedbenchError(f"{place}: {unknown('axis', axis, grid.axes)}")
@@ -94,7 +93,7 @@ def _check_where(place: str, where: Where, grid: "Grid") -> None:
                 raise FedbenchError(f"{place}: {axis}: {unknown('level', label, names)}")
 
 
-def _check_table(place: str, table: "Table", paper: "Paper") -> None:
+def _check_table(place: str, table: Table, paper: Named) -> None:
     grid = _grid(place, table, paper)
     _check_axes(place, (*table.rows, *table.columns, *table.over), grid)
     _check_where(f"{place}.where", table.where, grid)
@@ -106,7 +105,7 @@ def _check_table(place: str, table: "Table", paper: "Paper") -> None:
     _check_points(place, table.where, (*table.rows, *table.columns, *table.over), grid)
 
 
-def _check_figure(place: str, figure: "Figure", paper: "Paper") -> None:
+def _check_figure(place: str, figure: Figure, paper: Named) -> None:
     grid, used = _grid(place, figure, paper), drawn_axes(figure)
     _check_axes(place, figure.panels, grid)
     _check_axes(place, used, grid, apart=False)
@@ -114,13 +113,13 @@ def _check_figure(place: str, figure: "Figure", paper: "Paper") -> None:
     _check_points(place, figure.where, used, grid)
 
 
-def _grid(place: str, item: "Table | Figure", paper: "Paper") -> "Grid":
+def _grid(place: str, item: Table | Figure, paper: Named) -> Grid:
     if item.grid not in paper.grids:
         raise FedbenchError(f"{place}.grid: {unknown('grid', item.grid, paper.grids)}")
     return paper.grids[item.grid]
 
 
-def _check_axes(place: str, axes: tuple[str, ...], grid: "Grid", apart: bool = True) -> None:
+def _check_axes(place: str, axes: tuple[str, ...], grid: Grid, apart: bool = True) -> None:
     for axis in axes:
         if axis not in grid.axes and axis != "metric":
             raise FedbenchError(f"{place}: {unknown('axis', axis, [*grid.axes, 'metric'])}")
@@ -128,14 +127,14 @@ def _check_axes(place: str, axes: tuple[str, ...], grid: "Grid", apart: bool = T
             raise FedbenchError(f"{place}: axis '{axis}' is named twice")
 
 
-def _check_points(place: str, where: Where, used: Iterable[str], grid: "Grid") -> None:
+def _check_points(place: str, where: Where, used: Iterable[str], grid: Grid) -> None:
     """Refuse a table or figure whose cells would mix several levels of an axis."""
     for axis, levels in grid.axes.items():
         if axis not in used and len(as_tuple(where.get(axis, levels))) > 1:
             raise FedbenchError(f"{place}: axis '{axis}' is neither shown nor set by 'where'")
 
 
-def check_claims(paper: "Paper") -> None:
+def check_claims(paper: Named) -> None:
     """Raise `FedbenchError` on the first name that the paper does not have."""
     for name, claim in paper.claims.items():
         at = f"claims.{name}"
@@ -166,7 +165,7 @@ def _check_members(at: str, claim: Together, claims: dict[str, Claim]) -> None:
             raise FedbenchError(f"{at}.claims: {unknown('claim', name, single)}")
 
 
-def _check_comparison(at: str, claim: Comparison, paper: "Paper") -> None:
+def _check_comparison(at: str, claim: Comparison, paper: Named) -> None:
     if claim.table and claim.table not in paper.tables:
         raise FedbenchError(f"{at}.table: {unknown('table', claim.table, paper.tables)}")
     if claim.table and paper.tables[claim.table].minus:
@@ -182,7 +181,7 @@ def _check_comparison(at: str, claim: Comparison, paper: "Paper") -> None:
             _check_levels(f"{at}.{field}", grid, axis, as_tuple(levels), free)
 
 
-def _check_levels(at: str, grid: "Grid", axis: str, levels: tuple[Level, ...], free: bool) -> None:
+def _check_levels(at: str, grid: Grid, axis: str, levels: tuple[Level, ...], free: bool) -> None:
     """`free`: axes that the grid does not have are columns of a probe's table."""
     if axis == "metric":
         for level in levels:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fedbench.cli.commands import app
+from fedbench.__main__ import app
 from tests.project import ROOT, make_project
 
 SPEC = "model: {mlp: {hidden: 4}}\nclients: 4\nrounds: 3\nparts: [{fedprox: {mu: 0.1}}]\n"
@@ -94,7 +94,7 @@ def test_plan_prints_runs_passes_and_hours(cli):
 
 def test_plan_imports_no_torch():
     code = (
-        "import sys; from fedbench.cli.commands import app;"
+        "import sys; from fedbench.__main__ import app;"
         "app(standalone_mode=False); print('torch' in sys.modules)"
     )
     done = subprocess.run(

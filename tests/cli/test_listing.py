@@ -6,8 +6,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from fedbench.__main__ import app
 from fedbench.base import registry
-from fedbench.cli.commands import app
 from fedbench.cli.listing import catalogue, citation
 from fedbench.core.part import Cost
 from fedbench.paper.compositions import compositions

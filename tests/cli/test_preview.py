@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench import Dataset, Machine, RunSpec
+from fedbench.__main__ import app
 from fedbench.base.errors import FedbenchError
-from fedbench.cli.commands import app
 from fedbench.cli.preview import Preview, preview, previews
 from fedbench.engine.problem import assemble
 from tests.project import ROOT

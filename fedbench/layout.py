@@ -1,5 +1,6 @@
 """The workflow's paths and batches, worked out from the plan; the rules only name them."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from fedbench.trials import search_id
 def split(names: str) -> tuple[str, ...]:
     """Names separated by commas."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def options(**values: object) -> str:
+    """Command-line options as a shell must read them: a folder may be "bob's results & co"."""
+    return shlex.join(f"--{name.replace('_', '-')}={value}" for name, value in values.items())
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
 # What every station needs: the settings, the plan, and the paths that follow from it.
-import shlex
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -7,7 +6,7 @@ from snakemake.utils import validate
 
 from fedbench.errors import FedbenchError
 from fedbench.outlook import planned
-from fedbench.layout import Layout, split
+from fedbench.layout import Layout, options, split
 
 
 configfile: "workflow/config.yaml"
@@ -26,15 +25,6 @@ except FedbenchError as error:
     raise WorkflowError(str(error))
 
 LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
-
-
-def options(**values):
-    """Command-line options as a shell must read them: a folder may be "bob's results & co"."""
-    return shlex.join(
-        f"--{name.replace('_', '-')}={value}" for name, value in values.items()
-    )
-
-
 SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
 RESULTS = options(results=LAYOUT.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""

@@ -279,10 +279,10 @@ def collect(
     """Gather the histories of a paper's runs into one tidy frame."""
     with _sentences():
         from fedbench.collect import collect as gather
-        from fedbench.frame import write
+        from fedbench.frame import write_frame
         from fedbench.schedule import load_schedule
 
-        write(gather(load_schedule(plan).paper(paper), results), out)
+        write_frame(gather(load_schedule(plan).paper(paper), results), out)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from fedbench.errors import FedbenchError
 from fedbench.files import atomic, write_text
 
 
-def write(frame: pd.DataFrame, file: Path) -> None:
+def write_frame(frame: pd.DataFrame, file: Path) -> None:
     """The frame as parquet and its checksum as `<file>.sha256`, atomically each."""
     with atomic(file) as temporary:
         frame.to_parquet(temporary, index=False)
@@ -19,7 +19,7 @@ def write(frame: pd.DataFrame, file: Path) -> None:
     write_text(_vouching(file), f"{checksum}  {file.name}\n")
 
 
-def read(file: Path) -> pd.DataFrame:
+def read_frame(file: Path) -> pd.DataFrame:
     """The frame; raises `FedbenchError` if it is damaged or is not the one that was written.
 
     A frame without a checksum, from an earlier version, is taken as it is.

@@ -8,23 +8,18 @@ import torch
 
 from fedbench.problem import Problem
 from fedbench.progress import Progress
-from fedbench.trials import words
 
 _PACKAGES = ("fedbench", "torch", "numpy")
 
 
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
-    """Settings, outcome, versions, device, seconds by phase, and where the data came from.
-
-    `search` says how the values were chosen in which `resolved` differs from `settings`.
-    """
+    """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     return {
         "id": problem.identity.id,
         "status": status,
         "rounds": progress.round,
         "settings": problem.identity.settings(),
-        "search": words(problem.identity.spec),
         "resolved": spec.model_dump(mode="json") | objects,
         **({"objects": sorted(objects)} if objects else {}),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},

@@ -132,7 +132,7 @@ def test_the_picture_says_what_it_shows(cli, tmp_path):
         (["dl", "--set", "alpha=0"], "DL: alpha = 0 is not allowed; it must be a number ≥ 1e-06"),
         (["dl", "--set", "alpha"], "'alpha': a setting is written key=value"),
         (["{dl: 0.1"], "'{dl: 0.1': not valid YAML"),
-        (["{dl: 0.1}"], "params = 0.1 is not allowed"),
+        (["{dl: 0.1}"], "0.1 is no mapping of parameters"),
         (["dl", "--dataset", "digit"], "no dataset 'digit'; did you mean 'digits'?"),
         (["dl", "--dataset", "{digits: {a: 1}}"], "dataset 'digits': no parameter 'a'"),
         (["dl", "--clients", "0"], "clients = 0 is not allowed"),

@@ -10,7 +10,7 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.collect import collect
-from fedbench.frame import read, write
+from fedbench.frame import read_frame, write_frame
 from fedbench.report.panel import Results
 from fedbench.schedule import Schedule
 from fedbench.store import RunFolder
@@ -143,12 +143,12 @@ def test_a_figures_table_that_was_changed_is_noticed(results):
 def test_an_edited_frame_is_noticed(tmp_path):
     file = tmp_path / "paper.parquet"
     frame = pd.DataFrame({"run_id": ["a"], "accuracy": [0.5]})
-    write(frame, file)
-    assert read(file).equals(frame)
+    write_frame(frame, file)
+    assert read_frame(file).equals(frame)
     frame.assign(accuracy=0.9).to_parquet(file, index=False)
-    refused(lambda: read(file), file, "not the file that was written", "delete it to collect")
+    refused(lambda: read_frame(file), file, "not the file that was written", "delete it to collect")
     file.with_name("paper.parquet.sha256").unlink()  # as earlier versions left it
-    assert read(file)["accuracy"].tolist() == [0.9]
+    assert read_frame(file)["accuracy"].tolist() == [0.9]
 
 
 # --- the data's version ---------------------------------------------------------------------------

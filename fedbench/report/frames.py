@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedbench import frame as stored
 from fedbench.errors import FedbenchError
 from fedbench.files import exists
+from fedbench.frame import read_frame
 from fedbench.reading import At, reading
 from fedbench.report.moments import at_round, over_rounds
 from fedbench.spec import RunSpec
@@ -19,7 +19,7 @@ def read(path: Path) -> pd.DataFrame:
     """The collected frame; without a file, an empty one: every run is then missing."""
     if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    frame = stored.read(path)
+    frame = read_frame(path)
     _refuse_damaged(path, frame)
     return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
 

@@ -5,6 +5,7 @@ and broken text take part. A case is a short list of edits, which hypothesis can
 """
 
 import json
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -84,17 +85,20 @@ _edit = st.tuples(
 edits = st.lists(_edit, min_size=1, max_size=3)
 
 
+_PLAIN = re.compile("(?!(yes|no|on|off|true|false|null)$)[A-Za-z_]+[0-9]?", re.IGNORECASE)
+
+
 class Raw(str):
     """Text that stands in the document as it is."""
 
 
-def document(base: Any, changes: list[tuple[str, int, int, int]]) -> str:
-    """The base after the edits, as YAML."""
+def document(base: Any, changes: list[tuple[str, int, int, int]], plain: bool = True) -> str:
+    """The base after the edits, as YAML; as JSON, where nothing was edited, unless `plain`."""
     whole = [json.loads(json.dumps(base))]
     for how, place, other, odd in changes:
         if how != "text":
             _edited(whole, how, (place, other), Raw(ODD[odd]))
-    text = written(whole[0])
+    text = written(whole[0], plain)
     for how, place, other, odd in changes:
         if how == "text":
             at = (place * 1000 + other) % (len(text) + 1)
@@ -129,13 +133,14 @@ def _places(holder: Any) -> Any:
             yield from _places(holder[key])
 
 
-def written(value: Any) -> str:
-    """As YAML in its flow style, odd values as they are."""
+def written(value: Any, plain: bool) -> str:
+    """In the flow style, odd values as they are; `plain` spares words their quotes."""
     if isinstance(value, Raw):
         return str(value)
     if isinstance(value, dict):
-        pairs = (f"{written(key)} : {written(item)}" for key, item in value.items())
+        pairs = (f"{written(key, plain)} : {written(item, plain)}" for key, item in value.items())
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(written, value)) + "]"
-    return json.dumps(value)
+        return "[" + ", ".join(written(item, plain) for item in value) + "]"
+    word = plain and isinstance(value, str) and _PLAIN.fullmatch(value)
+    return str(value) if word else json.dumps(value)

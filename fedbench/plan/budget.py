@@ -17,7 +17,9 @@ from fedbench.base.files import matching, read_json
 from fedbench.base.strict import checked
 from fedbench.plan.plan import Plan
 from fedbench.spec import Choice, RunSpec
+from fedbench.store import require_record
 
+_REMEDY = "delete it to train the run again"
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only
 
@@ -120,14 +122,12 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
     record = read_json(file)
     if "objects" in record:  # no model that a plan could name
         return True, "", 0.0, 0.0
+    found = require_record(file, record, _REMEDY)
     try:
-        model = str(checked(Choice, record["resolved"]["model"]))
-        seconds = float(record["seconds"]["train"])
-        return record["device"] == "cpu", model, float(record["sample_passes"]), seconds
-    except (FedbenchError, KeyError, TypeError, ValueError) as error:
-        raise FedbenchError(
-            f"{file}: not a run's record ({error!r}); delete it to train the run again"
-        ) from None
+        model = str(checked(Choice, found.resolved["model"]))
+        return found.device == "cpu", model, found.sample_passes, found.seconds["train"]
+    except (FedbenchError, KeyError) as error:
+        raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None
 
 
 def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:

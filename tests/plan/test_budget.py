@@ -10,6 +10,7 @@ from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
 from fedbench.plan.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
 from fedbench.spec import RunSpec
+from tests.records import record
 
 
 def test_passes_of_rmfl_on_cifar10():
@@ -65,12 +66,10 @@ def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):
         ("b", "cpu", 100, 2),
         ("c", "H", 9, 3),
     ):
-        record = {
-            "device": device, "sample_passes": passes_, "seconds": {"train": seconds},
-            "resolved": {"model": "mlp"},
-        }  # fmt: skip
+        spent = {"device": device, "sample_passes": passes_, "seconds": {"train": seconds}}
+        found = record(RunSpec(), **spent)
         (tmp_path / "runs" / name).mkdir(parents=True)
-        (tmp_path / "runs" / name / "run.json").write_text(json.dumps(record))
+        (tmp_path / "runs" / name / "run.json").write_text(json.dumps(found))
     assert measured_speeds(tmp_path) == Speeds({"mlp": 100.0}, {"mlp": 3.0})
     known = {"mlp": 7.0, "lenet5": 8.0}  # what was measured here wins
     assert measured_speeds(tmp_path, known).core == {"mlp": 100.0, "lenet5": 8.0}

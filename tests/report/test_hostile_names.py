@@ -139,7 +139,7 @@ def test_latex_reads_no_command_of_a_label():
 def test_a_damaged_record_is_named_when_hours_are_told(tmp_path):
     file = tmp_path / "runs/x/run.json"
     file.parent.mkdir(parents=True)
-    for text in ("{", "[]", "{}", '{"resolved": {"model": 3}}', "\xff"):
+    for text in ("{", "[]", "{}", '{"resolved": {"model": 3}}', "1" * 5000, "\xff"):
         file.write_bytes(text.encode("latin-1"))
         with pytest.raises(FedbenchError) as caught:
             measured_speeds(tmp_path)

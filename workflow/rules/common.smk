@@ -25,8 +25,6 @@ except FedbenchError as error:
     raise WorkflowError(str(error))
 
 LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
-
-
 SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
 RESULTS = options(results=LAYOUT.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""

@@ -1,4 +1,4 @@
-"""What of a run's record and history is relied on when they are read again."""
+"""What a run leaves on disk, checked when it is read again, and the collected frames."""
 
 import hashlib
 import io

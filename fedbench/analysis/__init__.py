@@ -1,1 +1,1 @@
-"""What is computed on a trained model."""
+"""What is computed on models and gradients, for the probes."""

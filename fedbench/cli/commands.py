@@ -1,4 +1,4 @@
-"""The command line: one command a station, each a thin layer over a function."""
+"""The commands for a person: run, list, plan, partition, claims."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What there is: every method, dataset, model, partition and sampler, and the papers."""
+"""What there is: methods, data sets, models, partitions, samplers, probes and papers."""
 
 import dataclasses
 import re

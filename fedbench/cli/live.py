@@ -1,4 +1,4 @@
-"""Progress while a run trains: a live bar on a terminal, plain lines elsewhere."""
+"""Progress while a run trains: a bar on a terminal, plain lines elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a run's partition amounts to, without training."""
+"""What a partition amounts to, without training."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

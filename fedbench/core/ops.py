@@ -1,4 +1,4 @@
-"""What several methods share; logits are (B, C), results one value a sample (B,)."""
+"""Functions that several methods share; logits are (B, C), results one value per sample (B,)."""
 
 import torch
 from torch import Tensor

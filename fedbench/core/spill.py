@@ -1,4 +1,4 @@
-"""Room for large tensors: memory while it lasts, then files mapped into memory."""
+"""Room for large tensors: in memory while it lasts, then in files mapped into memory."""
 
 import tempfile
 import weakref

@@ -1,4 +1,4 @@
-"""Reads and writes the one file a data set is kept in: `<name>.npz` with four arrays."""
+"""Reads and writes the file that a data set is kept in: `<name>.npz` with four arrays."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

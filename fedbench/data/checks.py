@@ -1,4 +1,4 @@
-"""Checks on arrays: each `FedbenchError` names the place, the field and what is allowed."""
+"""Checks on arrays; each error names the place, the field and what is allowed."""
 
 from typing import Any
 

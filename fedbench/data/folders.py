@@ -1,4 +1,4 @@
-"""Reads a published folder of files, unpacked or still in its zip archive; nothing is extracted."""
+"""Reads a published folder of files, unpacked or inside its zip archive, without extracting it."""
 
 import zipfile
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Labels as a user's file has them, numbered from 0, and a share of every class set apart."""
+"""Labels from a user's file, numbered from 0; a share of every class set apart for testing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pictures too many for memory: a file of pixels that is mapped, and one that vouches for it."""
+"""Pictures too many for memory: a file of pixels mapped into memory, and its manifest."""
 
 import contextlib
 import fcntl

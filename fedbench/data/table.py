@@ -1,4 +1,4 @@
-"""Reads a comma-separated table of numbers with one column of labels."""
+"""Reads a CSV file of numbers with one column of labels."""
 
 import csv
 import re

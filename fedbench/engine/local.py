@@ -1,4 +1,4 @@
-"""One client's local training: pure, so that the engine may loop it or map it over clients."""
+"""One client's local training, a pure function: the engine loops it or maps it over clients."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

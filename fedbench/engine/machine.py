@@ -1,4 +1,4 @@
-"""Where and how a run is computed: nothing here changes its result or its identity."""
+"""Where and how a run is computed; nothing here changes its result or its identity."""
 
 import ctypes
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Base of the probes: they watch a run without touching it; no method and no loop knows of them."""
+"""The base of the probes, which watch a run without changing it."""
 
 from abc import ABC
 from collections.abc import Sequence

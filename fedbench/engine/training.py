@@ -1,4 +1,4 @@
-"""What run.json says about a run."""
+"""The only training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""Which samples a client sees, in which order: drawn outside the training code."""
+"""What a cohort trains on: each client's batches, random numbers, messages and kept state."""
 
 import contextlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Mirrors run folders into MLflow: the files are the truth, a second call adds nothing."""
+"""Mirrors run folders into MLflow; the files stay the truth, and a second call adds nothing."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Trains a batch of runs in one process, each into its own folder."""
+"""Trains a batch of runs in one process, each into a folder of its own."""
 
 import sys
 import traceback

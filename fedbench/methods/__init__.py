@@ -1,0 +1,1 @@
+"""Federated-learning methods, one per file, each a dataclass with hooks."""

@@ -1,0 +1,1 @@
+"""The papers' networks, one family per file, with parameters that narrow them."""

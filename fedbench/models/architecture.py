@@ -1,4 +1,4 @@
-"""The base of every model: a body and a head, with a projection head between them on request."""
+"""The base of every model, a body and a head, and the projection head between them."""
 
 import copy
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""What a model of images does first: look at their shape and enlarge them if it is told to."""
+"""What every model of images does first: check their shape, and enlarge them if asked."""
 
 from torch import nn
 

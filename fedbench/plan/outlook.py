@@ -1,4 +1,4 @@
-"""What can be told before anything is trained: whether all that a plan shows can be shown."""
+"""Checks of a plan before anything is trained: that all it promises can be shown."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

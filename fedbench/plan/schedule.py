@@ -1,4 +1,4 @@
-"""The plan as a file: what the workers, the search and the collector read."""
+"""The plan as a file, which workers, searches and the collector read."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The trials of a search: the runs that try its grid, and what the search is called."""
+"""Searches of settings: their trials, their winners, and what a search is called."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Finished runs that are to be compared: complete, unchanged, and trained on the same data."""
+"""Checks that finished runs may be compared: complete, unchanged, trained on the same data."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The workflow's paths and batches, worked out from the plan; the rules only name them."""
+"""The workflow's paths and batches, worked out from the plan, and the summary of a finished one."""
 
 import re
 import shlex

@@ -1,0 +1,1 @@
+"""What watches a run while it trains, one measurement per file."""

@@ -1,4 +1,4 @@
-"""Builds what a report needs beside its runs, so that a bad option is refused before training."""
+"""Builds figures' options and facts without runs, so that a bad one is refused before training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The pages: what the templates are given, and how they are filled."""
+"""The HTML pages: what the templates are given, and how they are filled."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,0 +1,1 @@
+"""Which clients train in a round, one rule per file."""

@@ -1,4 +1,4 @@
-"""Client sampling under which every class is known to somebody."""
+"""Client sampling in which the cohort holds every class together."""
 
 from dataclasses import dataclass
 

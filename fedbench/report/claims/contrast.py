@@ -1,4 +1,4 @@
-"""One comparison of numbers: its effect with an interval, or on printed numbers alone."""
+"""Comparisons of numbers: differences, rounds to a target, spreads over the seeds."""
 
 import math
 from abc import ABC, abstractmethod

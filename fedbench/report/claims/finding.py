@@ -1,4 +1,4 @@
-"""What one comparison shows, on printed and on measured numbers."""
+"""What a claim's comparisons show, printed and measured, and the table of all of them."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Points, sides and units in words."""
+"""Points, sides of a comparison and units, in words."""
 
 from fedbench.paper.places import level_text, reading
 from fedbench.report.claims.source import Coords

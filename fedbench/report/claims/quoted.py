@@ -1,4 +1,4 @@
-"""The paper's own numbers at the points of a grid."""
+"""The numbers that a paper prints, at the points of a grid, and all sources of its claims."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The points of a grid that a claim speaks of, divided into cells."""
+"""The points of a grid that a claim speaks of, divided into cells and contests."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Findings in words."""
+"""Verdicts and effects as sentences."""
 
 import math
 from statistics import median

@@ -1,4 +1,4 @@
-"""Where a comparison's numbers come from."""
+"""Where the numbers of a comparison come from: finished runs, or the paper."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Who holds which classes, as bubbles: a client a column, a class a row, area for the count."""
+"""Who holds which classes: one column per client, one row per class, area for the count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Points by class: which there are, and how each looks."""
+"""Points coloured by class: which classes there are, and the style of each."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Drawing a figure, and its SVG for a page that may be dark."""
+"""Draws a figure, and writes it as SVG for pages that may be dark."""
 
 import re
 import textwrap

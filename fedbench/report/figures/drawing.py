@@ -1,4 +1,4 @@
-"""A paper's figure as panels: which cells stand in which axes, under which title and look."""
+"""A paper's figure as panels: which runs stand in which axes, with titles and styles."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

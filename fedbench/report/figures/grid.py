@@ -1,4 +1,4 @@
-"""Where the axes of a figure stand, and what each of them shows."""
+"""Where the axes of a figure stand on the page, and what each of them shows."""
 
 from dataclasses import dataclass, replace
 from typing import Any

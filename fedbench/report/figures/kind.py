@@ -1,4 +1,4 @@
-"""Base of the kinds of figures: what stands in one axes, and which axes there are."""
+"""The base of all kinds of figures: how one panel is drawn."""
 
 from abc import ABC
 from collections.abc import Sequence

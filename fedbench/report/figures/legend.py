@@ -1,4 +1,4 @@
-"""The legend below all panels: looks, and the runs that are missing or diverged."""
+"""The legend below all panels: styles, and the runs that are missing or diverged."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What one axes of a figure is drawn from: cells by hue, their histories and their tables."""
+"""What one panel is drawn from: runs by hue, with their histories and tables."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

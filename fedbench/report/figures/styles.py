@@ -1,4 +1,4 @@
-"""One look per method in all figures: colour, and line and marker for those who print in grey."""
+"""One style per method in all figures: colour, and line and marker for print in grey."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Computation units: one is a forward pass over a client's local data (ASD paper, Fig. 11)."""
+"""Lines over the rounds, or over the passes that a client makes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""Base of the facts: tables of declared costs, traits and sizes, which need no run."""
+"""The base of tables of facts, which need no run: declared costs, traits, sizes."""
 
 from abc import ABC, abstractmethod
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Rows of a table under one title, with headings that span the rows they hold for."""
+"""Rows of a table grouped under a title, with headings that span several rows."""
 
 from dataclasses import dataclass
 

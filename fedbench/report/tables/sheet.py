@@ -1,4 +1,4 @@
-"""A table that no run is needed for, as rows and columns of plain values."""
+"""A table of facts as rows and columns of plain values."""
 
 import csv
 import io

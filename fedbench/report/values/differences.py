@@ -1,4 +1,4 @@
-"""How runs differ from the paper's, said once for many: 'rounds 6 for 500; lr 0.3 for 0.1'."""
+"""How runs differ from the paper's, in words: 'rounds 6 for 500; lr 0.3 for 0.1'."""
 
 from collections.abc import Iterable
 

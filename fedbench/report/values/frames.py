@@ -1,4 +1,4 @@
-"""How many classes each client holds, from the table of label counts that every run writes."""
+"""Reading the collected frame of a paper: one value or one curve per run, and tables of runs."""
 
 import json
 from dataclasses import dataclass

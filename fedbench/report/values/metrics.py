@@ -1,4 +1,4 @@
-"""What a column of a run folder's table is called on an axis."""
+"""What a metric is called, its unit, and whether more of it is better."""
 
 from dataclasses import dataclass
 

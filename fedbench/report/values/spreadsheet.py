@@ -1,4 +1,4 @@
-"""Text for a CSV file that a spreadsheet may open: shown, never run."""
+"""Text for CSV files, so that a spreadsheet shows it and never runs it as a formula."""
 
 import pandas as pd
 

@@ -10,7 +10,7 @@ from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
 from fedbench.plan.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
 from fedbench.spec import RunSpec
-from tests.records import record
+from tests.engine.records import record
 
 
 def test_passes_of_rmfl_on_cifar10():

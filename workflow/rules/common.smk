@@ -5,8 +5,9 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
-from fedbench.plan.workflow import Layout, options, split
+from fedbench.plan.workflow import Layout, options
 
 
 configfile: "workflow/config.yaml"

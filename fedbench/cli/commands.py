@@ -59,8 +59,9 @@ def run(
         from fedbench.store import RunFolder
 
         settings = load(spec, RunSpec)
-        record = RunFolder(out).record()
-        if record and record.get("id") == settings.id:
+        folder = RunFolder(out)
+        record = folder.record()
+        if record and record.get("id") == settings.id and folder.finished(settings.id):
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
         from fedbench.cli.live import watching

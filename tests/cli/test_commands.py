@@ -33,6 +33,11 @@ def test_run_writes_history_record_and_weights(cli, tmp_path):
     again = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
     assert again.exit_code == 0
     assert "finished already" in again.output
+    with (tmp_path / "out/rounds.parquet").open("ab") as file:
+        file.write(b"more")
+    changed = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+    assert changed.exit_code == 2
+    assert "rounds.parquet: is not the file that the run wrote" in changed.output
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from fedbench.paper.paper import Paper
-from fedbench.report.claims.contrast import Contrast
+from fedbench.report.claims.comparison import Comparison
+from fedbench.report.claims.expand import expand
 from fedbench.report.claims.judge import RISKS
-from fedbench.report.claims.limit import Risks, Verdict, Within
-from fedbench.report.claims.outline import outline
-from fedbench.report.claims.source import Coords, Repeats, Source
+from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.claims.tree import Node
+from fedbench.report.claims.verdict import Risks, Verdict, Within
 
 SETS = tuple(f"set {i}" for i in range(9))
 METHODS = ("A", "B", "C", "D", "E")
@@ -87,10 +87,10 @@ class Setting:
             tables={},
             claims={"c": {"text": self.name, "grid": "main", **self.claim}},
         )
-        return outline("c", made.claims["c"], made)  # type: ignore[arg-type]
+        return expand("c", made.claims["c"], made)  # type: ignore[arg-type]
 
 
-class Drawn(Source):
+class Drawn(Numbers):
     """The values of one made-up paper."""
 
     def __init__(self, setting: Setting, seeds: int, rng: np.random.Generator) -> None:
@@ -178,11 +178,11 @@ def settings() -> Iterator[Setting]:
     yield Setting("the winner collapses: at the limit", single, "limit", collapses="A")
 
 
-def before(tree: Node) -> dict[Contrast, Risks]:
+def before(tree: Node) -> dict[Comparison, Risks]:
     """Two-sided intervals that cover 95 % together: Bonferroni."""
-    contrasts = list(tree.contrasts())
-    each = 0.025 / len(contrasts)
-    return {c: Risks(each, 2 * each if isinstance(c.limit, Within) else each) for c in contrasts}
+    comparisons = list(tree.comparisons())
+    each = 0.025 / len(comparisons)
+    return {c: Risks(each, 2 * each if isinstance(c.limit, Within) else each) for c in comparisons}
 
 
 def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, float]]:
@@ -191,8 +191,8 @@ def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, f
     rules = {"before": before(tree), "after": dict(tree.risks(RISKS))}
     counts = {rule: dict.fromkeys(Verdict, 0) for rule in rules}
     for _ in range(papers):
-        source = Drawn(setting, seeds, rng)
-        found = {contrast: contrast.measured(source) for contrast in tree.contrasts()}
+        numbers = Drawn(setting, seeds, rng)
+        found = {comparison: comparison.measured(numbers) for comparison in tree.comparisons()}
         for rule, risks in rules.items():
             verdicts = {c: c.limit.of(estimate, risks[c]) for c, estimate in found.items()}
             counts[rule][tree.judge(verdicts.__getitem__)] += 1

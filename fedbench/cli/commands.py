@@ -127,10 +127,10 @@ def plan(
         found = planned(workflow, scale, split(papers), split(tables))
         if check:
             from fedbench.engine.problem import check_choices
-            from fedbench.report.checks import check_shown
+            from fedbench.report.checks import check_figures_and_facts
 
             check_choices(found.runs.values())
-            check_shown(found, workflow / "papers")
+            check_figures_and_facts(found, workflow / "papers")
         if as_json:
             sys.stdout.write(to_json(schedule(found)))
             return
@@ -175,11 +175,11 @@ def partition(
         chosen = [read_value(rule) for rule in rules]
         found = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
         if out:
-            from fedbench.report.figures.bubbles import Panel, bubbles
             from fedbench.report.figures.look import write
+            from fedbench.report.figures.partitions import PartitionCounts, draw_partitions
 
-            panels = [Panel(each.title, each.counts) for each in found]
-            write(lambda: bubbles(panels, found[0].heading, first), out)
+            panels = [PartitionCounts(each.title, each.counts) for each in found]
+            write(lambda: draw_partitions(panels, found[0].heading, first), out)
     if as_json:
         print(json.dumps([each.facts() for each in found], ensure_ascii=False))
         return
@@ -198,7 +198,7 @@ def claims(
     """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
     with sentences():
         from fedbench.plan.outlook import planned
-        from fedbench.report.claims.view import verdicts
+        from fedbench.report.claims.page import verdicts
 
         rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
     if as_json:

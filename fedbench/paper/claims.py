@@ -231,8 +231,8 @@ class Together(Strict):
     negate: bool = False
 
 
-Comparison = Greater | Order | Equal | Trend | Spread | Earlier | Slope
-Claim = Annotated[Comparison | Together, Field(discriminator="kind")]
+SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope
+Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
 
 
 def check_sides(first: Side, second: Side, relative: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted, unknown
-from fedbench.paper.claims import Claim, Comparison, Together, Trend, where_of
+from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import known_levels, refuse_flattening
 from fedbench.paper.places import Level, Where, as_tuple, reading, stems
@@ -165,7 +165,7 @@ def _check_members(at: str, claim: Together, claims: dict[str, Claim]) -> None:
             raise FedbenchError(f"{at}.claims: {unknown('claim', name, single)}")
 
 
-def _check_comparison(at: str, claim: Comparison, paper: Named) -> None:
+def _check_comparison(at: str, claim: SingleClaim, paper: Named) -> None:
     if claim.table and claim.table not in paper.tables:
         raise FedbenchError(f"{at}.table: {unknown('table', claim.table, paper.tables)}")
     if claim.table and paper.tables[claim.table].minus:

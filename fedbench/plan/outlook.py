@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import Comparison, Together
+from fedbench.paper.claims import SingleClaim, Together
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
@@ -68,7 +68,7 @@ def _check_claims(plan: Plan, name: str, paper: Paper) -> None:
             _require(tuple(_measured(claim)), runs)
 
 
-def _measured(claim: Comparison) -> Iterator[str]:
+def _measured(claim: SingleClaim) -> Iterator[str]:
     """The metrics that a claim names itself, as such or as levels of the axis `metric`."""
     yield from claim.metrics
     for _, side in claim.sides():

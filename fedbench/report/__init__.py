@@ -1,4 +1,7 @@
-"""Pages, tables and figures from collected frames: `build` writes them all, without torch."""
+"""Pages, tables, figures and claims from collected runs: `build` writes them all.
+
+Only some tables of facts import torch.
+"""
 
 from fedbench.report.site import build
 

@@ -1,4 +1,4 @@
-"""Builds figures' options and facts without runs, so that a bad one is refused before training."""
+"""Checks the figures and facts of a plan before any training, by making all that needs no run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,13 +8,13 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
-from fedbench.report.tables.fact import sheet_of
+from fedbench.report.tables.fact import fact_table
 
 
-def check_shown(plan: Plan, papers: Path) -> None:
-    """Raise `FedbenchError` on an option of a figure out of range, or a fact that cannot be told.
+def check_figures_and_facts(plan: Plan, papers: Path) -> None:
+    """Raise `FedbenchError` on a bad option of a figure, or a table of facts that cannot be made.
 
-    `papers` is the folder of the papers' files and printed numbers.
+    `papers` is the folder of the papers' files and printed numbers. Imports torch for some facts.
     """
     for name, paper in plan.papers.items():
         printed = read_printed(papers / f"{name}.printed.csv")
@@ -23,7 +23,7 @@ def check_shown(plan: Plan, papers: Path) -> None:
                 registry.build("figure", figure.kind.name, figure.kind.params)
         for key in paper.facts:
             with _at(f"{papers / name}.yaml: facts.{key}"):
-                sheet_of(key, paper, printed)
+                fact_table(key, paper, printed)
 
 
 @contextmanager

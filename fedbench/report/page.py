@@ -1,4 +1,4 @@
-"""The HTML pages: what the templates are given, and how they are filled."""
+"""The HTML pages: what is shown on them, and the templates filled with it."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,61 +12,61 @@ from markupsafe import Markup, escape
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Plan
-from fedbench.report.claims.view import ClaimView, counts
+from fedbench.report.claims.page import ClaimOnPage, counts
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.tables.entry import Entry
-from fedbench.report.tables.layout import Layout
-from fedbench.report.tables.ranks import RankView
-from fedbench.report.tables.sheet import Sheet, shown
+from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.fact_table import FactTable, shown
+from fedbench.report.tables.layout import TableLayout
+from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values import numbers
 from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True)
-class TableView:
-    """A table with its cells arranged."""
+class TableOnPage:
+    """A table of runs, laid out."""
 
     key: str
     table: Table
-    layout: Layout
+    layout: TableLayout
     caption: str
-    ranks: RankView | None
+    ranks: RanksOnPage | None
 
     @property
     def scores(self) -> bool:
-        """Whether all its metrics are scores, whose differences are points."""
+        """Whether all its metrics are scores, whose differences are percentage points."""
         return all(Metric(name).is_score for name in self.table.metrics)
 
     @property
     def untested(self) -> bool:
-        """Whether no cell is the paper's own experiment."""
-        return all(entry.substituted for entry in self._entries)
+        """Whether every cell comes from substitutes, not from the paper's experiment."""
+        return all(cell.substituted for cell in self._cells)
 
     @property
     def marked(self) -> bool:
-        """Whether any cell is the best of its kind."""
-        return any(entry.best for entry in self._entries)
+        """Whether any cell is marked as the best."""
+        return any(cell.best for cell in self._cells)
 
     @property
-    def _entries(self) -> list[Entry]:
+    def _cells(self) -> list[TableCell]:
         return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
 
 
 @dataclass(frozen=True)
-class FactView:
-    """A table that no run is needed for."""
+class FactOnPage:
+    """A table that needs no run."""
 
     key: str
     table: Facts
-    sheet: Sheet
+    content: FactTable
 
 
 @dataclass(frozen=True)
-class FigureView:
-    """A figure and its SVG, ready to stand in a page."""
+class FigureOnPage:
+    """A figure, drawn as an SVG for the page."""
 
     drawing: Drawing
-    svg: str
+    svg: str = field(repr=False)
 
     @property
     def substituted(self) -> str:
@@ -75,16 +75,17 @@ class FigureView:
 
     @property
     def inches(self) -> float:
-        """The SVG's own width; those of more than five have a line of their own."""
-        found = re.search(r'viewBox="0 0 ([\d.]+)', self.svg)
-        return float(found[1]) / 72 if found else 0.0
+        """The width of the SVG; a figure wider than 5 inches has a row of its own on the page."""
+        box = re.search(r'viewBox="0 0 ([\d.]+)', self.svg)
+        return float(box[1]) / 72 if box else 0.0
 
 
 @dataclass(frozen=True)
 class RunCount:
-    """The runs of a paper by what became of them; `missing` and `diverged` name them.
+    """How many runs a paper has, and which of them are missing or diverged.
 
-    `substitutes`: what the runs say stood in for a part of their data.
+    `diverged` says by id at which round; `substitutes` is what the runs themselves say was used in
+    place of a part of their data.
     """
 
     planned: int
@@ -94,34 +95,35 @@ class RunCount:
 
 
 @dataclass(frozen=True)
-class PaperView:
-    """All that a paper's page shows; `runs` is the relative path to the run folders.
+class PaperPage:
+    """All that a paper's page shows.
 
-    `failed`: why a table or figure could not be made.
+    `runs` is the path from the page to the run folders; `failed` says why a table or figure could
+    not be made.
     """
 
     key: str
-    paper: Paper
-    tables: tuple[TableView, ...]
-    facts: tuple[FactView, ...]
-    figures: tuple[FigureView, ...]
-    claims: tuple[ClaimView, ...]
-    count: RunCount
+    paper: Paper = field(repr=False)
+    tables: tuple[TableOnPage, ...] = field(repr=False)
+    facts: tuple[FactOnPage, ...] = field(repr=False)
+    figures: tuple[FigureOnPage, ...] = field(repr=False)
+    claims: tuple[ClaimOnPage, ...] = field(repr=False)
+    count: RunCount = field(repr=False)
     runs: str
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
-    def items(self) -> list[TableView | FactView]:
-        """Tables in the file's order, each fact before the first table of a higher number."""
-        found: list[TableView | FactView] = list(self.tables)
+    def items(self) -> list[TableOnPage | FactOnPage]:
+        """Tables in the file's order; one of facts stands before the first with a higher number."""
+        items: list[TableOnPage | FactOnPage] = list(self.tables)
         for fact in self.facts:
-            later = [i for i, x in enumerate(found) if _number(x.table) > _number(fact.table)]
-            found.insert(later[0] if later else len(found), fact)
-        return found
+            later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]
+            items.insert(later[0] if later else len(items), fact)
+        return items
 
     @property
-    def ranks(self) -> list[RankView]:
-        """Diagrams of the tables that have enough methods and settings."""
+    def ranks(self) -> list[RanksOnPage]:
+        """Diagrams of mean ranks, of the tables that have enough methods and settings."""
         return [table.ranks for table in self.tables if table.ranks]
 
     @property
@@ -130,30 +132,30 @@ class PaperView:
         return counts(self.claims)
 
     @property
-    def figure_groups(self) -> list[tuple[str, list[FigureView]]]:
-        """Neighbouring figures with the same substitution."""
-        pairs = groupby(self.figures, key=lambda view: view.substituted)
-        return [(text, list(views)) for text, views in pairs]
+    def figure_groups(self) -> list[tuple[str, list[FigureOnPage]]]:
+        """Neighbouring figures whose runs differ from the paper's in the same way."""
+        pairs = groupby(self.figures, key=lambda figure: figure.substituted)
+        return [(text, list(figures)) for text, figures in pairs]
 
 
 def _number(table: Table | Facts) -> int:
     """The number in a title: 5 of 'Table 5'; 0 without one."""
-    found = re.search(r"\d+", table.title)
-    return int(found[0]) if found else 0
+    digits = re.search(r"\d+", table.title)
+    return int(digits[0]) if digits else 0
 
 
-def paper_page(plan: Plan, view: PaperView) -> str:
-    """A paper's page."""
-    return _templates().get_template("paper.html.j2").render(plan=plan, view=view)
+def paper_page(plan: Plan, page: PaperPage) -> str:
+    """The HTML of a paper's page."""
+    return _templates().get_template("paper.html.j2").render(plan=plan, page=page)
 
 
-def index_page(plan: Plan, views: list[PaperView]) -> str:
-    """The page that leads to the papers."""
-    return _templates().get_template("index.html.j2").render(plan=plan, views=views)
+def index_page(plan: Plan, pages: list[PaperPage]) -> str:
+    """The HTML of the page that leads to the papers' pages."""
+    return _templates().get_template("index.html.j2").render(plan=plan, pages=pages)
 
 
 def caption(table: Table) -> str:
-    """The paper's YAML caption, or in its absence what the table's numbers are."""
+    """The caption in the paper's file; without one, what the table's numbers are."""
     moment = {"final": "after the last round", "best": "at the best round"}
     at = moment.get(str(table.at), f"at round {table.at}")
     unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
@@ -162,15 +164,15 @@ def caption(table: Table) -> str:
     return table.caption or (f"{what}, in {unit}." if scores else f"{what}.")
 
 
-def change(entry: Entry, table: Table) -> str:
-    """The difference in points, or in the metric's own unit if it is no score."""
-    metric = Metric(entry.place.metric)
-    points = (entry.difference or 0.0) * metric.points(table)
+def change(cell: TableCell, table: Table) -> str:
+    """The difference in percentage points, or in the metric's unit if it is no score."""
+    metric = Metric(cell.place.metric)
+    points = (cell.difference or 0.0) * metric.points(table)
     return numbers.signed(points, metric.point_digits(table))
 
 
 def code(text: str) -> Markup:
-    """Text of a YAML file, escaped; what stands in back-ticks becomes code."""
+    """Text of a YAML file, escaped for HTML; what stands in back-ticks becomes code."""
     parts = [escape(part) for part in text.split("`")]
     pairs = zip_longest(parts[::2], parts[1::2])
     return Markup("").join(
@@ -181,14 +183,14 @@ def code(text: str) -> Markup:
 
 @cache
 def _templates() -> jinja2.Environment:
-    """Templates that escape all they are given."""
-    found = jinja2.Environment(
+    """The templates; they escape whatever they are given."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    found.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code}
-    found.globals |= {"change": change, "untested": numbers.UNTESTED}
-    return found
+    made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code}
+    made.globals |= {"change": change, "untested": numbers.UNTESTED}
+    return made

@@ -1,4 +1,4 @@
-"""Writes the report of a plan: pages, tables and figures."""
+"""Writes the report of a plan: pages, tables, figures and claims."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -16,16 +16,16 @@ from fedbench.plan.printed import Printed, read_printed
 from fedbench.report import page
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
-from fedbench.report.claims.view import ClaimView
+from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.page import FactView, FigureView, PaperView, RunCount, TableView
-from fedbench.report.tables.cells import entries, tidy
-from fedbench.report.tables.entry import Entry
-from fedbench.report.tables.fact import sheet_of
+from fedbench.report.page import FactOnPage, FigureOnPage, PaperPage, RunCount, TableOnPage
+from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import table_cells, tidy
+from fedbench.report.tables.fact import fact_table
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
-from fedbench.report.tables.ranks import RankView, rank_title, ranks
+from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Results
 from fedbench.report.values.spreadsheet import to_csv
@@ -35,16 +35,16 @@ V = TypeVar("V")
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[Path]:
-    """Write `out/<scale>/`: index.html, a page for each paper, tables (csv, tex), figures.
+    """Write `out/<scale>/`: index.html, one page per paper, tables and claims (csv, tex), figures.
 
-    `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`; `papers` the printed numbers. Runs
-    that are not in the frames are shown as missing. Returns the files written; building again from
-    the same results gives the same bytes. A table or figure that cannot be made does not keep the
-    others from the page; `FedbenchError` names it once all else is written.
+    `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`, `papers` the printed numbers. Runs
+    that are not in the parquet files are shown as missing. Returns the files written; the same
+    results give the same bytes. A table or figure that cannot be made is left out: once all else
+    is written, `FedbenchError` names it and says why.
     """
     writer = _Writer(plan, results, out / plan.scale)
-    views = [writer.paper(key, read_printed(papers / f"{key}.printed.csv")) for key in plan.papers]
-    writer.text("index.html", page.index_page(plan, views))
+    pages = [writer.paper(key, read_printed(papers / f"{key}.printed.csv")) for key in plan.papers]
+    writer.text("index.html", page.index_page(plan, pages))
     if writer.failed:
         named = "; ".join(f"{at}: {why}" for at, why in writer.failed.items())
         raise FedbenchError(f"not shown are {named}; all else is in {writer.folder}")
@@ -52,93 +52,95 @@ def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[P
 
 
 class _Writer:
-    """Writes below one folder and remembers the files."""
+    """Writes files below one folder and remembers which."""
 
     def __init__(self, plan: Plan, results: Path, folder: Path) -> None:
         self.plan, self.results, self.folder = plan, results, folder
         self.files: list[Path] = []
-        self.failed: dict[str, str] = {}  # why, by paper and key
+        self.failed: dict[str, str] = {}  # by paper and key: why it could not be made
 
     def text(self, name: str, text: str) -> None:
         write_text(self.folder / name, text)
         self.files.append(self.folder / name)
 
-    def paper(self, key: str, printed: Printed) -> PaperView:
-        """A paper's tables, figures and page."""
+    def paper(self, key: str, printed: Printed) -> PaperPage:
+        """Write a paper's tables, figures, claims and page."""
         frame = frames.read(self.results / self.plan.scale / f"{key}.parquet")
-        found = Results(frame, self.results / "runs")
+        results = Results(frame, self.results / "runs")
         paper = self.plan.papers[key]
         tables = self._made(key, paper.tables, lambda at: self._table(at, frame, printed))
         facts = self._made(key, paper.facts, lambda at: self._fact(at, printed))
-        figures_ = self._made(key, paper.figures, lambda at: self._figure(at, found))
-        claims = self._made(key, ("claims",), lambda at: self._claims(key, found, printed))
-        view = PaperView(
+        figures_ = self._made(key, paper.figures, lambda at: self._figure(at, results))
+        claims = self._made(key, ("claims",), lambda at: self._claims(key, results, printed))
+        shown = PaperPage(
             key,
             paper,
             tables,
             facts,
             figures_,
-            tuple(view for views in claims for view in views),
+            tuple(claim for of_paper in claims for claim in of_paper),
             _count(self.plan, key, frame),
             quote(Path(os.path.relpath(self.results / "runs", self.folder)).as_posix()),
             {at: why for at, why in self.failed.items() if at.startswith(f"{key}/")},
         )
-        self.text(f"{key}.html", page.paper_page(self.plan, view))
-        return view
+        self.text(f"{key}.html", page.paper_page(self.plan, shown))
+        return shown
 
     def _made(
         self, paper: str, keys: Iterable[str], make: Callable[[tuple[str, str]], V]
     ) -> tuple[V, ...]:
-        """What could be made; of the rest it is noted why not."""
-        found = []
+        """What could be made of these keys; `failed` remembers why the others could not."""
+        made = []
         for key in keys:
             try:
-                found.append(make((paper, key)))
-            except Exception as error:  # whatever it was, the others are shown
-                known = isinstance(error, FedbenchError)
-                self.failed[f"{paper}/{key}"] = str(error) if known else short(error)
-        return tuple(found)
+                made.append(make((paper, key)))
+            except Exception as error:  # whatever went wrong, the others are shown
+                worded = isinstance(error, FedbenchError)
+                self.failed[f"{paper}/{key}"] = str(error) if worded else short(error)
+        return tuple(made)
 
-    def _table(self, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> TableView:
+    def _table(self, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> TableOnPage:
         table = self.plan.papers[at[0]].tables[at[1]]
-        found = entries(self.plan, at, frame, printed)
-        layout, caption = arrange(table, found), page.caption(table)
+        cells = table_cells(self.plan, at, frame, printed)
+        layout, caption = arrange(table, cells), page.caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
-        self.text(f"{stem}.csv", to_csv(tidy(at[0], found)))
+        self.text(f"{stem}.csv", to_csv(tidy(at[0], cells)))
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {caption}"
         self.text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
-        return TableView(at[1], table, layout, caption, self._ranks(at, table, found))
+        return TableOnPage(at[1], table, layout, caption, self._ranks(at, table, cells))
 
-    def _ranks(self, at: tuple[str, str], table: Table, found: list[Entry]) -> RankView | None:
-        placed = ranks(table, found)
+    def _ranks(
+        self, at: tuple[str, str], table: Table, cells: list[TableCell]
+    ) -> RanksOnPage | None:
+        placed = ranks(table, cells)
         if placed is None:
             return None
         key, title = f"ranks_{at[1]}", rank_title(table, placed)
         written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
         self.files += written
         svg = draw.inline(written[0].read_text(encoding="utf-8"), key)
-        return RankView(key, title, placed, svg)
+        return RanksOnPage(key, title, placed, svg)
 
-    def _fact(self, at: tuple[str, str], printed: Printed) -> FactView:
+    def _fact(self, at: tuple[str, str], printed: Printed) -> FactOnPage:
         paper = self.plan.papers[at[0]]
-        facts, sheet = paper.facts[at[1]], sheet_of(at[1], paper, printed)
+        facts, content = paper.facts[at[1]], fact_table(at[1], paper, printed)
         stem = f"tables/{at[0]}/{at[1]}"
-        self.text(f"{stem}.csv", sheet.to_csv())
+        self.text(f"{stem}.csv", content.to_csv())
         caption = " ".join(filter(None, [f"{facts.title} ({at[0]}).", facts.caption]))
-        self.text(f"{stem}.tex", sheet.to_latex("-".join(at), caption))
-        return FactView(at[1], facts, sheet)
+        self.text(f"{stem}.tex", content.to_latex("-".join(at), caption))
+        return FactOnPage(at[1], facts, content)
 
-    def _claims(self, key: str, found: Results, printed: Printed) -> tuple[ClaimView, ...]:
-        judged = findings(self.plan, key, found, printed)
+    def _claims(self, key: str, results: Results, printed: Printed) -> tuple[ClaimOnPage, ...]:
+        judged = findings(self.plan, key, results, printed)
         if judged:
             self.text(f"claims/{key}.csv", to_csv(tidy_claims(key, judged)))
-        return tuple(ClaimView(finding) for finding in judged)
+        return tuple(ClaimOnPage(finding) for finding in judged)
 
-    def _figure(self, at: tuple[str, str], found: Results) -> FigureView:
-        drawn = drawing(self.plan, at, found)
+    def _figure(self, at: tuple[str, str], results: Results) -> FigureOnPage:
+        drawn = drawing(self.plan, at, results)
         written = draw.save(drawn, self.folder / "figures" / at[0])
         self.files += written
-        return FigureView(drawn, draw.inline(written[0].read_text(encoding="utf-8"), at[1]))
+        return FigureOnPage(drawn, draw.inline(written[0].read_text(encoding="utf-8"), at[1]))
 
 
 def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:

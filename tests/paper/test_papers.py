@@ -9,7 +9,7 @@ from fedbench.paper.paper import load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.tables.cells import entries
+from fedbench.report.tables.cells import table_cells
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Results
 from tests.project import ROOT
@@ -78,7 +78,7 @@ def test_every_run_of_a_table_or_figure_is_planned(paper: str, scale: str) -> No
 def test_every_printed_number_is_a_cell_that_the_paper_has(paper: str, scale: str) -> None:
     made, printed = plan(scale), read_printed(WORKFLOW / f"papers/{paper}.printed.csv")
     tables = made.papers[paper].tables
-    found = [e for key in tables for e in entries(made, (paper, key), NOTHING.frame, printed)]
+    found = [e for key in tables for e in table_cells(made, (paper, key), NOTHING.frame, printed)]
     shown = {entry.place: entry for entry in found if entry.printed}.values()
     facts = [place for place in printed.numbers if place.table in made.papers[paper].facts]
     assert len(shown) + len(facts) == len(printed.numbers)

@@ -12,8 +12,8 @@ from fedbench.paper.paper import Paper, load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import Printed, read_printed
 from fedbench.report.claims.interval import FEWEST
-from fedbench.report.tables.cells import entries
-from fedbench.report.tables.fact import sheet_of
+from fedbench.report.tables.cells import table_cells
+from fedbench.report.tables.fact import fact_table
 from fedbench.report.values.frames import read
 from tests.project import ROOT
 
@@ -51,12 +51,12 @@ def test_every_claim_has_repeats_enough_for_an_interval(name):
 
 def test_fig3_is_drawn_at_the_local_steps_of_table_1():
     paper = plan().papers["rmfl"]
-    counted = {row.values[1] for row in sheet_of("weights", paper, NONE).rows}
+    counted = {row.values[1] for row in fact_table("weights", paper, NONE).rows}
     assert sorted(paper.figures["fig3_table1"].kind.params["steps"]) == sorted(counted)
 
 
 def test_under_r1_the_last_gradient_counts_more_than_the_first_in_all_of_table_1():
-    for row in sheet_of("weights", plan().papers["rmfl"], NONE).rows:
+    for row in fact_table("weights", plan().papers["rmfl"], NONE).rows:
         first, last, _ = row.values[5:8]
         assert first == "0.090"
         assert float(last) > 0.09
@@ -105,8 +105,8 @@ def test_feddpc_is_searched_by_the_best_round_and_rmfl_by_the_mean():
 def test_printed_numbers_stand_beside_the_table_with_more_seeds():
     printed = read_printed(WORKFLOW / "papers/feddpc.printed.csv")
     one, three = (
-        {str(e.coords): e.printed.mean for e in entries(plan(), ("feddpc", key), NOTHING, printed)
-         if e.printed}
+        {str(e.coords): e.printed.mean
+         for e in table_cells(plan(), ("feddpc", key), NOTHING, printed) if e.printed}
         for key in ("table2", "table2_seeds")
     )  # fmt: skip
     assert len(one) == 6 * 6

@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from fedbench.base import registry
-from fedbench.paper.claims import Comparison, Together
+from fedbench.paper.claims import SingleClaim, Together
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import reading
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.report.claims.scope import scope_of
+from fedbench.report.claims.sides import scope_of
 from tests.project import ROOT
 
 FILES = sorted((ROOT / "workflow/papers").glob("*.yaml"))
@@ -111,7 +111,7 @@ def readings(key: str) -> Iterator[tuple[str, str]]:
             yield from claimed(key, name, claim)
 
 
-def claimed(key: str, name: str, claim: Comparison) -> Iterator[tuple[str, str]]:
+def claimed(key: str, name: str, claim: SingleClaim) -> Iterator[tuple[str, str]]:
     """The same, of a claim: at each of its points."""
     scope = scope_of(name, claim, plan().papers[key])
     axes = plan().papers[key].grids[scope.grid].axes

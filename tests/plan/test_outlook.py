@@ -6,7 +6,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.columns import columns
 from fedbench.plan.outlook import planned
-from fedbench.report.checks import check_shown
+from fedbench.report.checks import check_figures_and_facts
 from fedbench.spec import RunSpec
 from tests.project import PAPER, PRINTED
 from tests.report.test_hostile_names import project
@@ -95,7 +95,7 @@ def test_a_paper_needs_no_printed_numbers(tmp_path):
 def test_an_option_of_a_figure_is_checked_before_training(tmp_path):
     plan = planned(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
     with pytest.raises(FedbenchError, match=r"tiny.yaml: figures.fig1: Curves: smooth = 0 is not"):
-        check_shown(plan, tmp_path / "papers")
+        check_figures_and_facts(plan, tmp_path / "papers")
 
 
 def test_columns_follow_from_parts_probes_and_held_out_data():

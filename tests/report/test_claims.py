@@ -12,10 +12,9 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
-from fedbench.report.claims.basis import basis
 from fedbench.report.claims.interval import of_mean, of_spread
-from fedbench.report.claims.limit import Verdict, at_least
-from fedbench.report.claims.sentence import evidence, printed
+from fedbench.report.claims.verdict import Verdict, at_least
+from fedbench.report.claims.wording import basis, evidence_words, printed_words
 from tests.report.claim_case import Curve, Values, flat, judge, plan_of
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
@@ -65,11 +64,11 @@ def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdic
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:
     (row,) = at(tmp_path, (4, 5, 6)).rows
-    assert row.found is not None
-    assert (row.found.effect, row.found.pairs, row.planned) == (pytest.approx(5), 3, 3)
-    assert row.found.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
-    assert row.found.high == pytest.approx(5 + 2.919986 / 3**0.5, abs=1e-5)
-    assert (row.found.low_level, row.found.high_level) == (0.95, 0.95)
+    assert row.interval is not None
+    assert (row.interval.effect, row.interval.pairs, row.planned) == (pytest.approx(5), 3, 3)
+    assert row.interval.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
+    assert row.interval.high == pytest.approx(5 + 2.919986 / 3**0.5, abs=1e-5)
+    assert (row.interval.low_level, row.interval.high_level) == (0.95, 0.95)
     assert len(row.runs) == 6
 
 
@@ -91,7 +90,7 @@ def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None
     six = at(tmp_path, (4, 5, 6), where={})
     assert shares(six) == [(pytest.approx(0.05), pytest.approx(0.05 / 6))] * 6
     assert six.measured.verdict == HOLDS
-    low = six.rows[0].found
+    low = six.rows[0].interval
     assert low is not None
     assert low.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
     # t of 1 − 0.05 / 6 with two degrees of freedom: c / √(2 + c²) = 1 − 2 · 0.05 / 6 = 0.983333,
@@ -177,8 +176,8 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
 
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
-    assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, no interval"
-    assert evidence(found) == "+5.00 points, 2 of 3 pairs"
+    assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, too few for an interval"
+    assert evidence_words(found) == "+5.00 points, 2 of 3 pairs"
 
 
 def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
@@ -188,10 +187,10 @@ def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
         return gains(4, 5, 6)(cell)
 
     (row,) = single(tmp_path, DUEL, values).rows
-    assert row.found is not None
-    assert row.found.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
+    assert row.interval is not None
+    assert row.interval.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
     assert row.verdict == UNDECIDED
-    assert row.note == "1 diverged"
+    assert row.note == "1 run diverged"
 
 
 def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
@@ -208,10 +207,10 @@ def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
     # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 1.8331
     found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
     (row,) = found.rows
-    assert row.found is not None
-    assert row.found.pairs == 10
-    assert row.found.effect == pytest.approx(1.9)
-    assert row.found.low == pytest.approx(1.9 - 1.833113 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
+    assert row.interval is not None
+    assert row.interval.pairs == 10
+    assert row.interval.effect == pytest.approx(1.9)
+    assert row.interval.low == pytest.approx(1.9 - 1.833113 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
     assert found.measured.verdict == HOLDS
 
 
@@ -243,10 +242,10 @@ def test_the_smallest_detectable_effect_by_hand(tmp_path: Path) -> None:
 
 def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
     (row,) = at(tmp_path, (4, 4, 4)).rows
-    assert row.found is not None
-    assert row.found.low == row.found.high == pytest.approx(4)
+    assert row.interval is not None
+    assert row.interval.low == row.interval.high == pytest.approx(4)
     assert row.verdict == HOLDS
-    assert isnan(row.found.low_level)
+    assert isnan(row.interval.low_level)
     assert row.note == "the same in every pair, no spread to test"
 
 
@@ -254,19 +253,19 @@ def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
     found = at(tmp_path, (4, 5, 6), where={})
     # t is 3.979 off zero for a power of 80 % with two degrees of freedom: 3.979 / √3 = 2.297
     assert basis(found) == (
-        "Student's t-test, one-sided, 6 comparisons: bounds at 95 % to hold, at 99.17 % to fail; "
-        "smallest true effect shown with 80 % probability: +2.30 points"
+        "Student's t-test, one-sided, 6 comparisons: confidence 95 % to hold, 99.17 % to fail; "
+        "smallest true effect that would be shown with a probability of 80 %: +2.30 points"
     )
     assert basis(at(tmp_path, (4, 4, 4))) == (
-        "Student's t-test, one-sided, 1 comparison: bounds at 95 % to hold, at 95 % to fail; "
-        "1 without spread, judged as it is"
+        "Student's t-test, one-sided, 1 comparison: confidence 95 % to hold, 95 % to fail; "
+        "1 decided without a test, as it is the same in every pair"
     )
     assert basis(at(tmp_path, ())) == ""
     # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
     claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
     assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
-        "Student's t-test, one-sided, 2 comparisons: bounds at 95 % to hold, at 98.75 % to fail; "
-        "smallest true margin shown with 80 % probability: +2.78 points"
+        "Student's t-test, one-sided, 2 comparisons: confidence 95 % to hold, 98.75 % to fail; "
+        "smallest true margin that would be shown with a probability of 80 %: +2.78 points"
     )
 
 
@@ -295,8 +294,8 @@ def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
         return flat(60 if cell.coords["method"] == "A" else 50)
 
     found = single(tmp_path, DUEL | {"relative": True, "by": 19}, values)
-    assert found.rows[0].found is not None
-    assert found.rows[0].found.effect == pytest.approx(20)
+    assert found.rows[0].interval is not None
+    assert found.rows[0].interval.effect == pytest.approx(20)
     assert (found.rows[0].unit, found.measured.verdict) == ("%", HOLDS)
 
 
@@ -366,8 +365,8 @@ def test_a_gap_between_two_places(tmp_path: Path) -> None:
     along = {"along": {"alpha": [1, 0.01], "dataset": ["MNIST", "Digits"]}}
     found = single(tmp_path, claim | along, by_alpha(A=(31, 0, 53), B=(30, 0, 50)))
     assert len(found.rows) == 1
-    assert found.rows[0].found is not None
-    assert found.rows[0].found.effect == pytest.approx(2)
+    assert found.rows[0].interval is not None
+    assert found.rows[0].interval.effect == pytest.approx(2)
 
 
 @pytest.mark.parametrize(
@@ -426,8 +425,8 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
     claim = {"table": "t", "where": ONE, "kind": "spread", "winner": winner, "loser": loser}
     assert single(tmp_path, claim, shaky, "full").measured.verdict == verdict
     (row,) = single(tmp_path, claim, shaky, "full").rows
-    assert row.found is not None
-    assert row.found.effect == pytest.approx(90 if winner == "A" else -900)
+    assert row.interval is not None
+    assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
     assert same.rows[0].note == "no spread to compare"
 
@@ -450,8 +449,8 @@ def test_rounds_to_an_accuracy(
     claim = {"table": "t", "where": ONE, "kind": "earlier", "winner": "A", "loser": "B"}
     asked = claim | ({"target": target} if target else {})
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
-    assert found.rows[0].found is not None
-    assert (found.rows[0].found.effect, found.measured.verdict) == (rounds, verdict)
+    assert found.rows[0].interval is not None
+    assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
 
 
 def test_the_bounds_of_a_spread_by_hand() -> None:
@@ -471,8 +470,8 @@ def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> 
         return [80, 10] if cell.coords["method"] == "A" else flat(40)
 
     found = single(tmp_path, DUEL | {"metrics": ["accuracy@mean"]}, values)
-    assert found.rows[0].found is not None
-    assert found.rows[0].found.effect == pytest.approx(-12.5)
+    assert found.rows[0].interval is not None
+    assert found.rows[0].interval.effect == pytest.approx(-12.5)
     assert found.measured.verdict == FAILS
     # how much a lost model varies is not known, so nothing is decided on it
     steady = single(tmp_path, DUEL | {"metrics": ["accuracy@std"]}, values)
@@ -494,7 +493,7 @@ def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
     late = DUEL | {"metrics": ["accuracy@2", "accuracy@9"]}
     rows = single(tmp_path, late, drop).rows
     same = "the same in every pair, no spread to test"
-    assert [row.note for row in rows] == [same, "a round after the last of this scale"]
+    assert [row.note for row in rows] == [same, "asks for a round after the last of this scale"]
 
 
 def test_a_table_gives_its_moment(tmp_path: Path) -> None:
@@ -540,7 +539,7 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
 def test_a_substitute_shows_a_trend_and_tests_nothing(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     found = single(tmp_path, everything, gains(8, 8, 8), "small")
-    assert found.words == "not tested at this scale (substitute trend: holds)"
+    assert found.words == "not tested at this scale (trend of the substitutes: holds)"
     assert found.substituted.startswith("dataset digits for mnist")
     digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
     assert digits.words == "holds"  # this cell is the paper's own
@@ -558,7 +557,7 @@ def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
     assert found.words == "undecided"
     assert [row.note for row in found.rows] == ["not run at this scale", ""]
-    assert evidence(found).startswith("holds in 1 of 2 cells, undecided in 1")
+    assert evidence_words(found).startswith("holds in 1 of 2 cells, undecided in 1")
 
 
 def test_together_is_all_of_them(tmp_path: Path) -> None:
@@ -571,7 +570,7 @@ def test_together_is_all_of_them(tmp_path: Path) -> None:
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
     assert found["both"].words == "fails"
     assert found["self"].words == "holds"
-    assert evidence(found["both"]) == "a holds, b fails"
+    assert evidence_words(found["both"]) == "a holds, b fails"
 
 
 PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0
@@ -652,7 +651,7 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
 def test_on_the_printed_numbers(tmp_path: Path, claim: dict[str, Any], words: str) -> None:
     plan = plan_of({"c": claim})
     found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
-    assert printed(found) == words
+    assert printed_words(found) == words
 
 
 def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.paper import Paper
 from fedbench.plan.printed import Place, Printed, Stat
 from fedbench.report import build
-from fedbench.report.tables.fact import sheet_of
-from fedbench.report.tables.sheet import Column, Row, Sheet, shown
+from fedbench.report.tables.fact import fact_table
+from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable, shown
 from tests.report.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]
@@ -29,7 +29,7 @@ def only_facts() -> str:
 
 def rows(paper: Paper, key: str, numbers: dict[Place, Stat] | None = None) -> dict[str, tuple]:
     printed = Printed(Path("made.printed.csv"), numbers or {})
-    return {row.name: row.values for row in sheet_of(key, paper, printed).rows}
+    return {row.name: row.values for row in fact_table(key, paper, printed).rows}
 
 
 def test_traits_are_those_of_fedgkds_table_1(paper):
@@ -95,7 +95,7 @@ def test_a_printed_size_without_a_place_is_refused(paper):
 
 
 def test_an_architecture_is_listed_layer_by_layer(paper):
-    found = sheet_of("layers", paper, Printed(Path("p"), {})).rows
+    found = fact_table("layers", paper, Printed(Path("p"), {})).rows
     assert (found[0].name, found[0].values) == ("ConvLayer(3,6,5)", ("6 × 28 × 28", 456))
     assert (found[-2].name, found[-2].values) == ("FullyConnected(84,10)", ("10", 850))
     assert found[-1].values == (None, 62_006)
@@ -112,7 +112,9 @@ levels: {alpha: {each: {partition: iid}}, dataset: {CIFAR-10: {dataset: cifar10}
 grids: {}
 facts: {m: {title: M, kind: {momentum: {rows: [CIFAR-10], levels: [1], seeds: 2}}}}
 """
-    (row,) = sheet_of("m", made_up(tmp_path, text=text).papers["made"], Printed(Path("p"), {})).rows
+    (row,) = fact_table(
+        "m", made_up(tmp_path, text=text).papers["made"], Printed(Path("p"), {})
+    ).rows
     samples, H, *weights = row.values
     assert (row.group, row.name, samples, H) == ("CIFAR-10", "α = 1", 500, 16)
     assert weights[:3] == ["0.206", "1.000", "8.332"]  # 0.9¹⁵, 1; 0.9¹⁶ + (1 − 0.9¹⁶)/0.1
@@ -160,17 +162,17 @@ def test_facts_stand_in_the_page_as_csv_and_tex(tmp_path):
     assert tex.count("{") == tex.count("}")
 
 
-def test_a_sheet_as_csv_and_text():
-    sheet = Sheet(
+def test_a_table_of_facts_as_csv_and_text():
+    table = FactTable(
         "Name",
-        (Column("a", "left"), Column("b")),
-        (Row("x", (True, None)), Row("y", (1234, "–"), "g")),
+        (FactColumn("a", "left"), FactColumn("b")),
+        (FactRow("x", (True, None)), FactRow("y", (1234, "–"), "g")),
     )
-    assert list(csv.reader(sheet.to_csv().splitlines())) == [
+    assert list(csv.reader(table.to_csv().splitlines())) == [
         ["Name", "left: a", "b"], ["x", "True", ""], ["g: y", "1234", "–"],
     ]  # fmt: skip
     assert [shown(value) for value in (True, False, None, 1234)] == ["✓", "✗", "–", "1,234"]
-    assert sheet.blocks == [("left", 1), ("", 1)]
+    assert table.blocks == [("left", 1), ("", 1)]
 
 
 # How large a file is, is known once it is read.

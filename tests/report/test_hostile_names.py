@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from fedbench.report.values.spreadtable import plain, to_csv
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.scale import load_scale
@@ -14,9 +15,8 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import load_schedule
 from fedbench.report import build
+from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.tables.latex import escape
-from fedbench.report.tables.sheet import Column, Row, Sheet
-from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from tests.project import PAPER
 
@@ -126,8 +126,8 @@ def test_cells_are_never_formulas_and_numbers_stay():
         assert plain(value) == value
     frame = pd.DataFrame({"text": ["=x", "y"], "number": [-0.5, 2.0]})
     assert to_csv(frame) == "text,number\n'=x,-0.5\ny,2\n"
-    sheet = Sheet("=head", (Column("@a"),), (Row("-b", (-3,)), Row("c", ("+d",))))
-    assert sheet.to_csv() == "'=head,'@a\n'-b,-3\nc,'+d\n"
+    table = FactTable("=head", (FactColumn("@a"),), (FactRow("-b", (-3,)), FactRow("c", ("+d",))))
+    assert table.to_csv() == "'=head,'@a\n'-b,-3\nc,'+d\n"
 
 
 def test_latex_reads_no_command_of_a_label():

@@ -27,7 +27,7 @@ def probes():
     """The made-up runs watch probes by name alone."""
     known = registry.entries("probe")
     absent = [name for name in PROBES if name not in known]
-    known |= {name: registry.Entry(name, "", "", {}, "", {}) for name in absent}
+    known |= {name: registry.TableCell(name, "", "", {}, "", {}) for name in absent}
     yield
     for name in absent:
         del known[name]
@@ -111,11 +111,11 @@ def test_missing_and_diverged_runs_are_in_the_legend(made):
 
 @pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
 def test_without_runs_the_figure_says_so(made, key):
-    assert "no run yet" in texts(shown((made[0], Results(NOTHING, made[1].runs)), key))
+    assert "no run finished" in texts(shown((made[0], Results(NOTHING, made[1].runs)), key))
 
 
 def test_a_run_that_left_no_table_is_no_run(made, tmp_path):
-    assert "no run yet" in texts(shown((made[0], Results(made[1].frame, tmp_path)), "density"))
+    assert "no run finished" in texts(shown((made[0], Results(made[1].frame, tmp_path)), "density"))
 
 
 def test_a_substitute_is_marked(tmp_path):

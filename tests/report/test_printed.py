@@ -8,7 +8,7 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import make_plan
 from fedbench.plan.printed import Place, read_printed
-from fedbench.report.tables.cells import entries
+from fedbench.report.tables.cells import table_cells
 from fedbench.report.values.frames import read
 from tests.project import ROOT
 
@@ -51,7 +51,7 @@ def test_one_wrong_digit_is_found(line: int, tmp_path: Path) -> None:
 
 def test_every_printed_number_belongs_to_a_cell_of_the_plan(tmp_path: Path) -> None:
     plan = make_plan(ROOT / "workflow", "paper", ("rmfl",))
-    found = entries(plan, ("rmfl", "table1"), read(tmp_path / "none"), read_printed(PRINTED))
+    found = table_cells(plan, ("rmfl", "table1"), read(tmp_path / "none"), read_printed(PRINTED))
     assert sum(entry.printed is not None for entry in found) == 36
     assert not any(entry.printed for entry in found if entry.control)
 

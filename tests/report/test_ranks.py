@@ -7,8 +7,8 @@ import pytest
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.figures.rank_figure import draw
-from fedbench.report.tables.entry import Entry, Run
-from fedbench.report.tables.ranks import RankView, rank_title, ranks
+from fedbench.report.tables.cell import Run, TableCell
+from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.
@@ -22,13 +22,13 @@ SCORES = {
 }
 
 
-def cell(setting: str, method: str, value: float, substituted: str = "") -> Entry:
+def cell(setting: str, method: str, value: float, substituted: str = "") -> TableCell:
     run = Run(f"{setting}-{method}", 0, "finished", value, "")
     place = Place("t", "MNIST", f"alpha={setting}", method, "accuracy")
-    return Entry(place, {"method": method}, method == "C", None, (run,), substituted)
+    return TableCell(place, {"method": method}, method == "C", None, (run,), substituted)
 
 
-def cells(substituted: str = "") -> list[Entry]:
+def cells(substituted: str = "") -> list[TableCell]:
     return [cell(s, m, v, substituted) for s, row in SCORES.items() for m, v in row.items()]
 
 
@@ -43,7 +43,7 @@ def test_mean_ranks_and_friedmans_p_by_hand() -> None:
 
 
 def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
-    def renamed(metric: str) -> list[Entry]:
+    def renamed(metric: str) -> list[TableCell]:
         return [replace(e, place=replace(e.place, metric=metric)) for e in cells()]
 
     table = TABLE.model_copy(update={"metrics": ("loss",)})
@@ -70,15 +70,15 @@ def test_a_method_that_a_setting_lacks_is_named() -> None:
     found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
     assert found is not None
     assert found.left_out == ("D",)
-    assert "left out: D" in RankView("k", "t", found, "").caption
+    assert "in every setting: D" in RanksOnPage("k", "t", found, "").caption
 
 
 def test_ranks_of_substitutes_are_not_tested() -> None:
     found = ranks(TABLE, cells("fewer rounds"))
     assert found is not None
     assert found.test is None
-    caption = RankView("k", "t", found, "").caption
-    assert "none is tested" in caption
+    caption = RanksOnPage("k", "t", found, "").caption
+    assert "no difference between the ranks is tested" in caption
     assert "p =" not in caption
 
 

@@ -9,8 +9,8 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
-from fedbench.report.tables.cells import COLUMNS, entries, tidy
-from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import COLUMNS, table_cells, tidy
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import frames
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
@@ -18,8 +18,8 @@ from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
 
 
-def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], Entry]:
-    found = entries(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
+def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], TableCell]:
+    found = table_cells(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
     return {(e.place.dataset, e.place.method): e for e in found}
 
 
@@ -62,7 +62,7 @@ def test_one_seed_has_no_deviation(plan: Plan) -> None:
 def test_missing_runs_are_named(plan: Plan) -> None:
     found = cells(plan, frame_of(plan, {0: [0.1, 0.5], 2: [0.2, 0.7]}))
     cell = found["MNIST", "A"]
-    assert [run.seed for run in cell.found] == [0, 2]
+    assert [run.seed for run in cell.measured_runs] == [0, 2]
     assert [(run.seed, run.state) for run in cell.missing] == [(1, "missing")]
     assert cell.missing[0].id in plan.runs
     nothing = cells(plan, frame_of(plan, {}))["MNIST", "A"]
@@ -75,7 +75,7 @@ def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
     assert cell.measured is not None
     assert cell.measured.mean == pytest.approx(40)  # 50, 10, 60
     assert cell.diverged == 1
-    assert cell.found[1].state == "diverged at round 1"
+    assert cell.measured_runs[1].state == "diverged at round 1"
 
 
 def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
@@ -113,7 +113,7 @@ def test_where_most_tie_none_is_marked(plan: Plan) -> None:
 def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
     table = plan.papers["toy"].tables["t"]
     plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": ("accuracy@3",)})
-    cell = entries(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
+    cell = table_cells(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
     assert (cell.measured, cell.missing) == (None, ())
     assert {run.state for run in cell.runs} == {"ends at round 2"}
 
@@ -124,7 +124,7 @@ def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: st
     frame = pd.concat(both).rename(columns={"accuracy": name})
     table = plan.papers["toy"].tables["t"]
     plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": (name,)})
-    found = entries(plan, ("toy", "t"), frame, printed_of())
+    found = table_cells(plan, ("toy", "t"), frame, printed_of())
     assert [e.place.method for e in found if e.best] == ([best] if best else [])
 
 
@@ -139,7 +139,7 @@ def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     first = table.iloc[0]
     assert list(first[:8]) == ["toy", "t", "MNIST", "alpha=1", "A", "accuracy", 50.0, 2.0]
     assert first["n_seeds"] == 2
-    assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].found]
+    assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].measured_runs]
 
 
 def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Plan) -> None:
@@ -166,7 +166,7 @@ def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:
 def test_what_a_search_chose_is_shown(plan: Plan) -> None:
     how = "the best of 4 by the last accuracy on the test set"
     frame = frame_of(plan, {0: [0.5]}).assign(tuned='{"lr": 0.03}', search=how)
-    assert cells(plan, frame)["MNIST", "A"].found[0].tuned == f"lr=0.03, {how}"
+    assert cells(plan, frame)["MNIST", "A"].measured_runs[0].tuned == f"lr=0.03, {how}"
 
 
 def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
     frame = pd.concat(
         [frame_of(plan, CURVES), frame_of(plan, {0: [0.1, 0.9], 1: [0.1, 0.9]}, alpha=0.1)]
     )
-    cell = {e.place.method: e for e in entries(plan, ("toy", "t"), frame, printed_of())}["A"]
+    cell = {e.place.method: e for e in table_cells(plan, ("toy", "t"), frame, printed_of())}["A"]
     assert (cell.place.setting, cell.coords) == (
         "",
         {"dataset": "MNIST", "method": "A", "metric": "accuracy"},
@@ -196,7 +196,7 @@ GAIN = (
 def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
     plan = with_table(tmp_path, GAIN)
     ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.1, 0.9], 2: [0.1, 0.7]}, method="<b>")
-    found = entries(plan, ("toy", "t"), pd.concat([frame_of(plan, CURVES), ours]), printed_of())
+    found = table_cells(plan, ("toy", "t"), pd.concat([frame_of(plan, CURVES), ours]), printed_of())
     cell = next(e for e in found if e.coords["alpha"] == 1)
     assert [run.value for run in cell.runs] == [
         pytest.approx(10),
@@ -210,7 +210,7 @@ def test_a_gain_is_the_difference_of_the_same_seed(tmp_path: Path) -> None:
 def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
     plan = with_table(tmp_path, GAIN)
     ours = frame_of(plan, {0: [0.1, 0.6]}, method="<b>")
-    found = entries(plan, ("toy", "t"), ours, printed_of())
+    found = table_cells(plan, ("toy", "t"), ours, printed_of())
     assert all(entry.measured is None for entry in found)
 
 

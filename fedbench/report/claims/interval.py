@@ -1,14 +1,15 @@
-"""An effect from a handful of seeds, with one-sided bounds at any risk.
+"""Confidence intervals of an effect from a handful of seeds, each bound one-sided at any risk.
 
-Means: Student's t, from three pairs on. A bootstrap (BCa) of ten values is too narrow: it calls a
-difference that is zero positive in 7 % of samples at a risk of 5 %, and in 2 % at 0.5 %. Spreads:
-the exact bounds of a ratio of correlated deviations (Pitman 1939, Morgan 1939).
+Means have Student's t, from three pairs on. A bootstrap (BCa) of ten values is too narrow: at a
+risk of 5 % it calls a difference that is zero positive in 7 % of samples, at 0.5 % in 2 %. Spreads
+have the exact bounds of a ratio of correlated deviations (Pitman 1939, Morgan 1939).
 
-Both take differences that are spread about their mean like a normal law, or evenly to both sides;
-a method that now and then collapses is not, and its rare collapse may be in no seed at all.
+Both assume that differences are spread about their mean like a normal distribution, or at least
+evenly to both sides. Those of a method that now and then collapses are not, and its rare collapse
+may occur in none of the seeds.
 
-Values that are all equal have an interval of no width: nothing varies that a test could weigh. An
-identity decides as such, and the evidence says so.
+Values that are all equal have an interval of no width, as nothing varies that a test could weigh:
+such a comparison is decided by the value itself, and its note says so.
 """
 
 import math
@@ -22,7 +23,7 @@ from scipy import special, stats
 
 Values = npt.NDArray[np.float64]
 FEWEST = 3  # with fewer repeats there are no bounds
-_ROUNDING = 1e-9  # differences that vary less, of their size, are the same but for rounding
+_ROUNDING = 1e-9  # differences that vary less than this share of their size are all the same
 POWER = 0.8  # the probability with which the smallest detectable effect is shown
 
 
@@ -30,7 +31,8 @@ POWER = 0.8  # the probability with which the smallest detectable effect is show
 class Interval:
     """An effect between its two one-sided bounds (not a number where there are none).
 
-    `low_level`, `high_level`: the coverage of each bound, 0 to 1; not a number without spread.
+    `low_level`, `high_level`: the confidence level of each bound, 0 to 1; not a number where the
+    pairs have no spread.
     """
 
     effect: float
@@ -47,16 +49,16 @@ class Interval:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it has no width."""
+        """Whether the effect is the same in every pair, so that the interval has no width."""
         return self.is_test and math.isnan(self.low_level)
 
 
 @dataclass(frozen=True)
 class Estimate(ABC):
-    """What some pairs say of an effect.
+    """An effect estimated from pairs of runs.
 
-    `error`: how far a bound moves with each unit of t; 0 where nothing varies, not a number below
-    three pairs and where a value is not finite.
+    `error`: its standard error, by which a bound moves for each unit of t; 0 where nothing varies,
+    not a number below three pairs and where a value is not finite.
     """
 
     effect: float
@@ -66,32 +68,33 @@ class Estimate(ABC):
     @property
     @abstractmethod
     def freedom(self) -> int:
-        """Degrees of freedom of its t."""
+        """Degrees of freedom of Student's t."""
 
     @abstractmethod
     def moved(self, start: float, t: float) -> float:
-        """An effect so many units of t above another."""
+        """The effect that lies `t` standard errors above the effect `start`."""
 
     def low(self, risk: float) -> float:
-        """The bound that the true effect is below with that probability."""
+        """The lower bound: the true effect is below it with a probability of `risk`."""
         return self.moved(self.effect, -_t(risk, self.freedom))
 
     def high(self, risk: float) -> float:
-        """The bound that the true effect is above with that probability."""
+        """The upper bound: the true effect is above it with a probability of `risk`."""
         return self.moved(self.effect, _t(risk, self.freedom))
 
     def reach(self, limit: float, risk: float, side: int, power: float = POWER) -> float:
-        """The smallest true effect that so many pairs would show to be beyond a limit.
+        """The smallest true effect that this number of pairs would show to be beyond a limit.
 
-        `side` is 1 above and −1 below, `power` the probability of showing it at the spread that
-        was observed: t then has a noncentral distribution, whose 1 − power lies at the critical t.
+        `side` is 1 for above the limit and −1 for below, `power` the probability of showing it if
+        the spread is the observed one: t then has a noncentral distribution, whose quantile at
+        1 − power is the critical t.
         """
         if not self.error > 0:
             return math.nan
         return self.moved(limit, side * _noncentral(risk, self.freedom, power))
 
     def interval(self, low: float, high: float) -> Interval:
-        """With a bound at each of two risks."""
+        """The interval whose lower and upper bound have these risks."""
         if not self.error >= 0:
             return Interval(self.effect, math.nan, math.nan, self.pairs)
         levels = (1 - low, 1 - high) if self.error else (math.nan, math.nan)
@@ -99,7 +102,7 @@ class Estimate(ABC):
 
 
 class Mean(Estimate):
-    """The mean of some differences: bounds at mean ± t · s / √n."""
+    """The mean of differences: bounds at mean ± t · s / √n."""
 
     @property
     def freedom(self) -> int:
@@ -114,8 +117,9 @@ class Mean(Estimate):
 class Gain(Estimate):
     """By how many percent one standard deviation is below another.
 
-    The ratio's bounds lie at ratio · exp(± asinh(t · √((1 − r²) / (n − 2)))), r the correlation:
-    where the sum and the difference of the scaled values are correlated just significantly.
+    The ratio's bounds lie at ratio · exp(± asinh(t · √((1 − r²) / (n − 2)))), where r is the
+    correlation of the two: there, the sum and the difference of the scaled values are just
+    significantly correlated.
     """
 
     @property
@@ -129,7 +133,7 @@ class Gain(Estimate):
 
 
 def of_mean(x: Values) -> Mean:
-    """The mean of some differences."""
+    """The mean of the differences `x`, one per pair."""
     n = len(x)
     mean = float(np.mean(x)) if n else math.nan
     if n < FEWEST or not np.isfinite(x).all():
@@ -145,24 +149,24 @@ def of_spread(first: Values, second: Values) -> Gain:
     Values are paired. There are no bounds if a deviation is 0.
     """
     n = len(first)
-    own, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
-    if not (own > 0 and other > 0) or math.isinf(own + other):
-        return Gain(_gain(own, other), n, math.nan)
+    one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
+    if not (one > 0 and other > 0) or math.isinf(one + other):
+        return Gain(_gain(one, other), n, math.nan)
     if n < FEWEST:
-        return Gain(_gain(own, other), n, math.nan)
+        return Gain(_gain(one, other), n, math.nan)
     r = float(np.corrcoef(first, second)[0, 1])
-    return Gain(_gain(own, other), n, math.sqrt(max(1 - r * r, 0.0) / (n - 2)))
+    return Gain(_gain(one, other), n, math.sqrt(max(1 - r * r, 0.0) / (n - 2)))
 
 
-def _gain(own: float, other: float) -> float:
-    if own == other == 0:
+def _gain(one: float, other: float) -> float:
+    if one == other == 0:
         return 0.0
-    return 100 * (1 - own / other) if other else -math.inf
+    return 100 * (1 - one / other) if other else -math.inf
 
 
 @cache
 def _t(risk: float, freedom: int) -> float:
-    """What Student's t exceeds with that probability."""
+    """The value that Student's t exceeds with a probability of `risk`."""
     return float(stats.t.isf(risk, freedom))
 
 

@@ -1,66 +1,145 @@
-"""A paper's claims, judged on its printed numbers and on what was measured."""
+"""Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-from fedbench.paper.claims import Claim, Comparison, Together
+How a single comparison is decided stands in `verdict`, how many of them must hold in `tree`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from fedbench.paper.claims import Claim, SingleClaim, Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
-from fedbench.report.claims.contrast import Contrast
-from fedbench.report.claims.finding import Bench, Evidence, Finding, Judgement
-from fedbench.report.claims.limit import Risks, Verdict, at_least
-from fedbench.report.claims.outline import outline
-from fedbench.report.claims.quoted import Sources
+from fedbench.report.claims.comparison import Comparison
+from fedbench.report.claims.expand import expand
+from fedbench.report.claims.finding import Evidence, Finding, Judgement
+from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.measured import MeasuredNumbers, Numbers
+from fedbench.report.claims.printed import PaperNumbers
 from fedbench.report.claims.tree import Node
+from fedbench.report.claims.verdict import Risks, Verdict, at_least
+from fedbench.report.values.differences import merged
 from fedbench.report.values.frames import Results
 
 RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fails wrongly
 
 
 def findings(plan: Plan, key: str, results: Results, printed: Printed) -> list[Finding]:
-    """The verdicts on a paper's claims, in the file's order."""
+    """The verdicts on the claims of the paper `key`, in the order of its file."""
     claims = plan.papers[key].claims
-    sources = Sources(plan, key, results, printed)
-    return [_of(sources, name, claim) for name, claim in claims.items()]
+    numbers = PaperNumbers(plan, key, results, printed)
+    return [_of(numbers, name, claim) for name, claim in claims.items()]
 
 
-def _of(sources: Sources, name: str, claim: Claim) -> Finding:
-    """Members of a claim about claims are judged anew: each has a part of its risk."""
+def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
+    """Members of a claim about claims are judged anew, each with a part of the risk."""
     if not isinstance(claim, Together):
-        return _finding(sources, name, claim, RISKS)
+        return _finding(numbers, name, claim, RISKS)
     risks = (RISKS.swapped if claim.negate else RISKS).each(len(claim.claims), len(claim.claims))
-    claims = sources.plan.papers[sources.key].claims
+    claims = numbers.plan.papers[numbers.key].claims
     members = [(key, claims[key]) for key in claim.claims]
-    found = [
-        _finding(sources, key, own, risks) for key, own in members if not isinstance(own, Together)
+    judged = [
+        _finding(numbers, key, member, risks)
+        for key, member in members
+        if not isinstance(member, Together)
     ]
-    return _together(name, claim, found)
+    return _together(name, claim, judged)
 
 
-def _finding(sources: Sources, name: str, claim: Comparison, risks: Risks) -> Finding:
-    paper = sources.plan.papers[sources.key]
-    tree = outline(f"{sources.key}: claims.{name}", claim, paper)
-    bench, shares = Bench(sources.measured(claim), sources.quoted(claim)), dict(tree.risks(risks))
+def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks) -> Finding:
+    paper = numbers.plan.papers[numbers.key]
+    tree = expand(f"{numbers.key}: claims.{name}", claim, paper)
+    bench = _Bench(numbers.measured_for(claim), numbers.printed_for(claim))
+    risk_of = dict(tree.risks(risks))
     rows = {
-        c: bench.evidence(cell.label, c, shares[c]) for cell in tree.nodes for c in cell.contrasts()
+        c: bench.evidence(cell.label, c, risk_of[c])
+        for cell in tree.nodes
+        for c in cell.comparisons()
     }
-    judged = _judge(tree, {c: row.own_verdict for c, row in rows.items()})
+    judged = _judge(tree, {c: row.tested_verdict for c, row in rows.items()})
     trend = _judge(tree, {c: row.verdict for c, row in rows.items()})
     return Finding(name, claim, _printed(tree, rows), judged, trend, tuple(rows.values()))
 
 
-def _judge(tree: Node, verdicts: dict[Contrast, Verdict]) -> Judgement:
+@dataclass(frozen=True)
+class _Bench:
+    """Carries out comparisons on the numbers of one claim."""
+
+    measured: MeasuredNumbers
+    printed: Numbers
+
+    def evidence(self, cell: str, comparison: Comparison, risks: Risks) -> Evidence:
+        """The comparison, carried out on both kinds of numbers."""
+        printed = comparison.printed(self.printed)
+        sides = [self.measured.cells(point) for point in comparison.points]
+        planned = min(len(side) for side in sides)
+        cells = list(chain.from_iterable(sides))
+        limit, estimate = comparison.limit, comparison.measured(self.measured)
+        interval = limit.interval(estimate, risks) if planned else None
+        return Evidence(
+            cell=cell,
+            label=comparison.label,
+            metric=str(comparison.points[0]["metric"]),
+            unit=comparison.unit,
+            printed=printed,
+            printed_verdict=None if printed is None else limit.of_printed(printed),
+            test=comparison.test,
+            risks=limit.bounds(risks),
+            interval=interval,
+            detectable=limit.detectable(estimate, risks),
+            verdict=limit.of(estimate, risks),
+            planned=planned,
+            substituted=merged(planned_cell.substituted for planned_cell in cells),
+            note="; ".join(self._notes(comparison, interval, planned)),
+            runs=tuple(dict.fromkeys(planned_cell.run.id for planned_cell in cells)),
+        )
+
+    def _notes(
+        self, comparison: Comparison, interval: Interval | None, planned: int
+    ) -> Iterator[str]:
+        if interval is None:
+            yield "not run at this scale"
+            return
+        if any(self.measured.too_late(point) for point in comparison.points):
+            yield "asks for a round after the last of this scale"
+        elif not interval.pairs and self.measured.complete(comparison.points):
+            yield "no run has this metric"
+        elif interval.pairs < planned:
+            yield f"{planned - interval.pairs} of {planned} pairs missing"
+        yield from _untested(interval)
+        diverged = self.measured.diverged(comparison.points)
+        if diverged:
+            yield f"{diverged} run{'' if diverged == 1 else 's'} diverged"
+
+
+def _untested(interval: Interval) -> Iterator[str]:
+    """Why a comparison that was run has no test."""
+    if 0 < interval.pairs < FEWEST:
+        yield f"{interval.pairs} pair{'s' if interval.pairs > 1 else ''}, too few for an interval"
+    elif interval.is_constant:
+        yield "the same in every pair, no spread to test"
+    elif interval.pairs and not interval.is_test:
+        yield "a value is not finite" if np.isnan(interval.effect) else "no spread to compare"
+
+
+def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
     parts = tuple((cell.label, cell.judge(verdicts.__getitem__)) for cell in tree.nodes)
     return Judgement(at_least(tree.k, [verdict for _, verdict in parts]), parts)
 
 
-def _printed(tree: Node, rows: dict[Contrast, Evidence]) -> Judgement | None:
-    """On the cells of which anything is printed; what is not printed of them stays undecided.
+def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
+    """The verdict on the printed numbers; None if no cell has any.
 
-    'Every' and 'any' speak of the printed cells; of so many cells, the others are undecided too.
+    'Every' and 'any' speak of the cells with a printed number only; where a claim names a number of
+    cells, those without one count as undecided.
     """
-    known = {c: row.printed_verdict for c, row in rows.items()}
-    cells = tuple(cell for cell in tree.nodes if any(known[c] for c in cell.contrasts()))
+    verdict_of = {c: row.printed_verdict for c, row in rows.items()}
+    cells = tuple(cell for cell in tree.nodes if any(verdict_of[c] for c in cell.comparisons()))
     if not cells:
         return None
-    judged = _judge(Node(1, cells), {c: v or Verdict.UNDECIDED for c, v in known.items()})
+    judged = _judge(Node(1, cells), {c: v or Verdict.UNDECIDED for c, v in verdict_of.items()})
     verdicts, n = [verdict for _, verdict in judged.parts], len(tree.parts)
     silent = 0 if tree.k in (1, n) else n - len(cells)
     k = len(cells) if tree.k == n else tree.k
@@ -68,16 +147,16 @@ def _printed(tree: Node, rows: dict[Contrast, Evidence]) -> Judgement | None:
 
 
 def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
-    """All of them; intervals are those of each."""
-    known = [x.printed.verdict for x in members if x.printed]
-    printed = _all(claim, known) if len(known) == len(members) else None
+    """The claim that all members hold; its comparisons are theirs."""
+    on_printed = [member.printed.verdict for member in members if member.printed]
+    printed = _all(claim, on_printed) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
-    measured = _all(claim, [x.measured.verdict for x in members])
-    trend = _all(claim, [x.trend.verdict for x in members])
+    measured = _all(claim, [member.measured.verdict for member in members])
+    trend = _all(claim, [member.trend.verdict for member in members])
     return Finding(name, claim, printed, measured, trend, rows)
 
 
 def _all(claim: Together, verdicts: list[Verdict]) -> Judgement:
-    found = at_least(len(verdicts), verdicts)
+    verdict = at_least(len(verdicts), verdicts)
     parts = tuple(zip(claim.claims, verdicts, strict=True))
-    return Judgement(found.opposite if claim.negate else found, parts)
+    return Judgement(verdict.opposite if claim.negate else verdict, parts)

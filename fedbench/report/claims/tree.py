@@ -1,30 +1,33 @@
-"""A claim as comparisons in cells, and of how many each must hold.
+"""A claim as a tree: at least k of n parts must hold, which are parts again or comparisons.
 
-Partial conjunction (Benjamini and Heller, Biometrics 2008). That at least k of n statements hold is
-said wrongly with a probability of α at most, if each of them is said to hold with a risk of
-α / (n − k + 1): of statements that are wrong, so many at least, one must have been taken for right.
-All of n: each at α, an intersection–union test; one of n: α / n, Bonferroni. That it fails says
-that n − k + 1 of them fail, hence each with a risk of α / k. Nothing is asked of how they depend on
-each other. Nested statements divide the risk of the one above. n is what the claim names in the
-paper's grid: a comparison that was not run is undecided, and never makes the others easier.
+The rule is partial conjunction (Benjamini and Heller, Biometrics 2008). 'At least k of n statements
+hold' is said wrongly with a probability of at most α if each statement is called right with a risk
+of α / (n − k + 1). For if fewer than k are right, at least n − k + 1 are wrong, and one of these
+must have been called right. If all n must hold, each has the risk α (an intersection–union test);
+if one of n is enough, α / n (Bonferroni). The opposite, that it fails, says that n − k + 1 of the
+statements fail, hence each is called wrong with a risk of α / k. The statements may depend on each
+other in any way. A part that has parts itself divides its own risk among them by the same rule.
+n counts all that the claim names in the paper's grid: a comparison that was not run is undecided,
+and never makes it easier for the others.
 
-A claim is either true or not, so one of its two verdicts can be wrong: 5 % each way is 5 % in all.
+A claim is either true or false, so that only one of its two verdicts can be wrong: a risk of 5 %
+for each is 5 % in all.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Union
 
-from fedbench.report.claims.contrast import Averaged, Contrast
-from fedbench.report.claims.limit import Not, Risks, Verdict, at_least
+from fedbench.report.claims.comparison import Averaged, Comparison
+from fedbench.report.claims.verdict import Not, Risks, Verdict, at_least
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """At least `k` of the parts hold; `label` is what they share."""
+    """The statement that at least `k` of its parts hold; `label` names what the parts share."""
 
     k: int
-    parts: tuple[Union["Node", Contrast], ...]
+    parts: tuple[Union["Node", Comparison], ...] = field(repr=False)
     label: str = ""
 
     @property
@@ -32,52 +35,52 @@ class Node:
         """The parts that are nodes: the cells of a whole claim."""
         return tuple(part for part in self.parts if isinstance(part, Node))
 
-    def risks(self, whole: Risks) -> Iterator[tuple[Contrast, Risks]]:
-        """Each comparison with its share of the risk."""
-        own = whole.each(self.k, len(self.parts))
+    def risks(self, whole: Risks) -> Iterator[tuple[Comparison, Risks]]:
+        """Each comparison with its share of the whole risk."""
+        share = whole.each(self.k, len(self.parts))
         for part in self.parts:
-            yield from part.risks(own) if isinstance(part, Node) else ((part, own),)
+            yield from part.risks(share) if isinstance(part, Node) else ((part, share),)
 
-    def judge(self, of: Callable[[Contrast], Verdict]) -> Verdict:
+    def judge(self, of: Callable[[Comparison], Verdict]) -> Verdict:
         """The verdict that follows from those of the comparisons."""
-        found = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
-        return at_least(self.k, found)
+        verdicts = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
+        return at_least(self.k, verdicts)
 
     @property
     def denied(self) -> "Node":
-        """That it does not hold: fewer than k hold where n − k + 1 of the n fail."""
+        """The statement that this one does not hold: at least n − k + 1 of its n parts fail."""
         fewest = len(self.parts) - self.k + 1
         return Node(fewest, tuple(_denied(part) for part in self.parts), self.label)
 
-    def contrasts(self) -> Iterator[Contrast]:
+    def comparisons(self) -> Iterator[Comparison]:
         """All comparisons, in order."""
         for part in self.parts:
-            yield from part.contrasts() if isinstance(part, Node) else (part,)
+            yield from part.comparisons() if isinstance(part, Node) else (part,)
 
 
-def each(parts: Sequence[Node | Contrast], label: str = "") -> Node:
-    """All of the parts."""
+def each(parts: Sequence[Node | Comparison], label: str = "") -> Node:
+    """The statement that all of the parts hold."""
     return Node(len(parts), tuple(parts), label)
 
 
-def _denied(part: Node | Contrast) -> Node | Contrast:
+def _denied(part: Node | Comparison) -> Node | Comparison:
     if isinstance(part, Node):
         return part.denied
     return replace(part, label=f"not: {part.label}", limit=Not(part.limit))
 
 
 def averaged(cells: list[Node]) -> Node:
-    """One cell with the mean of the others; they have the same shape."""
+    """One cell that compares the means over these cells; all have the same shape."""
     return Node(cells[0].k, _averaged([cell.parts for cell in cells]), f"mean of {len(cells)}")
 
 
-def _averaged(rows: list[tuple[Node | Contrast, ...]]) -> tuple[Node | Contrast, ...]:
+def _averaged(rows: list[tuple[Node | Comparison, ...]]) -> tuple[Node | Comparison, ...]:
     return tuple(_average(list(same)) for same in zip(*rows, strict=True))
 
 
-def _average(same: list[Node | Contrast]) -> Node | Contrast:
+def _average(same: list[Node | Comparison]) -> Node | Comparison:
     first = same[0]
     if isinstance(first, Node):
         return Node(first.k, _averaged([node.parts for node in same if isinstance(node, Node)]))
-    own = tuple(x for x in same if isinstance(x, Contrast))
-    return Averaged(first.label, first.unit, first.limit, own)
+    comparisons = tuple(x for x in same if isinstance(x, Comparison))
+    return Averaged(first.label, first.unit, first.limit, comparisons)

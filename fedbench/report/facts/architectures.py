@@ -1,17 +1,17 @@
-"""Layers of the models."""
+"""The layers of the models that a paper trains."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedbench.base import registry
-from fedbench.report.tables.fact import Fact, Source, constant, network
-from fedbench.report.tables.sheet import Column, Row, Sheet
+from fedbench.report.tables.fact import Fact, PaperReader, constant, network
+from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.spec import RunSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
-# Layers in the paper's words, by what they are in torch.
+# The paper's names of the layers, by their class in torch.
 _WORDS = {
     "Conv2d": "ConvLayer({in_channels},{out_channels},{kernel_size[0]})",
     "Linear": "FullyConnected({in_features},{out_features})",
@@ -23,45 +23,49 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Architectures(Fact):
-    """Layers, output shapes and parameters of built models (ASD paper, Table 5).
+    """Layers of the models with output shapes and numbers of parameters (ASD paper, Table 5).
 
-    `rows` are levels of the axis `dataset`.
+    `rows` are levels of the axis `dataset`, one model each.
     """
 
     rows: tuple[str, ...]
 
-    def sheet(self, source: Source) -> Sheet:
-        """A group of rows a model, its total last."""
-        found = [row for name in self.rows for row in _model(name, source.run({"dataset": name}))]
-        note = "Built without data; an output is channels × height × width, or units."
-        return Sheet("Layer", (Column("Output"), Column("Parameters")), tuple(found), note)
+    def table(self, reader: PaperReader) -> FactTable:
+        """One group of rows per model, its total last."""
+        rows = [row for name in self.rows for row in _model(name, reader.run({"dataset": name}))]
+        note = (
+            "Counted on the models as built here. An output is channels × height × width, or units."
+        )
+        return FactTable(
+            "Layer", (FactColumn("Output"), FactColumn("Parameters")), tuple(rows), note
+        )
 
 
-def _model(name: str, run: RunSpec) -> list[Row]:
+def _model(name: str, run: RunSpec) -> list[FactRow]:
     import torch
 
     module = network(run)
     group = f"{registry.find('model', run.model.name).attribute}, {name}"
     layers = _layers(module, torch.empty(1, *constant(run, "SHAPE"), device="meta"))
     total = sum(value.numel() for value in module.parameters())
-    rows = [Row(text, (shape, size), group) for text, shape, size in layers]
-    return [*rows, Row("All", (None, total), group)]
+    rows = [FactRow(text, (shape, size), group) for text, shape, size in layers]
+    return [*rows, FactRow("All", (None, total), group)]
 
 
 def _layers(module: "nn.Module", x: Any) -> list[tuple[str, str, int]]:
-    """Leaf layers in the order in which they are called."""
-    found: list[tuple[str, str, int]] = []
+    """Layers without layers of their own, in the order in which they are called."""
+    called: list[tuple[str, str, int]] = []
 
     def note(layer: "nn.Module", _: Any, output: Any) -> None:
         size = sum(value.numel() for value in layer.parameters())
-        found.append((_words(layer), " × ".join(map(str, output.shape[1:])), size))
+        called.append((_words(layer), " × ".join(map(str, output.shape[1:])), size))
 
     leaves = [layer for layer in module.modules() if not list(layer.children())]
     for layer in leaves:
         if type(layer).__name__ != "Identity":
             layer.register_forward_hook(note)
     module(x)
-    return found
+    return called
 
 
 def _words(layer: "nn.Module") -> str:

@@ -1,51 +1,47 @@
-"""What a client computes and exchanges in a round of each method."""
+"""What each method computes and sends in a round: passes through a client's data, and models."""
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
-from fedbench.report.tables.fact import Fact, Source, added_cost
-from fedbench.report.tables.sheet import Column, Row, Sheet, Value
+from fedbench.report.tables.exchange import Exchange, of_large_model
+from fedbench.report.tables.fact import Fact, PaperReader
+from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable, Value
 
-_MODEL = 10**9  # weights: beside them, what does not grow with the model is nothing
 _NOTE = (
-    "Read off what the methods' parts declare. Passes are through a client's data; kept: a "
-    "teacher's outputs are computed once a round, which needs training data without augmentation. "
-    "Traffic in models; label counts and the like are left out."
+    "Read from what our implementations of the methods declare. Passes are through all data of a "
+    "client. With outputs stored, a teacher's outputs are computed once per round instead of once "
+    "per epoch, which needs training data without augmentation. Models count what is sent in "
+    "multiples of the model's size; label counts and the like are left out."
 )
 
 
 @dataclass(frozen=True)
 class Passes(Fact):
-    """Passes through a client's data and models sent a round (ASD paper, section 6).
+    """Passes through a client's data and models sent, per round (ASD paper, section 6).
 
-    `methods` are named methods.
+    `methods` are levels of the axis `method`.
     """
 
     methods: tuple[str, ...]
 
-    def sheet(self, source: Source) -> Sheet:
-        """A row a method."""
-        local = ("Forward, outputs kept", "Forward, as run here", "Backward")
-        columns = [Column(title, "Passes a client and round") for title in local]
-        columns += [Column(title, "Models a client and round") for title in ("Received", "Sent")]
-        rows = tuple(Row(name, _values(name, source)) for name in self.methods)
-        return Sheet("Method", tuple(columns), rows, _NOTE)
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per method."""
+        local = ("Forward, outputs stored", "Forward, as run here", "Backward")
+        columns = [FactColumn(title, "Passes per client and round") for title in local]
+        columns += [
+            FactColumn(title, "Models per client and round") for title in ("Received", "Sent")
+        ]
+        epochs = reader.run({}).local_epochs or 1
+        rows = tuple(
+            FactRow(name, _values(of_large_model(reader.method(name)[1], epochs), epochs))
+            for name in self.methods
+        )
+        return FactTable("Method", tuple(columns), rows, _NOTE)
 
 
-def _values(name: str, source: Source) -> tuple[Value, ...]:
-    epochs = source.run({}).local_epochs or 1
-    cost = _cost(source.method(name)[1], epochs)
-    kept = epochs * (1 + cost["forward"] - cost["teachers"]) + cost["teachers"]
-    local = (kept, epochs * (1 + cost["forward"]), epochs * (1 + cost["backward"]))
-    sent = (round(1 + cost[way] / _MODEL, 6) for way in ("down", "up"))
-    return tuple(_plain(value) for value in (*local, *sent))
-
-
-def _cost(parts: list[Any], epochs: int) -> Counter[str]:
-    from fedbench.core.part import Sizes  # only here, as it loads torch
-
-    return added_cost(parts, Sizes(d=_MODEL, classes=10, K=100, m=10, epochs=epochs))
+def _values(one: Exchange, epochs: int) -> tuple[Value, ...]:
+    stored = epochs * (one.forward - one.teachers) + one.teachers
+    passes = (stored, epochs * one.forward, epochs * one.backward)
+    return tuple(_plain(x) for x in (*passes, round(one.received, 6), round(one.sent, 6)))
 
 
 def _plain(value: float) -> float:

@@ -1,1 +1,1 @@
-"""How figures are drawn: panels, styles, legends, the page they stand on."""
+"""How figures are drawn: what they show, panels, layout, styles, legends, files."""

@@ -1,4 +1,4 @@
-"""Points coloured by class: which classes there are, and the style of each."""
+"""Points coloured by class, and the legend that names the classes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,22 +10,24 @@ from matplotlib.lines import Line2D
 
 from fedbench.report.figures.styles import style
 
-_MOST = 20  # classes that a legend can name
+_MOST = 20  # classes that a legend has room for
 
 
 def scatter(axes: Axes, points: pd.DataFrame, at: tuple[str, str], **look: Any) -> None:
-    """The points of a table with a column `label`, each class in its look."""
+    """Draw the points of a table with a column `label`, each class in its own style."""
     labels = points["label"].astype(int)
     for label in sorted(set(labels.tolist())):
-        own = points[labels == label]
+        of_class = points[labels == label]
         mark = style(label)
-        axes.scatter(own[at[0]], own[at[1]], color=mark.colour, marker=mark.marker, **look)
+        axes.scatter(
+            of_class[at[0]], of_class[at[1]], color=mark.colour, marker=mark.marker, **look
+        )
 
 
 def legend(tables: Iterable[pd.DataFrame], **look: Any) -> list[tuple[Artist, str]]:
-    """An entry a class; none where there are more than a legend can name."""
-    found = [table["label"].astype(int).tolist() for table in tables if len(table)]
-    labels = sorted({label for own in found for label in own})
+    """One entry per class; no entry where there are more than a legend has room for."""
+    seen = [table["label"].astype(int).tolist() for table in tables if len(table)]
+    labels = sorted({label for labels in seen for label in labels})
     marks = [(label, style(label)) for label in labels if len(labels) <= _MOST]
     return [
         (Line2D([], [], linestyle="", color=m.colour, marker=m.marker, **look), f"class {label}")

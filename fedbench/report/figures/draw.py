@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.grid import Grid, fill
+from fedbench.report.figures.layout import FigureLayout, fill
 from fedbench.report.figures.legend import explain
 from fedbench.report.figures.look import INK, PAPER, write
 from fedbench.report.values.numbers import UNTESTED
@@ -24,7 +24,7 @@ def save(drawing: Drawing, folder: Path) -> list[Path]:
 
 
 def inline(svg: str, key: str) -> str:
-    """The SVG for an HTML page: its text and axes in the page's colour, its ids its own."""
+    """The SVG for an HTML page: text and axes in the page's colour, ids unlike other figures'."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
@@ -35,7 +35,7 @@ def inline(svg: str, key: str) -> str:
 
 
 def draw(drawing: Drawing) -> Figure:
-    """The whole figure: title, panels, legend, and what was not tested."""
+    """The whole figure: title, panels, legend, and the mark of a figure that is not tested."""
     full = [panel for panel in drawing.panels if drawing.kind.has(panel)]
     figure = drawing.kind.whole(full, drawing.title) if full else None
     figure = figure or _framed(drawing)
@@ -47,23 +47,23 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def wrapped(title: str, width: float) -> list[str]:
-    """The lines of a title in so many inches; 'α = 0.1' stays whole."""
+    """The lines of a title that is `width` inches wide; 'α = 0.1' stays whole."""
     return textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), max(12, int(width / _LETTER)))
 
 
 def _framed(drawing: Drawing) -> Figure:
-    """A grid of axes under a title and above a legend."""
-    grid = Grid.of(drawing)
-    title = wrapped(drawing.title, grid.width - _room(drawing.substituted))
-    below = explain(drawing, grid.width)
+    """Panels under a title and above a legend."""
+    panels = FigureLayout.of(drawing)
+    title = wrapped(drawing.title, panels.width - _room(drawing.substituted))
+    below = explain(drawing, panels.width)
     above = 0.08 + 0.17 * len(title)
-    height = grid.height + above + below.height
+    height = panels.height + above + below.height
     layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - above / height))
-    figure = Figure(figsize=(grid.width, height), layout=layout)
+    figure = Figure(figsize=(panels.width, height), layout=layout)
     FigureCanvasAgg(figure)
-    fill(drawing, figure.subplots(grid.rows, grid.columns, squeeze=False), grid)
+    fill(drawing, figure.subplots(panels.rows, panels.columns, squeeze=False), panels)
     below.place(figure)
-    place = {"x": 0.06 / grid.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
+    place = {"x": 0.06 / panels.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
     layout.execute(figure)
     figure.set_layout_engine("none")  # once is enough for all files
@@ -71,5 +71,5 @@ def _framed(drawing: Drawing) -> Figure:
 
 
 def _room(note: str) -> float:
-    """Inches beside the title."""
+    """Inches that stay free beside the title."""
     return 1.5 if note else 0.1

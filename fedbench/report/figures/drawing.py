@@ -1,7 +1,7 @@
-"""A paper's figure as panels: which runs stand in which axes, with titles and styles."""
+"""What a figure of a paper shows: which runs stand in which panel, with titles and styles."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from fedbench.base import registry
@@ -20,19 +20,23 @@ from fedbench.report.values.numbers import level_name, point_name
 
 @dataclass(frozen=True)
 class Drawing:
-    """All that a figure shows; `across` is how many panels stand side by side (0: as they fit)."""
+    """All that a figure shows.
+
+    `across` is how many panels stand side by side (0: as many as fit); `substituted` says how its
+    runs differ from the paper's.
+    """
 
     key: str
     title: str
     caption: str
     kind: Kind
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel, ...] = field(repr=False)
     across: int
     substituted: str
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What each panel is divided into."""
+        """Titles of the parts that each panel is divided into."""
         return self.kind.parts(self.panels)
 
 
@@ -49,20 +53,23 @@ class _Draft:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The axes whose points are panels."""
-        own = self.figure.panels
-        return (*own, self.figure.hue) if self.kind.apart and self.figure.hue not in own else own
+        """The axes of the grid that have one panel per combination of their levels."""
+        panels, hue = self.figure.panels, self.figure.hue
+        return (*panels, hue) if self.kind.apart and hue not in panels else panels
 
     def levels(self, axis: str) -> list[Level]:
-        """The levels drawn of an axis, in the grid's order."""
+        """The levels of an axis that are drawn, in the grid's order."""
         if axis == "metric":
             return list(self.figure.metrics)
-        found = {cell.coords[axis] for cell in self.cells}
-        return [x for x in self.paper.grids[self.figure.grid].axes[axis] if x in found]
+        planned = {cell.coords[axis] for cell in self.cells}
+        return [x for x in self.paper.grids[self.figure.grid].axes[axis] if x in planned]
 
 
 def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
-    """The figure `at` (paper, figure)."""
+    """What the figure at the keys `at` (paper, figure) shows.
+
+    Raises `FedbenchError` on a metric that no collected run has.
+    """
     paper = plan.papers[at[0]]
     figure = paper.figures[at[1]]
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
@@ -92,10 +99,10 @@ def _panels(draft: _Draft) -> Iterator[Panel]:
         real: Where = {axis: level for axis, level in coords.items() if axis != "metric"}
         cells = [cell for cell in draft.cells if matches(cell.coords, real)]
         hues = tuple(_hues(draft, coords, cells))
-        own = [_title(x, at) for x, at in coords.items() if len(draft.levels(x)) > 1]
+        titles = [_title(x, at) for x, at in coords.items() if len(draft.levels(x)) > 1]
         metric = str(coords.get("metric", draft.figure.metrics[0]))
         if hues:
-            yield Panel(coords, ", ".join(own), metric, hues)
+            yield Panel(coords, ", ".join(titles), metric, hues)
 
 
 def _title(axis: str, level: Level) -> str:
@@ -104,23 +111,23 @@ def _title(axis: str, level: Level) -> str:
 
 def _hues(draft: _Draft, coords: dict[str, Level], cells: list[Cell]) -> Iterator[Hue]:
     axis = draft.figure.hue
-    looks = styles(_all_levels(draft))
+    style_of = styles(_all_levels(draft))
     for level in draft.levels(axis):
-        own = [cell for cell in cells if axis == "metric" or cell.coords[axis] == level]
-        if own and coords.get(axis, level) == level:
+        of_level = [cell for cell in cells if axis == "metric" or cell.coords[axis] == level]
+        if of_level and coords.get(axis, level) == level:
             metric = str(
                 level if axis == "metric" else coords.get("metric", draft.figure.metrics[0])
             )
-            yield Hue(_title(axis, level), looks[level], metric, tuple(own), draft.results)
+            yield Hue(_title(axis, level), style_of[level], metric, tuple(of_level), draft.results)
 
 
 def _all_levels(draft: _Draft) -> list[Level]:
-    """All levels that the paper has for the hue, so that a look does not depend on the figure."""
+    """All levels of the hue in the whole paper, so that each has one style in all figures."""
     hue, paper = draft.figure.hue, draft.paper
     if hue == "metric":
         return list(draft.figure.metrics)
-    own = [level for level in paper.levels.get(hue, {}) if level != "each"]
-    return own + [level for grid in paper.grids.values() for level in grid.axes.get(hue, ())]
+    named = [level for level in paper.levels.get(hue, {}) if level != "each"]
+    return named + [level for grid in paper.grids.values() for level in grid.axes.get(hue, ())]
 
 
 def _fixed(draft: _Draft) -> list[str]:
@@ -130,7 +137,7 @@ def _fixed(draft: _Draft) -> list[str]:
 
 
 def _across(draft: _Draft, panels: int) -> int:
-    """One column a level of the last axis where the panels are a full grid."""
+    """One column per level of the last axis, where every combination of two axes has a panel."""
     if len(draft.axes) < 2:
         return 0
     columns = len(draft.levels(draft.axes[-1]))

@@ -1,4 +1,4 @@
-"""The base of all kinds of figures: how one panel is drawn."""
+"""The base class of all kinds of figures, and how their lines and bars are drawn."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -18,32 +18,32 @@ from fedbench.report.values.metrics import Metric
 
 
 class Kind(Checked, ABC):
-    """A way to draw; one file in `fedbench/report/kinds`, whose fields are its options.
+    """A kind of figure: one file in `fedbench/report/kinds`, whose fields are its options.
 
-    It overrides `draw`, or `whole` where it has a page of its own.
-    A field `axis` names an axis of the grid that lies along the bottom or in groups.
+    A kind overrides `draw`, which fills one panel, or `whole`, which draws all of the figure.
+    A field `axis` names an axis of the grid, drawn along the bottom or as groups.
     """
 
-    reads: ClassVar[str] = ""  # the table of a run's folder that it draws; empty: the history
-    apart: ClassVar[bool] = False  # whether each level of the hue has axes of its own
-    shared: ClassVar[bool] = False  # whether panels of a metric and a data set share a range
-    size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one axes among several
-    alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only one
-    note: ClassVar[str] = ""  # how to read it: a sentence that ends every caption
+    reads: ClassVar[str] = ""  # the table in a run's folder that it draws; empty: the history
+    apart: ClassVar[bool] = False  # whether each level of the hue has a panel of its own
+    shared: ClassVar[bool] = False  # whether panels of one metric and data set share a range
+    size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
+    alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
+    note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Draw the panel, labels of both axes included; it has something to show."""
+        """Draw the panel with the labels of both axes; it has something to show."""
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
-        """The whole figure of the panels that have something to show, at least one."""
+        """The whole figure, of panels that have something to show; None to draw each panel."""
         return None
 
     def has(self, panel: Panel) -> bool:
         """Whether there is anything to draw."""
-        return not panel.table(self.reads).empty if self.reads else panel.found
+        return not panel.table(self.reads).empty if self.reads else panel.measured
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
-        """Titles of the axes that each panel is divided into: a row or a column each."""
+        """Titles of the parts that each panel is divided into, one row or column per part."""
         return ("",)
 
     def handle(self, hue: Hue) -> Artist:
@@ -52,28 +52,31 @@ class Kind(Checked, ABC):
 
     @property
     def named(self) -> bool:
-        """Whether each hue's name is written at what it draws."""
+        """Whether the figure itself names each hue, so that the legend need not."""
         return self.apart
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
-        """The legend's entries where they are not the hues."""
+        """The legend's entries where they are other than the hues."""
         return None
 
 
 def stroke(hue: Hue) -> dict[str, Any]:
     """How a line of that hue is drawn."""
-    look = hue.style
+    style = hue.style
     return {
-        "color": look.colour,
-        "linestyle": look.line,
-        "marker": look.marker,
+        "color": style.colour,
+        "linestyle": style.line,
+        "marker": style.marker,
         "markersize": 5,
-        "markerfacecolor": look.face,
+        "markerfacecolor": style.face,
     }
 
 
 def filling(style: Style, strength: float = 1.0) -> dict[str, Any]:
-    """How a bar or box is filled: opaque, as a see-through face swallows the hatch of an SVG."""
+    """How a bar or box is filled.
+
+    `strength` mixes its colour with white: a transparent colour would hide the hatching in an SVG.
+    """
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(style.colour))
     return {
         "facecolor": to_hex((red, green, blue)),

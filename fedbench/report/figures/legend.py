@@ -1,4 +1,4 @@
-"""The legend below all panels: styles, and the runs that are missing or diverged."""
+"""The legend below all panels: one entry per style, with the runs missing or diverged."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ _LETTER, _HANDLE, _LINE = 0.068, 0.72, 0.19  # inches: a letter, handle and gaps
 
 @dataclass(frozen=True)
 class Legend:
-    """Entries in columns; `height` in inches."""
+    """The entries of a legend and in how many columns they stand."""
 
     entries: list[tuple[Artist, str]]
     columns: int
 
     @property
     def height(self) -> float:
-        """What the legend takes below the panels."""
+        """Inches that the legend takes below the panels."""
         return -(-len(self.entries) // self.columns) * _LINE if self.entries else 0.0
 
     def place(self, figure: Figure) -> None:
@@ -35,9 +35,9 @@ class Legend:
 
 
 def explain(drawing: Drawing, width: float) -> Legend:
-    """The figure's legend for a figure of that width; what its titles say already is left out."""
-    own = drawing.kind.legend(drawing.panels)
-    entries = _hues(drawing) if own is None else own
+    """The legend of a figure that is `width` inches wide; what its titles say is left out."""
+    of_kind = drawing.kind.legend(drawing.panels)
+    entries = _hues(drawing) if of_kind is None else of_kind
     longest = max((len(text) for _, text in entries), default=0)
     fitting = max(1, int(width / (longest * _LETTER + _HANDLE)))
     lines = -(-len(entries) // fitting) or 1
@@ -45,28 +45,30 @@ def explain(drawing: Drawing, width: float) -> Legend:
 
 
 def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
-    found: dict[str, list[Hue]] = {}
+    by_label: dict[str, list[Hue]] = {}
     for hue in (hue for panel in drawing.panels for hue in panel.hues):
-        found.setdefault(hue.label, []).append(hue)
-    entries = [(drawing.kind.handle(own[0]), _text(own)) for own in found.values()]
+        by_label.setdefault(hue.label, []).append(hue)
+    entries = [(drawing.kind.handle(hues[0]), _text(hues)) for hues in by_label.values()]
     titles = {panel.title for panel in drawing.panels}
-    known = {
+    in_titles = {
         label
-        for label in found
+        for label in by_label
         if drawing.kind.named or label in titles or f", {label}" in drawing.title
     }
     return [
-        e for e, label in zip(entries, found, strict=True) if e[1] != label or label not in known
+        e
+        for e, label in zip(entries, by_label, strict=True)
+        if e[1] != label or label not in in_titles
     ]
 
 
-def _text(own: list[Hue]) -> str:
-    """The label, with the runs that are missing or diverged."""
-    planned = set().union(*(hue.planned for hue in own))
-    found = {cell.run.id for hue in own for cell in hue.found}
-    unit = "seeds" if len(own) == 1 else "runs"
-    lacking = f"{len(found)} of {len(planned)} {unit}" if len(found) < len(planned) else ""
-    diverged = len(set().union(*(hue.diverged for hue in own)))
+def _text(hues: list[Hue]) -> str:
+    """The label, with how many runs there are if some are missing, and how many diverged."""
+    planned = set().union(*(hue.planned for hue in hues))
+    measured = {cell.run.id for hue in hues for cell in hue.measured}
+    unit = "seeds" if len(hues) == 1 else "runs"
+    lacking = f"{len(measured)} of {len(planned)} {unit}" if len(measured) < len(planned) else ""
+    diverged = len(set().union(*(hue.diverged for hue in hues)))
     ended = f"{diverged} diverged" if diverged else ""
     remarks = ", ".join(text for text in (lacking, ended) if text)
-    return f"{own[0].label} ({remarks})" if remarks else own[0].label
+    return f"{hues[0].label} ({remarks})" if remarks else hues[0].label

@@ -1,4 +1,4 @@
-"""The look of all figures, and writing one to a file."""
+"""What all figures share: colours and letters, and how a figure is written to a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 
-INK, PAPER = "#1a1b1e", "#fffffe"  # recognised in an SVG, where they become the page's own
+INK, PAPER = "#1a1b1e", "#fffffe"  # in a page's SVG they are replaced by the page's colours
 LOOK: Any = {
     "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9, "axes.linewidth": 0.8,
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
@@ -18,9 +18,9 @@ LOOK: Any = {
     "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "axes.axisbelow": True, "grid.color": INK, "grid.alpha": 0.12,
     "grid.linewidth": 0.6, "legend.frameon": False, "text.parse_math": False,
-    "path.simplify": False, "pdf.fonttype": 42,  # text as letters, which printers ask for
+    "path.simplify": False, "pdf.fonttype": 42,  # letters stay letters, as publishers require
 }  # fmt: skip
-# What each format is saved with: nothing that differs from one time to the next.
+# What each format is saved with: no date or version, so that the same figure has the same bytes.
 _SAVED: dict[str, Any] = {
     ".svg": {"metadata": {"Date": None, "Creator": None, "Format": None, "Type": None}},
     ".png": {"metadata": {"Software": None}, "dpi": 200},
@@ -29,7 +29,9 @@ _SAVED: dict[str, Any] = {
 
 
 def write(draw: Callable[[], Figure], *files: Path) -> list[Path]:
-    """Draw a figure and write it to each file, by its ending; the same figure, the same bytes.
+    """Draw a figure and write it to each file in the format of its ending.
+
+    The same figure gives the same bytes.
 
     Raises `FedbenchError` on an ending other than .svg, .png and .pdf.
     """

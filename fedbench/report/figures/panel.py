@@ -1,4 +1,4 @@
-"""What one panel is drawn from: runs by hue, with their histories and tables."""
+"""What one panel of a figure is drawn from: runs by hue, with their histories and tables."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,73 +15,77 @@ from fedbench.report.values.metrics import Metric
 
 @dataclass(frozen=True, eq=False)
 class Hue:
-    """One level of the hue in one panel: its look, its metric and its cells, a seed each or more.
+    """One level of the hue in one panel: its style, its metric, and its cells.
 
-    Scores are in percent.
+    There is one cell per seed, or several where axes of the grid are averaged over. Scores are in
+    percent.
     """
 
     label: str
     style: Style
     metric: str
-    cells: tuple[Cell, ...]
-    results: Results
+    cells: tuple[Cell, ...] = field(repr=False)
+    results: Results = field(repr=False)
 
     @cached_property
-    def found(self) -> tuple[Cell, ...]:
+    def measured(self) -> tuple[Cell, ...]:
         """The cells whose runs were measured."""
         return tuple(cell for cell in self.cells if cell.run.id in self.results.states)
 
     @cached_property
     def planned(self) -> set[str]:
-        """The runs that the plan has."""
+        """The ids of the planned runs."""
         return {cell.run.id for cell in self.cells}
 
     @property
     def diverged(self) -> set[str]:
-        """The runs that ended early."""
+        """The ids of the runs that ended early."""
         states = self.results.states
-        return {c.run.id for c in self.found if states[c.run.id].startswith("diverged")}
+        return {c.run.id for c in self.measured if states[c.run.id].startswith("diverged")}
 
     @property
     def factor(self) -> float:
-        """From the frame's unit to the figure's."""
+        """What a value of the frame is multiplied by: scores are fractions there, percent here."""
         return 100.0 if Metric(self.metric).is_score else 1.0
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """The metric at evaluated rounds × runs found; a diverged run keeps its last value."""
+        """The metric, evaluated rounds × runs; a diverged run keeps its last value."""
         runs = [cell.run for cell in self.cells]
         return frames.curves(self.results.frame, self.metric, runs) * self.factor
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """One row a cell found: coordinates, seed, run and `value`, the metric at its moment."""
-        known = frames.values(self.results.frame, self.metric, "final")
+        """One row per measured cell: levels, seed, run and `value`, the metric at its moment."""
+        values = frames.values(self.results.frame, self.metric, "final")
         rows = [
-            {**c.coords, "seed": c.seed, "run": c.run.id, "value": known[c.run.id] * self.factor}
-            for c in self.found
-            if c.run.id in known
+            {**c.coords, "seed": c.seed, "run": c.run.id, "value": values[c.run.id] * self.factor}
+            for c in self.measured
+            if c.run.id in values
         ]
         return pd.DataFrame(rows, columns=None if rows else ["seed", "run", "value"])
 
     def table(self, name: str) -> pd.DataFrame:
         """The runs' tables of that name below each other, with `hue` and `seed` in front."""
-        found = [
+        tables = [
             self.results.table(cell.run.id, name).assign(hue=self.label, seed=cell.seed)
-            for cell in self.found
+            for cell in self.measured
         ]
-        full = [table for table in found if len(table)]
+        full = [table for table in tables if len(table)]
         return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
 
     def first(self, name: str) -> pd.DataFrame:
-        """The table of the first run that has it: where several seeds cannot be averaged."""
-        found = self.table(name)
-        return found if found.empty else found[found["seed"] == found["seed"].iloc[0]]
+        """The table of the first run that has it, for what cannot be averaged over seeds."""
+        table = self.table(name)
+        return table if table.empty else table[table["seed"] == table["seed"].iloc[0]]
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One axes: `coords` are the levels it stands for, `part` one of the kind's own divisions."""
+    """One panel of a figure: the levels `coords` that it stands for, and the hues in it.
+
+    `part` is the title of one of the axes that some kinds of figures divide a panel into.
+    """
 
     coords: dict[str, Level]
     title: str
@@ -90,11 +94,11 @@ class Panel:
     part: str = field(default="")
 
     @cached_property
-    def found(self) -> bool:
+    def measured(self) -> bool:
         """Whether any run was measured."""
-        return any(hue.found for hue in self.hues)
+        return any(hue.measured for hue in self.hues)
 
     def table(self, name: str) -> pd.DataFrame:
         """The tables of all hues below each other."""
-        found = [table for hue in self.hues if len(table := hue.table(name))]
-        return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+        full = [table for hue in self.hues if len(table := hue.table(name))]
+        return pd.concat(full, ignore_index=True) if full else pd.DataFrame()

@@ -1,4 +1,7 @@
-"""A critical-difference diagram: methods along their mean rank, bars over those not told apart."""
+"""Draws mean ranks: methods along a scale, a bar over those that a test does not tell apart.
+
+This is called a critical-difference diagram (Demšar, JMLR 2006).
+"""
 
 import textwrap
 from pathlib import Path
@@ -16,9 +19,9 @@ from fedbench.report.figures.styles import styles
 from fedbench.report.tables.ranks import RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
 
-_SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches: the ranks, a letter; letters of a line
+_SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches of the scale, of a letter; letters per line
 _LINE = 0.19  # inches that each line of a method's name takes
-_APART = 0.012  # of the scale: nearer stems hide each other
+_APART = 0.012  # share of the scale: stems that are nearer hide each other
 
 
 def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
@@ -28,7 +31,7 @@ def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
 
 
 def draw(ranks: Ranks, title: str) -> Figure:
-    """The diagram; controls say so beside their names."""
+    """The diagram; controls are named as such."""
     labels = _labels(ranks)
     longest = max(len(line) for label in labels.values() for line in label.splitlines())
     width = _SCALE + 2 * _LETTER * longest
@@ -51,7 +54,7 @@ def draw(ranks: Ranks, title: str) -> Figure:
 
 
 def _scale(axes: Axes, methods: int) -> None:
-    """Ranks from the best to the last, at the top; limits set, so that nothing draws beyond."""
+    """The scale at the top, from the best rank to the last; nothing is drawn beyond it."""
     axes.grid(visible=False)
     axes.spines["top"].set_visible(True)
     axes.set_xlim(1, methods)
@@ -66,16 +69,16 @@ def _labels(ranks: Ranks) -> dict[str, str]:
 
 
 def _places(ranks: Ranks) -> "pd.Series[float]":
-    """Where the stems stand: at the mean ranks, ties a little apart so that each is seen."""
+    """Where the stems stand: at the mean ranks, ties a little apart so that each can be seen."""
     mean = ranks.mean.sort_values()
-    gap, last, found = _APART * (len(mean) - 1), float("-inf"), {}
+    gap, last, places = _APART * (len(mean) - 1), float("-inf"), {}
     for name, rank in mean.items():
-        last = found[name] = max(rank, last + gap)
-    return pd.Series(found)
+        last = places[name] = max(rank, last + gap)
+    return pd.Series(places)
 
 
 def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
-    looks = styles(list(ranks.mean.index))
+    style_of = styles(list(ranks.mean.index))
     drawn = critical_difference_diagram(
         _places(ranks).rename(labels),
         _pairs(ranks).rename(index=labels, columns=labels),
@@ -87,19 +90,19 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
         elbow_props={"linewidth": 1.2, "clip_on": False},
         text_h_margin=0.06 * (len(labels) - 1),
         crossbar_props={"color": INK, "linewidth": 2.5, "solid_capstyle": "butt"},
-        color_palette={labels[x]: looks[x].colour for x in labels},
+        color_palette={labels[x]: style_of[x].colour for x in labels},
     )
     names = {label: name for name, label in labels.items()}
     for text, elbow in zip(drawn["labels"], drawn["elbows"], strict=True):
-        look = looks[names[text.get_text().strip()]]
-        elbow.set(linestyle=look.line, marker=look.marker, markevery=[2], markersize=5)
+        style = style_of[names[text.get_text().strip()]]
+        elbow.set(linestyle=style.line, marker=style.marker, markevery=[2], markersize=5)
         text.set_color(INK)
     for marker in drawn["markers"]:
-        marker.remove()  # the elbow ends in the method's own
+        marker.remove()  # the elbow ends in the method's marker
     axes.set_xlim(1, len(labels))
 
 
 def _pairs(ranks: Ranks) -> pd.DataFrame:
-    """P of each pair; without a test no two are joined."""
+    """The p-value of each pair; without a test it is 0, which joins no two methods."""
     names = ranks.mean.index
     return ranks.test.pairs if ranks.test else pd.DataFrame(0.0, index=names, columns=names)

@@ -1,4 +1,4 @@
-"""One style per method in all figures: colour, and line and marker for print in grey."""
+"""One style per method in all figures: a colour, and a line and marker that also tell in grey."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from fedbench.paper.places import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
-# Okabe and Ito's palette; their black is a grey that can be read on a dark page, and their yellow
-# is last and darker.
+# Okabe and Ito's palette, with a grey in place of their black, which cannot be read on a dark page,
+# and a darker yellow at the end.
 _BLUE, _RED, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _SKY, _ORANGE, _OLIVE, _GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
-# Darker shades, for methods that meet one of the same colour.
+# Darker shades, for methods that stand beside another of the same colour.
 _NAVY, _BROWN, _FOREST = "#003F66", "#8A3B00", "#005F46"
 _COLOURS = (_BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
 _LONG: Dashes = (0, (7, 2))
@@ -22,13 +22,13 @@ _CHAIN: Dashes = (0, (3, 1, 1, 1, 1, 1))
 _LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", _LONG)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx", _CHAIN: "++"}
-# Lines of a method's variants, in the order in which they are met.
+# Lines of a method's variants, in the order in which the variants appear.
 _VARIANTS: tuple[Dashes, ...] = (*(":", "-.", _LONG, _CHAIN, (0, (1, 3)), (0, (9, 2, 1, 2))),)
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a line is drawn; a variant of a method has its markers hollow."""
+    """How a line is drawn; the markers of a method's variant are hollow."""
 
     colour: str
     line: Dashes
@@ -37,7 +37,7 @@ class Style:
 
     @property
     def face(self) -> str:
-        """The marker's filling."""
+        """The colour that fills the marker."""
         return "none" if self.hollow else self.colour
 
     @property
@@ -46,7 +46,7 @@ class Style:
         return _HATCHES.get(self.line, "\\\\")
 
 
-# In each paper all colours differ, but for methods of one family; so do lines or markers in grey.
+# Within a paper, methods of different families differ in colour, and in line or marker.
 _METHODS = {
     "FedAvg": Style(_GREY, "-", "o"),
     "FedProx": Style(_ORANGE, "--", "s"),
@@ -78,7 +78,7 @@ _METHODS = {
     "FedAdam": Style(_RED, "--", "X"),
     "FedYogi": Style(_GREEN, "--", "P"),
 }
-# Variants that have a line of their own, whichever others are met.
+# Variants that always have the same line, whichever others appear.
 _NAMED = {
     "FedADC blue": replace(_METHODS["FedADC"], colour=_NAVY, line="-.", hollow=True),
     "FedADC double": replace(_METHODS["FedADC"], colour=_OLIVE, line=":", hollow=True),
@@ -88,15 +88,15 @@ _NAMED = {
     "FedLS-NTD": _METHODS["FedNTD"],
     "Two-sided FedAvg": replace(_METHODS["FedAvg"], line="--", hollow=True),
     **{
-        f"{name}+ASD": replace(look, line="-" if look.line == "--" else "--", hollow=True)
-        for name, look in _METHODS.items()
+        f"{name}+ASD": replace(plain, line="-" if plain.line == "--" else "--", hollow=True)
+        for name, plain in _METHODS.items()
     },
 }
-_KNOWN = _METHODS | _NAMED
+_FIXED = _METHODS | _NAMED
 
 
 def style(place: int) -> Style:
-    """The look at a place; 280 places differ."""
+    """The style at a place of an endless list; the first 280 differ."""
     return Style(
         _COLOURS[place % len(_COLOURS)],
         _LINES[place % len(_LINES)],
@@ -105,10 +105,10 @@ def style(place: int) -> Style:
 
 
 def styles(levels: Iterable[Level]) -> dict[Level, Style]:
-    """A look for each level of a hue.
+    """One style per level of a hue.
 
-    Known methods have theirs; 'X, …', 'X (…)' and 'X+…' are X's with another line; other words take
-    the next look that is free; numbers go from dark to light in their own order.
+    The methods listed in this file have fixed styles; 'X, …', 'X (…)' and 'X+…' have that of X with
+    another line; any other word takes the next free style. Numbers go from dark to light.
     """
     unique = list(dict.fromkeys(levels))
     if unique and not any(isinstance(level, str) for level in unique):
@@ -117,26 +117,26 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark to light, which grey keeps; both ends can be read on a white and a dark page."""
+    """From dark to light, also in grey; both ends can be read on a white and on a dark page."""
     shade, last = colormaps["viridis"], max(1, len(numbers) - 1)
     colours = [to_hex(shade(0.2 + 0.62 * i / last)) for i in range(len(numbers))]
     return {number: replace(style(i), colour=colours[i]) for i, number in enumerate(numbers)}
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:
-    found = {level: _KNOWN[str(level)] for level in levels if str(level) in _KNOWN}
-    free = (look for look in map(style, range(280)) if look not in _KNOWN.values())
-    for level in (level for level in levels if level not in found):
-        found[level] = _variant(str(level), set(found.values())) or next(free)
-    return {level: found[level] for level in levels}
+    chosen = {level: _FIXED[str(level)] for level in levels if str(level) in _FIXED}
+    free = (one for one in map(style, range(280)) if one not in _FIXED.values())
+    for level in (level for level in levels if level not in chosen):
+        chosen[level] = _variant(str(level), set(chosen.values())) or next(free)
+    return {level: chosen[level] for level in levels}
 
 
 def _variant(name: str, taken: set[Style]) -> Style | None:
-    """The look of the longest known method that the name begins with, in a line not yet taken."""
-    bases = [known for known in _KNOWN if name.startswith((f"{known},", f"{known} ", f"{known}+"))]
+    """The style of the longest listed method that the name begins with, in a line not yet taken."""
+    bases = [base for base in _FIXED if name.startswith((f"{base},", f"{base} ", f"{base}+"))]
     if not bases:
         return None
-    look = replace(_KNOWN[max(bases, key=len)], hollow=True)
-    used = {look.line, *(other.line for other in taken if other.colour == look.colour)}
+    hollow = replace(_FIXED[max(bases, key=len)], hollow=True)
+    used = {hollow.line, *(other.line for other in taken if other.colour == hollow.colour)}
     lines = [line for line in _VARIANTS if line not in used]
-    return replace(look, line=lines[0] if lines else look.line)
+    return replace(hollow, line=lines[0] if lines else hollow.line)

@@ -1,4 +1,4 @@
-"""One bar for each hue."""
+"""One bar per hue."""
 
 import textwrap
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.values.numbers import fixed, point_name
 
-_NARROW = 0.2  # of a group: a number does not fit above such a bar
+_NARROW = 0.2  # share of a group: above a narrower bar a number stands upright
 
 
 @dataclass(frozen=True)
 class Bars(Kind):
-    """A metric as bars with the spread over the seeds; `axis` sets groups of bars side by side.
+    """A metric as bars with the spread over the seeds; `axis` makes one group of bars per level.
 
-    With `hue: metric` each of several metrics has a bar (FedADC paper, Fig. 7). The thin line is
-    one sample standard deviation on either side, the number the mean.
+    With `hue: metric` there is one bar per metric (FedADC paper, Fig. 7). The thin line is one
+    sample standard deviation on either side, the number the mean.
     """
 
     alone: ClassVar[tuple[float, float]] = (4.2, 2.7)
@@ -32,7 +32,7 @@ class Bars(Kind):
     axis: str = ""
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Groups of bars from zero."""
+        """Groups of bars that start at zero."""
         groups = self._groups(panel)
         width = 0.82 / len(panel.hues)
         for i, hue in enumerate(panel.hues):
@@ -49,15 +49,15 @@ class Bars(Kind):
 
     @property
     def named(self) -> bool:
-        """At its tick, where there are no groups."""
+        """Whether bars are named below them: where there are no groups."""
         return not self.axis
 
     def handle(self, hue: Hue) -> Artist:
-        """A patch."""
+        """A filled rectangle."""
         return Patch(**filling(hue.style, 0.4 if hue.style.hollow else 1.0))
 
     def _name(self, axes: Axes, panel: Panel) -> None:
-        """Each bar's name at its tick."""
+        """Write each bar's name below it."""
         count = len(panel.hues)
         at = [(i - (count - 1) / 2) * 0.82 / count for i in range(count)]
         names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
@@ -70,8 +70,8 @@ class Bars(Kind):
 
     def _values(self, hue: Hue, group: Level) -> "pd.Series[Any]":
         rows = hue.readings
-        kept = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
-        return kept["value"]
+        of_group = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
+        return of_group["value"]
 
     def _bar(
         self, axes: Axes, hue: Hue, values: "pd.Series[Any]", place: tuple[float, float]
@@ -90,7 +90,7 @@ class Bars(Kind):
 
 
 def _label(panel: Panel) -> str:
-    """The metrics' common name and unit; the legend tells them apart."""
+    """The metrics' common name and unit; the legend names each of them."""
     labels = dict.fromkeys(metric_label(hue.metric) for hue in panel.hues)
     if len(labels) == 1:
         return next(iter(labels))

@@ -1,4 +1,4 @@
-"""Box plots of a column of a run folder's table."""
+"""Box plots of a column of a table that a probe wrote."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -20,11 +20,11 @@ from fedbench.report.values.metrics import column_label
 
 @dataclass(frozen=True)
 class Boxes(Kind):
-    """The spread of `column` of the table `table` at each value of `by` (RMFL paper, Figs. 4, 5).
+    """The spread of a table's `column`, one box per value of `by` (RMFL paper, Figs. 4 and 5).
 
-    A box holds a value for every client and round, or with `per` 'round' the mean of each round's
-    clients: quartiles, whiskers to 1.5 times their distance, a dot for the mean. `most` is the
-    largest number of boxes, neighbours sharing one (0: no limit).
+    A box shows one value per client and round, or with `per: round` one per round, the mean over
+    its clients: quartiles, whiskers to 1.5 times their distance, a mark at the mean. `most` is the
+    largest number of boxes; where `by` has more values, neighbours share a box (0: no limit).
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
@@ -40,12 +40,12 @@ class Boxes(Kind):
     most: Natural = 0
 
     @property
-    def reads(self) -> str:  # type: ignore[override]  # chosen by an option
+    def reads(self) -> str:  # type: ignore[override]  # an option chooses it
         """The table that the option names."""
         return self.table
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Boxes of the hues side by side."""
+        """The boxes of the hues side by side."""
         tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
         full = {hue: values for hue, values in tables.items() if len(values)}
         width = self._gap(pd.concat(full.values())) * 0.8 / max(1, len(full))
@@ -56,11 +56,11 @@ class Boxes(Kind):
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
     def handle(self, hue: Hue) -> Artist:
-        """A patch."""
+        """A filled rectangle."""
         return Patch(**filling(hue.style, 0.25))
 
     def _values(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Columns `at` and `value`; rows of a whole round (step −1) have no local step."""
+        """Columns `at` and `value`; without rows of step −1, which are about a whole round."""
         if table.empty:
             return table
         for name in (self.column, self.by):
@@ -69,14 +69,14 @@ class Boxes(Kind):
                     f"figure kind boxes: table '{self.table}' has no column '{name}'; "
                     f"it has {', '.join(table.columns)}"
                 )
-        kept = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
+        rows = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
         if self.per == "round":
             keys = list(dict.fromkeys(["seed", "round", self.by]))
-            kept = kept.groupby(keys)[self.column].mean().reset_index()
-        return pd.DataFrame({"at": self._joined(kept[self.by]), "value": kept[self.column]})
+            rows = rows.groupby(keys)[self.column].mean().reset_index()
+        return pd.DataFrame({"at": self._joined(rows[self.by]), "value": rows[self.column]})
 
     def _joined(self, at: "pd.Series[Any]") -> "pd.Series[Any]":
-        """Values of `by`, where there are too many the middle of a group of neighbours."""
+        """The values of `by`; where they are too many, each the mean of its group of neighbours."""
         distinct = np.sort(at.unique())
         if not self.most or len(distinct) <= self.most:
             return at
@@ -91,7 +91,7 @@ class Boxes(Kind):
     def _boxes(
         self, axes: Axes, style: Style, values: pd.DataFrame, shift: float, width: float
     ) -> None:
-        groups = {at: own["value"].to_numpy() for at, own in values.groupby("at")}
+        groups = {at: rows["value"].to_numpy() for at, rows in values.groupby("at")}
         places = np.array(list(groups), dtype=float) + shift
         thin: dict[str, Any] = {"color": style.colour, "linewidth": 0.9}
         axes.boxplot(

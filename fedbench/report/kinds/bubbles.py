@@ -1,4 +1,4 @@
-"""Which client holds how much of which class."""
+"""Which client holds how many samples of which class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fedbench.base.checked import Natural
-from fedbench.report.figures import bubbles
+from fedbench.report.figures import partitions
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.panel import Panel
 
 
 @dataclass(frozen=True)
 class Bubbles(Kind):
-    """A bubble a class and client, of one run a panel; `first` shows so many clients (0: all).
+    """One bubble per class and client, one run per panel; only the `first` clients (0: all).
 
     RMFL paper, Fig. 6, and FedGKD paper, Fig. 3.
     """
@@ -28,8 +28,8 @@ class Bubbles(Kind):
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, all bubbles at one scale."""
-        drawn = [bubbles.Panel(panel.title, self._counts(panel)) for panel in panels]
-        return bubbles.bubbles(drawn, title, self.first or None)
+        drawn = [partitions.PartitionCounts(p.title, self._counts(p)) for p in panels]
+        return partitions.draw_partitions(drawn, title, self.first or None)
 
     def _counts(self, panel: Panel) -> NDArray[np.int64]:
         """Samples (clients, classes) of the first run."""

@@ -1,4 +1,4 @@
-"""What one local round does to each class."""
+"""How one round of local training changes the accuracy on each class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from fedbench.report.figures.panel import Hue, Panel
 
 @dataclass(frozen=True)
 class Changes(Kind):
-    """The probe `changes`: accuracy after minus before by class, beside the client's class counts.
+    """Accuracy after minus before, by class, from the probe `changes` (ASD paper, Fig. 1).
 
-    The first `clients` that all hues' last watched rounds have in common, of one seed; classes in
-    the order of their counts (ASD paper, Fig. 1).
+    Of the clients that trained in the last watched round of every hue, the first `clients` are
+    shown, of one seed. Classes stand in the order of the client's samples of them, most first.
     """
 
     reads: ClassVar[str] = "changes"
@@ -31,30 +31,30 @@ class Changes(Kind):
     clients: Count = 2
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
-        """The clients."""
-        found = [set(_last(hue)["client"]) for panel in panels for hue in panel.hues if _has(hue)]
-        common = sorted(set.intersection(*found)) if found else []
+        """The clients, as 'Client 3'."""
+        trained = [set(_last(hue)["client"]) for panel in panels for hue in panel.hues if _has(hue)]
+        common = sorted(set.intersection(*trained)) if trained else []
         return tuple(f"Client {int(client)}" for client in common[: self.clients]) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Bars by class and hue, in points; the class and the client's samples of it below."""
+        """Bars by class and hue, in points; below them the class and the client's samples of it."""
         client = int(panel.part.removeprefix("Client "))
         tables = {hue: _of(client, hue) for hue in panel.hues if _has(hue)}
         counts = next(iter(tables.values()))["count"]
         places, width = np.arange(len(counts)), 0.8 / len(tables)
         first = -(len(tables) - 1) / 2
-        for i, (hue, own) in enumerate(tables.items()):
-            change = 100 * (own["after"] - own["before"]).loc[counts.index]
+        for i, (hue, table) in enumerate(tables.items()):
+            change = 100 * (table["after"] - table["before"]).loc[counts.index]
             axes.bar(places + (first + i) * width, change, width, **_look(hue))
         axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xticks(places, [f"{label}\n{n}" for label, n in counts.items()], fontsize=6)
         axes.set_ylim(-100, 100)
         axes.grid(visible=False, axis="x")
-        axes.set_xlabel("Class and its samples")
+        axes.set_xlabel("Class and number of samples")
         axes.set_ylabel("Change (points)")
 
     def handle(self, hue: Hue) -> Artist:
-        """A patch."""
+        """A filled rectangle."""
         return Patch(**_look(hue))
 
 
@@ -71,8 +71,8 @@ def _last(hue: Hue) -> pd.DataFrame:
 def _of(client: int, hue: Hue) -> pd.DataFrame:
     """One client's classes, the most frequent first."""
     table = _last(hue)
-    own = table[table["client"] == client].astype({"label": int, "count": int})
-    return own.sort_values(["count", "label"], ascending=[False, True]).set_index("label")
+    rows = table[table["client"] == client].astype({"label": int, "count": int})
+    return rows.sort_values(["count", "label"], ascending=[False, True]).set_index("label")
 
 
 def _look(hue: Hue) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Lines over the rounds, or over the passes that a client makes."""
+"""Curves over the rounds, or over the computation that a client has done."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -17,11 +17,12 @@ from fedbench.report.values.numbers import signed
 from fedbench.spec import RunSpec
 
 
-def units_a_round(run: RunSpec) -> float:
-    """E for FedAvg; E + 1 for ASD, whose teacher's outputs are kept over the epochs.
+def passes_per_round(run: RunSpec) -> float:
+    """Forward passes over a client's data per round: E for FedAvg, E + 1 for ASD.
 
-    From what the parts declare: E (1 + forward − teachers) + teachers. Raises `FedbenchError` where
-    local work is counted in steps.
+    ASD's teacher does not change within a round, so that its outputs can be computed once and used
+    in all E epochs. From what the parts declare: E (1 + forward − teachers) + teachers. Raises
+    `FedbenchError` where local work is counted in steps.
     """
     from fedbench.core.part import Sizes  # only here, as it loads torch
 
@@ -45,10 +46,11 @@ _LABELS = {"round": "Communication round", "units": "Computation units (forward 
 class Curves(Kind):
     """A metric at every evaluated round: mean and spread over the seeds.
 
-    `smooth` averages each value with the `smooth` − 1 evaluations before it. `x` 'units' is
-    computation: forward passes over the local data, E a round for FedAvg and E + 1 for ASD (ASD
-    paper, Fig. 11). `mark` is a round at which the lead of the best of `ours` over the best other
-    is written (FedADC paper, Figs. 3 and 4), or the last round where there are fewer; 0 marks none.
+    `smooth` averages each value with the `smooth` − 1 evaluations before it. With `x: units` the
+    bottom axis is computation in forward passes over the local data, E per round for FedAvg and
+    E + 1 for ASD (ASD paper, Fig. 11). `mark` is the round at which the figure states by how much
+    the best method of `ours` leads the best other one (FedADC paper, Figs. 3 and 4), or the last
+    round where there are fewer; 0 marks none.
     """
 
     shared: ClassVar[bool] = True
@@ -59,9 +61,9 @@ class Curves(Kind):
     ours: tuple[str, ...] = ()
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line a hue, with a band of one sample standard deviation on either side."""
+        """One line per hue, with a band of one sample standard deviation on either side."""
         for place, hue in enumerate(panel.hues):
-            if hue.found and len(hue.curves.columns):
+            if hue.measured and len(hue.curves.columns):
                 self._line(axes, hue, max(1.1, 2.2 - 0.2 * place))
         axes.set_xlabel(_LABELS[self.x])
         names = dict.fromkeys(hue.metric for hue in panel.hues)
@@ -73,7 +75,7 @@ class Curves(Kind):
             self._mark(axes, panel)
 
     def _line(self, axes: Axes, hue: Hue, width: float) -> None:
-        """Later lines are thinner, so that one that is covered is still seen."""
+        """Draw one hue; later lines are thinner, so that a line below them can still be seen."""
         runs = self._smoothed(hue)
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
         x = mean.index.to_numpy() * self._scale(hue)
@@ -85,10 +87,10 @@ class Curves(Kind):
         return hue.curves.rolling(self.smooth, min_periods=1).mean()
 
     def _scale(self, hue: Hue) -> float:
-        return units_a_round(hue.cells[0].run) if self.x == "units" else 1.0
+        return passes_per_round(hue.cells[0].run) if self.x == "units" else 1.0
 
     def _mark(self, axes: Axes, panel: Panel) -> None:
-        """The lead in points as an arrow from the best other to the best of ours."""
+        """Draw the lead in points as an arrow from the best other method to the best of `ours`."""
         means = {h.label: self._smoothed(h).mean(axis=1).loc[: self.mark] for h in panel.hues}
         last = {label: mean.iloc[-1] for label, mean in means.items() if len(mean.dropna())}
         ours = [last[label] for label in self.ours if label in last]
@@ -104,9 +106,9 @@ class Curves(Kind):
         side = "right" if at > axes.get_xlim()[1] * 0.6 else "left"
         move = (-5 if side == "right" else 5, -2)
         box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
-        look: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7.5, "bbox": box}
+        letters: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7.5, "bbox": box}
         place: dict[str, Any] = {
             "xycoords": axes.get_xaxis_transform(),
             "textcoords": "offset points",
         }
-        axes.annotate(text, (at, 1), move, **place, **look)
+        axes.annotate(text, (at, 1), move, **place, **letters)

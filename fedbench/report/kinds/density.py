@@ -1,4 +1,4 @@
-"""The density of a Hessian's eigenvalues."""
+"""The density of the eigenvalues of the loss's Hessian."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,9 +15,9 @@ from fedbench.report.values.numbers import power
 
 @dataclass(frozen=True)
 class Density(Kind):
-    """The probe `spectrum`'s density on a logarithmic scale (ASD paper, Fig. 3).
+    """The density that the probe `spectrum` wrote, on a logarithmic scale (ASD paper, Fig. 3).
 
-    The mean over the seeds, whose grids may differ; densities below `floor` are cut off.
+    It is a mean over the seeds, whose eigenvalues may differ; densities below `floor` are cut off.
     """
 
     reads: ClassVar[str] = "spectrum"
@@ -25,13 +25,17 @@ class Density(Kind):
     floor: Positive = 1e-5
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line a hue, and its largest eigenvalue shown as a tick at the bottom."""
+        """One line per hue."""
         for hue in panel.hues:
             table = hue.table(self.reads)
             if len(table):
-                grid, density = _mean(table, self.floor)
+                eigenvalues, density = _mean(table, self.floor)
                 axes.plot(
-                    grid, density, linewidth=1.3, markevery=max(1, len(grid) // 9), **stroke(hue)
+                    eigenvalues,
+                    density,
+                    linewidth=1.3,
+                    markevery=max(1, len(density) // 9),
+                    **stroke(hue),
                 )
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: power(value))
@@ -41,9 +45,9 @@ class Density(Kind):
 
 
 def _mean(table: Any, floor: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean density on the union of the seeds' grids."""
-    seeds = [own.sort_values("eigenvalue") for _, own in table.groupby("seed")]
-    grid = np.unique(np.concatenate([own["eigenvalue"].to_numpy() for own in seeds]))
-    each = [np.interp(grid, own["eigenvalue"], own["density"], left=0, right=0) for own in seeds]
+    """The mean density at the eigenvalues of all seeds, interpolated where a seed has none."""
+    seeds = [rows.sort_values("eigenvalue") for _, rows in table.groupby("seed")]
+    at = np.unique(np.concatenate([rows["eigenvalue"].to_numpy() for rows in seeds]))
+    each = [np.interp(at, rows["eigenvalue"], rows["density"], left=0, right=0) for rows in seeds]
     mean = np.mean(each, axis=0)
-    return grid, np.where(mean < floor, np.nan, mean)
+    return at, np.where(mean < floor, np.nan, mean)

@@ -1,4 +1,4 @@
-"""How the dissimilarity of the clients' gradients depends on the strength of ASD."""
+"""How much the clients' gradients differ, by the strength λ of ASD."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
 
 @dataclass(frozen=True)
 class Dissimilarity(Kind):
-    """The probe `dissimilarity`: G_d(w, λ) over λ at the same w (ASD paper, Proposition 3.4).
+    """G_d(w, λ) over λ at the same w, from the probe `dissimilarity` (ASD paper, Proposition 3.4).
 
-    A line for each scaling of ASD's weights, at the mean of the cohort's models and at single ones,
-    the average of these; the mean over the seeds.
+    One line per scaling of ASD's weights, at the mean of the cohort's models, and one at single
+    models, averaged over these; all are means over the seeds.
     """
 
     reads: ClassVar[str] = "dissimilarity"
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line a model and scaling."""
+        """One line per model and scaling."""
         for model, weights, line in _lines(panel):
             axes.plot(line.index, line, **_look(model, weights))
         axes.set_xlabel(axis_name("lam"))
@@ -37,21 +37,21 @@ class Dissimilarity(Kind):
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The models with their scalings."""
-        found = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
+        shown = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
         return [
             (Line2D([], [], **_look(model, weights)), f"{_NAMES[model]}, {weights}")
-            for model, weights in found
+            for model, weights in shown
         ]
 
 
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
-    """(model, scaling, G_d over λ)."""
+    """Model, scaling, and G_d by λ."""
     table = panel.table("dissimilarity")
     if table.empty:
         return
     kinds = table["model"].where(table["model"] == "mean", "single")
-    for (model, weights), own in table.groupby([kinds, "weights"]):
-        yield str(model), str(weights), own.groupby("lam")["dissimilarity"].mean()
+    for (model, weights), rows in table.groupby([kinds, "weights"]):
+        yield str(model), str(weights), rows.groupby("lam")["dissimilarity"].mean()
 
 
 def _look(model: str, weights: str) -> dict[str, Any]:

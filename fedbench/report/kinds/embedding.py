@@ -1,4 +1,4 @@
-"""A plane map of the models' features of the test set."""
+"""The features of test samples, mapped to a plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _MODELS = {"Global model": "global", "A client's model": "local"}
 
 @dataclass(frozen=True)
 class Embedding(Kind):
-    """The probe `embedding`'s points by class, of the global and of a local model, one run a panel.
+    """Points by class, of the global and of a local model (FedGKD paper, Fig. 2).
 
-    At most `points` of each model are drawn (FedGKD paper, Fig. 2).
+    From the probe `embedding`, one run per panel; at most `points` of each model are drawn.
     """
 
     reads: ClassVar[str] = "embedding"
@@ -33,18 +33,18 @@ class Embedding(Kind):
         return tuple(_MODELS)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """A scatter of the classes, and the model's accuracy; a plane map's axes have no unit."""
+        """The points by class and the model's accuracy; the axes of such a map have no unit."""
         hue, model = panel.hues[0], _MODELS[panel.part]
         table = hue.first(self.reads)
-        own = table[table["model"] == model].iloc[: self.points]
-        classes.scatter(axes, own, ("x", "y"), s=7, alpha=0.65, linewidths=0)
+        shown = table[table["model"] == model].iloc[: self.points]
+        classes.scatter(axes, shown, ("x", "y"), s=7, alpha=0.65, linewidths=0)
         axes.set(xticks=[], yticks=[])
         axes.grid(visible=False)
-        if "accuracy" in own:
-            text = f"test accuracy {100 * own['accuracy'].iloc[0]:.1f} %"
+        if "accuracy" in shown:
+            text = f"test accuracy {100 * shown['accuracy'].iloc[0]:.1f} %"
             axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
-        """The classes, where they are few."""
+        """The classes, where they are few enough."""
         tables = [panel.table(self.reads) for panel in panels]
         return classes.legend(tables, markersize=4.5, markeredgewidth=0)

@@ -1,4 +1,4 @@
-"""A metric against a number that the grid varies."""
+"""A metric over the levels of an axis of numbers, such as the share of clients."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,9 +14,9 @@ from fedbench.report.values.numbers import axis_title
 
 @dataclass(frozen=True)
 class Levels(Kind):
-    """One line a hue over the levels of `axis`, which must be numbers; `log` spreads small ones.
+    """One line per hue over the levels of `axis`, which must be numbers; `log`: a logarithmic axis.
 
-    Mean and, as a bar, one sample standard deviation over the seeds.
+    Points are means over the seeds, bars one sample standard deviation on either side.
     """
 
     shared: ClassVar[bool] = True
@@ -25,9 +25,9 @@ class Levels(Kind):
     log: bool = False
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line a hue."""
+        """One line per hue."""
         for hue in panel.hues:
-            if hue.found and len(hue.readings):
+            if hue.measured and len(hue.readings):
                 self._line(axes, hue)
         if self.log:
             axes.set_xscale("log")
@@ -43,11 +43,11 @@ class Levels(Kind):
         axes.errorbar(mean.index, mean, std, linewidth=1.6, capsize=2.5, **stroke(hue))
 
     def _levels(self, panel: Panel) -> list[float]:
-        found = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
-        for level in found:
+        levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
+        for level in levels:
             if isinstance(level, str):
                 raise FedbenchError(
                     f"figure kind levels: axis '{self.axis}' has the level '{level}'; "
                     "all its levels must be numbers"
                 )
-        return sorted(float(level) for level in found)
+        return sorted(float(level) for level in levels)

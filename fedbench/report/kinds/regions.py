@@ -1,4 +1,4 @@
-"""Decision regions in the plane."""
+"""Which class each model predicts at each point of a plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from fedbench.report.figures.styles import style
 
 @dataclass(frozen=True)
 class Regions(Kind):
-    """The probe `regions`: what each model predicts over the plane, and each user's points.
+    """Each model's predictions over the plane with its user's points (FedGKD paper, Fig. 5).
 
-    One run a panel; the global model is drawn with all users' points (FedGKD paper, Fig. 5).
+    From the probe `regions`, one run per panel; the global model has the points of all users.
     """
 
     reads: ClassVar[str] = "regions"
@@ -28,18 +28,18 @@ class Regions(Kind):
     size: ClassVar[tuple[float, float]] = (2.0, 2.1)
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
-        """The models, users first."""
-        found = [m for p in panels if self.has(p) for m in p.table(self.reads)["model"].unique()]
-        names = sorted(dict.fromkeys(found), key=lambda name: (name == "global", name))
+        """The models, those of the users first."""
+        models = [m for p in panels if self.has(p) for m in p.table(self.reads)["model"].unique()]
+        names = sorted(dict.fromkeys(models), key=lambda name: (name == "global", name))
         return tuple(name.capitalize() for name in names) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Predicted classes as areas, true classes of the points as marks."""
+        """Predicted classes as coloured areas, points in the colour of their true class."""
         table = panel.hues[0].first(self.reads)
         model = panel.part.lower()
-        own = table if model == "global" else table[table["model"] == model]
+        shown = table if model == "global" else table[table["model"] == model]
         _areas(axes, table[(table["model"] == model) & (table["kind"] == "grid")])
-        points = own[own["kind"] == "point"]
+        points = shown[shown["kind"] == "point"]
         classes.scatter(axes, points, ("x1", "x2"), s=13, edgecolors=INK, linewidths=0.3)
         axes.set(xlabel="x₁", ylabel="x₂", aspect="equal")
         axes.locator_params(nbins=4)

@@ -1,4 +1,4 @@
-"""How much each local gradient counts in the momentum, and how biased it is."""
+"""How much the gradient of each local step counts in the momentum, and how biased it is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ _PART = "H = {}"
 
 @dataclass(frozen=True)
 class Weights(Kind):
-    """Momentum weights over the local steps, and the bias that the probe `steps` measured.
+    """Weights in the momentum by local step, and the bias that the probe `steps` measured.
 
-    β^(H−1−k) for the gradient of step k of H in MFL's momentum, and in RMFL's those of its
-    `reading`, each divided by its sum (RMFL paper, Fig. 3 and equations 1 and 3). `steps` are the
-    H to draw, one below the other; none: as many as were measured. The bias is the mean of
-    `column` over clients and rounds, or of 1 − cosine.
+    In MFL's momentum the gradient of step k of H has the weight β^(H−1−k), in RMFL's the weight of
+    its `reading`; each is divided by the sum over the steps (RMFL paper, Fig. 3, equations 1
+    and 3). `steps` lists the H to draw, one below the other; empty: as many steps as were measured.
+    The bias is the mean of `column` over clients and rounds; of the cosine, of 1 − cosine.
     """
 
     reads: ClassVar[str] = "steps"
@@ -43,17 +43,17 @@ class Weights(Kind):
     steps: tuple[Count, ...] = ()
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
-        """The H to draw."""
+        """The H to draw, as 'H = 10'."""
         return tuple(_PART.format(H) for H in self.steps) or ("",)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Weights as bars on the left scale, the bias as lines on the right one."""
+        """Weights as bars on the left scale, biases as lines on the right scale."""
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
         chosen = [H for H in self.steps if _PART.format(H) == panel.part]
         steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
-        looks = styles(["MFL", "RMFL"])
+        style_of = styles(["MFL", "RMFL"])
         for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
-            axes.bar(np.arange(steps) + shift, weights, 0.4, **filling(looks[name], 0.55))
+            axes.bar(np.arange(steps) + shift, weights, 0.4, **filling(style_of[name], 0.55))
         self._lines(axes.twinx(), {hue: bias.loc[: steps - 1] for hue, bias in biases.items()})
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.set_xlabel("Local step")
@@ -70,12 +70,12 @@ class Weights(Kind):
         right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
-        """The two weightings, then the lines."""
+        """The two weightings, then the biases."""
         entries: list[tuple[Artist, str]] = [
-            (Patch(**filling(look, 0.55)), f"share in {name}'s momentum")
-            for name, look in styles(["MFL", "RMFL"]).items()
+            (Patch(**filling(style, 0.55)), f"share in {name}'s momentum")
+            for name, style in styles(["MFL", "RMFL"]).items()
         ]
-        hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.found}
+        hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.measured}
         return entries + [
             (Line2D([], [], **_line(hue, len(hues))), f"bias of the gradients, {label}")
             for label, hue in hues.items()
@@ -84,8 +84,8 @@ class Weights(Kind):
     def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
         usual = self.beta ** (steps - 1.0 - np.arange(steps))
         rmfl = registry.build("method", "rmfl", {"beta": self.beta, "reading": self.reading})
-        turned = np.array(rmfl.weights(steps)[1])
-        return {"MFL": usual / usual.sum(), "RMFL": turned / turned.sum()}
+        of_rmfl = np.array(rmfl.weights(steps)[1])
+        return {"MFL": usual / usual.sum(), "RMFL": of_rmfl / of_rmfl.sum()}
 
     def _bias(self, hue: Hue) -> "pd.Series[Any]":
         table = hue.table(self.reads).query("step >= 0")
@@ -94,7 +94,7 @@ class Weights(Kind):
 
 
 def _line(hue: Hue, hues: int) -> dict[str, Any]:
-    """One line is drawn in a colour that neither weighting has."""
-    look = stroke(hue)
-    own = {"color": "#009E73", "markerfacecolor": "#009E73", "linestyle": "-", "marker": "D"}
-    return look | own if hues == 1 else look
+    """How a bias is drawn; a single one has a colour that neither weighting has."""
+    by_hue = stroke(hue)
+    single = {"color": "#009E73", "markerfacecolor": "#009E73", "linestyle": "-", "marker": "D"}
+    return by_hue | single if hues == 1 else by_hue

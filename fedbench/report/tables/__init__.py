@@ -1,1 +1,1 @@
-"""How tables are made: rows, columns, cells, CSV and LaTeX."""
+"""How tables are made: cells, their layout in rows and columns, CSV and LaTeX, ranks, facts."""

@@ -1,4 +1,4 @@
-"""A paper's table as cells: the printed number, the measured one, and the runs behind it."""
+"""Makes the cells of a paper's table from the collected runs and the printed numbers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from fedbench.paper.items import Table
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
-from fedbench.report.tables.entry import Entry, Run
+from fedbench.report.tables.cell import Run, TableCell
 from fedbench.report.values import frames
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
@@ -21,33 +21,38 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def entries(plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed) -> list[Entry]:
-    """All cells of the table `at` (paper, table), in the order of the grid, the best marked."""
-    table = plan.papers[at[0]].tables[at[1]]
-    return _mark_best(list(_entries(plan, at, frame, printed)), table)
-
-
-def _entries(
+def table_cells(
     plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
-) -> Iterator[Entry]:
+) -> list[TableCell]:
+    """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
+
+    `frame` holds the collected runs; a planned run that is not in it is missing.
+    """
+    table = plan.papers[at[0]].tables[at[1]]
+    return _mark_best(list(_cells(plan, at, frame, printed)), table)
+
+
+def _cells(
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+) -> Iterator[TableCell]:
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
     groups: dict[str, list[Cell]] = {}
     for cell in plan.select(at[0], table.grid, table.where):
         groups.setdefault(str(_coords(cell, table)), []).append(cell)
-    found = _Found(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
+    runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
     for metric in table.metrics:
         values, asked = _values(frame, table, metric), reading(metric, table.at)
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
-            runs = tuple(found.run(cell, values, asked) for cell in cells)
+            runs = tuple(runs_behind.run(cell, values, asked) for cell in cells)
             coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
-            yield Entry(place, coords, control, number, runs, cells[0].substituted)
+            yield TableCell(place, coords, control, number, runs, cells[0].substituted)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:
-    """Where a cell stands, without the axes that count as repeats."""
+    """The levels of a planned cell, without the axes that count as repeats."""
     return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
 
 
@@ -58,26 +63,29 @@ def _values(frame: pd.DataFrame, table: Table, metric: str) -> dict[str, float]:
 
 
 def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
-    """The run that is subtracted, by a cell's coordinates and seed; empty if none is."""
+    """By the levels and seed of a planned cell, the run whose value is subtracted from its value.
+
+    Empty if the table subtracts nothing.
+    """
     table = plan.papers[at[0]].tables[at[1]]
     if not table.minus:
         return {}
-    known = {(str(c.coords), c.seed): c.run.id for c in plan.select(at[0], table.grid, {})}
-    found = {}
+    run_at = {(str(c.coords), c.seed): c.run.id for c in plan.select(at[0], table.grid, {})}
+    bases = {}
     for cell in plan.select(at[0], table.grid, table.where):
-        base = known.get((str(cell.coords | table.minus), cell.seed))
+        base = run_at.get((str(cell.coords | table.minus), cell.seed))
         if base is None:
             raise FedbenchError(
                 f"{at[0]}: tables.{at[1]}.minus: no run at {cell.coords | table.minus}, "
                 f"seed {cell.seed}"
             )
-        found[str(cell.coords), cell.seed] = base
-    return found
+        bases[str(cell.coords), cell.seed] = base
+    return bases
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What is known of the runs behind a table."""
+class _RunsBehind:
+    """The runs behind a table: their states, what a search chose, what is subtracted."""
 
     table: Table
     states: dict[str, str]
@@ -85,7 +93,7 @@ class _Found:
     bases: dict[tuple[str, int], str]
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """A cell's run with its value; none if it ends before the rounds that are asked for."""
+        """The run of a planned cell with its value; None if it ends before the rounds asked for."""
         name, rounds = cell.run.id, cell.run.rounds
         short = rounds < asked.needs(cell.run.eval_every)
         value = None if short else self._value(cell, values)
@@ -95,58 +103,63 @@ class _Found:
         return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
 
     def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
-        """Less that of its base where there is one; None if either is missing."""
+        """Its value, less that of the run subtracted from it, if any; None if either is missing."""
         value, base = values.get(cell.run.id), self.bases.get((str(cell.coords), cell.seed))
         if base is None or value is None:
             return value
         return value - values[base] if base in values else None
 
 
-def _mark_best(found: list[Entry], table: Table) -> list[Entry]:
-    """Mark the best method among those that share all else; ties at the table's digits share it.
+def _mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
+    """The cells with the best method marked, among those that differ in the method alone.
 
-    Where more than half tie, none is marked.
+    Values that read alike at the table's digits tie. Several that tie are all marked, but none is
+    if they are more than half.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
-    for entry in found:
-        if not entry.control and entry.measured is not None:
-            rivals.setdefault(_rest(entry), []).append(rank(entry, table))
+    for cell in cells:
+        if not cell.control and cell.measured is not None:
+            rivals.setdefault(_rest(cell), []).append(comparable(cell, table))
     return [
-        replace(entry, best=_is_best(entry, rivals.get(_rest(entry), []), table)) for entry in found
+        replace(cell, best=_is_best(cell, rivals.get(_rest(cell), []), table)) for cell in cells
     ]
 
 
-def _is_best(entry: Entry, rivals: list[float], table: Table) -> bool:
-    ranked = Metric(entry.place.metric).is_ranked and not entry.control
-    if not ranked or entry.measured is None or len(rivals) < 2:
+def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:
+    ranked = Metric(cell.place.metric).is_ranked and not cell.control
+    if not ranked or cell.measured is None or len(rivals) < 2:
         return False
     best = max(rivals)
-    return rank(entry, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
+    return comparable(cell, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
 
 
-def _rest(entry: Entry) -> tuple[str, str, str]:
-    return entry.place.dataset, entry.place.setting, entry.place.metric
+def _rest(cell: TableCell) -> tuple[str, str, str]:
+    return cell.place.dataset, cell.place.setting, cell.place.metric
 
 
-def rank(entry: Entry, table: Table) -> float:
-    """What methods are compared by: more is better, at the table's digits; −∞ if not finite."""
-    mean = entry.measured.mean if entry.measured else float("nan")
-    sign = -1 if Metric(entry.place.metric).lower_is_better else 1
+def comparable(cell: TableCell, table: Table) -> float:
+    """The measured mean as methods are ranked by it.
+
+    More is better; it is rounded to the table's digits, and −∞ if it is not finite.
+    """
+    mean = cell.measured.mean if cell.measured else float("nan")
+    sign = -1 if Metric(cell.place.metric).lower_is_better else 1
     return -float("inf") if mean != mean else sign * round(mean, table.digits)
 
 
-def tidy(paper: str, found: list[Entry]) -> pd.DataFrame:
-    """The table as a tidy frame with `COLUMNS`; `run_ids` are the runs measured.
+def tidy(paper: str, cells: list[TableCell]) -> pd.DataFrame:
+    """One row per cell, with the columns `COLUMNS`; `run_ids` are the measured runs.
 
-    Seeds are counted: those measured, those among them with a run that diverged, those planned.
+    `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
+    diverged, `n_planned` all that were planned.
     """
-    return pd.DataFrame([_record(paper, entry) for entry in found], columns=list(COLUMNS))
+    return pd.DataFrame([_record(paper, cell) for cell in cells], columns=list(COLUMNS))
 
 
-def _record(paper: str, entry: Entry) -> tuple[object, ...]:
-    place, ids = entry.place, ";".join(run.id for run in entry.found)
-    stats = [(s.mean, s.std) if s else (None, None) for s in (entry.printed, entry.measured)]
+def _record(paper: str, cell: TableCell) -> tuple[object, ...]:
+    place, ids = cell.place, ";".join(run.id for run in cell.measured_runs)
+    stats = [(s.mean, s.std) if s else (None, None) for s in (cell.printed, cell.measured)]
     where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
-    lost = [run for run in entry.found if run.diverged]
-    seeds = [len({run.seed for run in runs}) for runs in (entry.found, lost, entry.runs)]
-    return (*where, *stats[0], *stats[1], *seeds, ids, entry.substituted)
+    lost = [run for run in cell.measured_runs if run.diverged]
+    seeds = [len({run.seed for run in runs}) for runs in (cell.measured_runs, lost, cell.runs)]
+    return (*where, *stats[0], *stats[1], *seeds, ids, cell.substituted)

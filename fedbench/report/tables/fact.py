@@ -1,4 +1,4 @@
-"""The base of tables of facts, which need no run: declared costs, traits, sizes."""
+"""The base class of tables of facts, which need no run, and what they are counted from."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -15,7 +15,7 @@ from fedbench.paper.levels import Settings, known_levels, layered, level_setting
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Printed
-from fedbench.report.tables.sheet import Sheet
+from fedbench.report.tables.fact_table import FactTable
 from fedbench.spec import Choice, RunSpec
 
 if TYPE_CHECKING:
@@ -25,34 +25,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
-    """What a fact is made from: the paper as its file says it, and its printed numbers."""
+class PaperReader:
+    """Reads what a table of facts shows: the paper's settings and methods, its printed numbers.
+
+    `key` is the table's key in the paper's file, by which errors name it.
+    """
 
     key: str
-    paper: Paper
-    printed: Printed
-    asked: list[Place] = field(default_factory=list)  # the places looked up so far
+    paper: Paper = field(repr=False)
+    printed: Printed = field(repr=False)
+    asked: list[Place] = field(default_factory=list, repr=False)  # the places looked up so far
 
     def number(self, dataset: str, metric: str) -> float | None:
-        """A printed number of this table; None if the paper prints none."""
+        """The printed number at a place of this table; None if the paper prints none there."""
         place = Place(self.key, dataset, "", "", metric)
         self.asked.append(place)
-        found = self.printed.numbers.get(place)
-        return found.mean if found else None
+        stat = self.printed.numbers.get(place)
+        return stat.mean if stat else None
 
     def run(self, point: dict[str, Level]) -> RunSpec:
-        """The run that the paper's settings and these levels amount to."""
+        """The run with the paper's settings and those of these levels, by axis."""
         for axis, level in point.items():
             self._check(axis, level)
         levels = [level_settings(self.paper.levels, axis, level) for axis, level in point.items()]
         return RunSpec(**layered([self.paper.settings, *levels]))
 
     def method(self, name: str) -> tuple[Settings, list[Any]]:
-        """A method's settings and its parts, built; imports torch."""
+        """The settings of a named method, and its parts as objects; imports torch."""
         return self.built("method", name)
 
     def built(self, axis: str, level: Level) -> tuple[Settings, list[Any]]:
-        """The settings of a level of any axis and the parts among them, built; imports torch."""
+        """The settings of a level of any axis, and its parts as objects; imports torch."""
         self._check(axis, level)
         settings = level_settings(self.paper.levels, axis, level)
         choices = [checked(Choice, part) for part in settings.get("parts", ())]
@@ -68,35 +71,42 @@ class Source:
 
 
 class Fact(Checked, ABC):
-    """A table without runs; one file in `fedbench/report/facts`, whose fields are its options."""
+    """A table that needs no run; one file in `fedbench/report/facts`, its fields its options."""
 
     @abstractmethod
-    def sheet(self, source: Source) -> Sheet:
-        """The table, of the paper's own experiments whatever the scale."""
+    def table(self, reader: PaperReader) -> FactTable:
+        """The table, for the paper's own experiments whatever the scale."""
 
 
-def sheet_of(key: str, paper: Paper, printed: Printed) -> Sheet:
-    """The table `key` of a paper; raises on a printed number that it has no place for."""
+def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
+    """The table of facts `key` of a paper.
+
+    Raises `FedbenchError` on an unknown name, or on a printed number for which it has no place.
+    """
     choice = paper.facts[key].kind
     fact: Fact = registry.build("facts", choice.name, choice.params)
-    source = Source(key, paper, printed)
-    found = fact.sheet(source)
-    printed.refuse_strangers(key, source.asked)
-    return found
+    reader = PaperReader(key, paper, printed)
+    table = fact.table(reader)
+    printed.refuse_strangers(key, reader.asked)
+    return table
 
 
 def constant(run: RunSpec, name: str) -> Any:
-    """What the run's data source declares; raises `FedbenchError` if it does not."""
-    found = registry.find("dataset", run.dataset.name)
-    if name not in found.constants:
+    """The class constant `name` of the run's data source.
+
+    Raises `FedbenchError` if the source declares none.
+    """
+    entry = registry.find("dataset", run.dataset.name)
+    if name not in entry.constants:
         raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
-    return found.constants[name]
+    return entry.constants[name]
 
 
-def shares(run: RunSpec) -> tuple[int, list[int]]:
-    """Training samples that are not held out, and those of each client, the smallest first.
+def client_sizes(run: RunSpec) -> tuple[int, list[int]]:
+    """How many training samples are not held out, and how many each client has, in rising order.
 
-    By the run's partition, of as many labels as the source declares, equally frequent.
+    No data are read: the run's partition divides as many labels as the data source declares, each
+    class equally frequent.
     """
     from fedbench.data.dataset import Dataset
     from fedbench.data.shares import draw_partition, hold_out  # only here, as it loads torch
@@ -107,11 +117,11 @@ def shares(run: RunSpec) -> tuple[int, list[int]]:
     train, _ = hold_out(data, run.validation, run.partition_seed)
     rule = registry.build("partition", run.partition.name, run.partition.params)
     rows = draw_partition(rule, data, train, run.clients, run.partition_seed)
-    return len(train), sorted(len(own) for own in rows)
+    return len(train), sorted(len(of_client) for of_client in rows)
 
 
 def network(run: RunSpec) -> "nn.Module":
-    """The run's network without weights or data; imports torch."""
+    """The run's network on the meta device: shapes without weights; imports torch."""
     import torch
 
     from fedbench.data.dataset import Inputs
@@ -123,7 +133,7 @@ def network(run: RunSpec) -> "nn.Module":
 
 
 def added_cost(parts: list[Any], size: "Sizes") -> Counter[str]:
-    """What the parts declare beyond FedAvg, added up by the names in `Cost`; imports torch."""
+    """The costs that the parts declare beyond FedAvg, added up field by field of `Cost`."""
     from fedbench.core.part import Cost
 
     total: Counter[str] = Counter(dict.fromkeys(asdict(Cost()), 0))

@@ -1,8 +1,8 @@
-"""A table as LaTeX with booktabs."""
+"""A table of runs as LaTeX."""
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.entry import Entry
-from fedbench.report.tables.layout import Block, Layout
+from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.layout import Block, TableLayout
 from fedbench.report.tables.rows import Group, Row
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import UNTESTED, fixed, signed
@@ -19,12 +19,12 @@ _SPECIAL = {
 
 
 def escape(text: str) -> str:
-    """Text that LaTeX prints as it stands, in pdflatex too."""
+    """Text in which LaTeX, pdflatex included, prints every character as it stands."""
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
 
 
-def to_latex(label: str, table: Table, layout: Layout, caption: str) -> str:
-    """The table as a float for a document that uses booktabs."""
+def to_latex(label: str, table: Table, layout: TableLayout, caption: str) -> str:
+    """The table as a `table` environment; the document must use booktabs and graphicx."""
     width = len(layout.heads) + sum(len(block.columns) for block in layout.blocks)
     spec = "l" * len(layout.heads) + "r" * (width - len(layout.heads))
     lines = [
@@ -45,18 +45,18 @@ def to_latex(label: str, table: Table, layout: Layout, caption: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _remarks(layout: Layout) -> list[str]:
-    """The substitutions, once each, for the caption."""
-    found = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
-    found += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
+def _remarks(layout: TableLayout) -> list[str]:
+    """What was substituted, each remark once, for the caption."""
+    remarks = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
+    remarks += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
     named: dict[str, list[str]] = {g.substituted: [] for g in layout.groups if g.substituted}
     for group in layout.groups:
         if group.substituted:
             named[group.substituted].append(group.title or "All rows")
-    return [f"{', '.join(t)}: {UNTESTED} ({text})." for text, t in named.items()] + found
+    return [f"{', '.join(t)}: {UNTESTED} ({text})." for text, t in named.items()] + remarks
 
 
-def _header(layout: Layout) -> list[str]:
+def _header(layout: TableLayout) -> list[str]:
     cells, rules, at = [""] * len(layout.heads), [], len(layout.heads) + 1
     for block in layout.blocks:
         end = at + len(block.columns) - 1
@@ -72,13 +72,13 @@ def _row(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _group(group: Group, layout: Layout, table: Table, width: int) -> list[str]:
+def _group(group: Group, layout: TableLayout, table: Table, width: int) -> list[str]:
     title = rf"\multicolumn{{{width}}}{{l}}{{\textbf{{{escape(group.title)}}}}} \\"
     head = [r"\midrule", title] if group.title else [r"\midrule"]
     return head + [_row(_cells(row, layout, table)) for row in group.rows]
 
 
-def _cells(row: Row, layout: Layout, table: Table) -> list[str]:
+def _cells(row: Row, layout: TableLayout, table: Table) -> list[str]:
     heads = [escape(text) if span else "" for text, span in row.heads]
     heads[-1:] = [f"{head} (control)" if row.control else head for head in heads[-1:]]
     pairs = [(block, column) for block in layout.blocks for column in block.columns]
@@ -87,25 +87,25 @@ def _cells(row: Row, layout: Layout, table: Table) -> list[str]:
     ]
 
 
-def _cell(block: Block, entry: Entry | None, layout: Layout, table: Table) -> str:
-    if entry is None:
+def _cell(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> str:
+    if cell is None:
         return ""
     if block.kind == "difference":
-        metric, found = Metric(entry.place.metric), entry.difference
-        points = None if found is None else found * metric.points(table)
+        metric, difference = Metric(cell.place.metric), cell.difference
+        points = None if difference is None else difference * metric.points(table)
         return "" if points is None else escape(signed(points, metric.point_digits(table)))
-    stat = entry.printed if block.kind == "printed" else entry.measured
+    stat = cell.printed if block.kind == "printed" else cell.measured
     if stat is None:
-        return "" if block.kind == "printed" or not entry.missing else "missing"
+        return "" if block.kind == "printed" or not cell.missing else "missing"
     mean = escape(fixed(stat.mean, table.digits))
-    text = rf"\textbf{{{mean}}}" if block.kind != "printed" and entry.best else mean
+    text = rf"\textbf{{{mean}}}" if block.kind != "printed" and cell.best else mean
     text += "" if stat.std is None else rf" $\pm$ {escape(fixed(stat.std, table.digits))}"
-    return text + ("" if block.kind == "printed" else _flags(entry, layout))
+    return text + ("" if block.kind == "printed" else _flags(cell, layout))
 
 
-def _flags(entry: Entry, layout: Layout) -> str:
-    """What a reader must know beside the number: seeds missing or diverged, a note's mark."""
-    flags = [f"({layout.notes[entry.substituted]})"] if entry.substituted in layout.notes else []
-    flags += [f"{len(entry.found)}/{len(entry.runs)} seeds"] if entry.missing else []
-    flags += [f"{entry.diverged} diverged"] if entry.diverged else []
+def _flags(cell: TableCell, layout: TableLayout) -> str:
+    """What a reader must know beside the number: the mark of a note, seeds missing or diverged."""
+    flags = [f"({layout.notes[cell.substituted]})"] if cell.substituted in layout.notes else []
+    flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
+    flags += [f"{cell.diverged} diverged"] if cell.diverged else []
     return rf"\textsuperscript{{{', '.join(flags)}}}" if flags else ""

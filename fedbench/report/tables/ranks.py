@@ -1,26 +1,26 @@
-"""Mean ranks of a table's methods over its settings, and which of them differ.
+"""Mean ranks of a table's methods over its settings, and which methods differ in them.
 
-Friedman's test asks whether any differ, Nemenyi's which pairs do (Demšar, JMLR 2006).
+Friedman's test asks whether any of them differ, Nemenyi's which pairs do (Demšar, JMLR 2006).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy import stats
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cells import rank
-from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import comparable
 from fedbench.report.values.metrics import Metric
 
-FEWEST = 3  # methods, and settings
+FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
 RISK = 0.05  # of calling two methods different that are not
 
 
 @dataclass(frozen=True, eq=False)
 class Significance:
-    """p of Friedman's test, and of Nemenyi's for each pair (methods × methods)."""
+    """p-value of Friedman's test, and of Nemenyi's for each pair (methods × methods)."""
 
     p: float
     pairs: pd.DataFrame
@@ -28,10 +28,10 @@ class Significance:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Mean ranks by method, 1 the best.
+    """Mean ranks by method; 1 is the best.
 
-    `metric` is what was ranked, `left_out` are methods that some of the settings lack. A ranking of
-    substitutes is not tested: it has no `Significance`.
+    `metric` is what was ranked; `left_out` are methods that were not run in every setting. `test`
+    is None where any of the runs is a substitute: such ranks are not tested.
     """
 
     metric: str
@@ -42,19 +42,19 @@ class Ranks:
     test: Significance | None
 
 
-def ranks(table: Table, found: list[Entry]) -> Ranks | None:
+def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     """Ranks of the means over the seeds, by the table's first metric.
 
-    None unless three methods or more have a mean in all of three settings or more, and where
-    neither more nor less is better. Means count with the digits that the table shows, so that what
-    reads alike is tied; ties share their ranks, and what is not finite ranks last. Settings of the
-    very same runs count once.
+    None if fewer than three methods have a mean in every setting, if there are fewer than three
+    settings, or if neither more nor less of the metric is better. Means are rounded to the digits
+    that the table shows; those that then are equal share their ranks, and what is not finite ranks
+    last. Settings that consist of the very same runs count once.
     """
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
         return None
-    own = [e for e in found if e.place.metric == metric and e.place.method and e.measured]
-    scores = _scores(own, table)
+    ranked = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
+    scores = _scores(ranked, table)
     full = scores.dropna(axis=1)
     if min(full.shape) < FEWEST:
         return None
@@ -63,9 +63,9 @@ def ranks(table: Table, found: list[Entry]) -> Ranks | None:
         metric,
         placed.mean().sort_values(kind="stable"),
         len(full),
-        frozenset(e.place.method for e in own if e.control),
+        frozenset(c.place.method for c in ranked if c.control),
         tuple(str(name) for name in scores if name not in full),
-        None if any(e.substituted for e in own) else _test(placed),
+        None if any(c.substituted for c in ranked) else _test(placed),
     )
 
 
@@ -74,51 +74,54 @@ def _test(placed: pd.DataFrame) -> Significance:
     return Significance(p, posthoc_nemenyi_friedman(placed))
 
 
-def _scores(own: list[Entry], table: Table) -> pd.DataFrame:
-    """Settings × methods, more is better; empty where a setting lacks a method."""
-    found: dict[str, dict[str, float]] = {}
+def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
+    """Settings × methods, more is better; NaN where a setting lacks a method."""
+    scores: dict[str, dict[str, float]] = {}
     runs: dict[str, set[str]] = {}
-    for entry in own:
-        place = f"{entry.place.dataset};{entry.place.setting}"
-        found.setdefault(place, {})[entry.place.method] = rank(entry, table)
-        runs.setdefault(place, set()).update(run.id for run in entry.found)
+    for cell in cells:
+        place = f"{cell.place.dataset};{cell.place.setting}"
+        scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
+        runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
-    return pd.DataFrame([found[place] for place in found if place in once.values()])
+    return pd.DataFrame([scores[place] for place in scores if place in once.values()])
 
 
 @dataclass(frozen=True)
-class RankView:
-    """A critical-difference diagram with what it says, ready to stand in a page."""
+class RanksOnPage:
+    """A diagram of mean ranks and its caption, ready to stand in a page."""
 
     key: str
     title: str
     ranks: Ranks
-    svg: str
+    svg: str = field(repr=False)
 
     @property
     def caption(self) -> str:
-        """How many settings, the tests, who is left out, and whose numbers these are."""
+        """How many settings were ranked, what the tests say, and which methods are left out."""
         ranks = self.ranks
-        said = [
+        sentences = [
             f"{len(ranks.mean)} methods ranked by their means over the seeds in each of "
             f"{ranks.settings} settings."
         ]
         if ranks.test:
-            said.append(
+            sentences.append(
                 f"Friedman's test: p = {ranks.test.p:.2g}. A bar joins methods that Nemenyi's test "
-                "does not tell apart at 5 %. Settings on one data set are not independent, so that "
-                "the tests are too sure."
+                "does not tell apart at 5 %. Settings on one data set are not independent of each "
+                "other, so that the tests find differences too easily."
             )
         else:
-            said.append(
-                "These are ranks on substitutes, not on the paper's experiments; none is tested."
+            sentences.append(
+                "The runs are substitutes for the paper's experiments, so that no difference "
+                "between the ranks is tested."
             )
         if ranks.left_out:
-            said.append(f"Not run in every setting and left out: {', '.join(ranks.left_out)}.")
-        return " ".join(said)
+            sentences.append(
+                f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
+            )
+        return " ".join(sentences)
 
 
 def rank_title(table: Table, ranks: Ranks) -> str:
-    """'Table I: mean ranks over 9 settings (1 is the best)', of which metric if it has several."""
+    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several."""
     what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
     return f"{table.title}{what}: mean ranks over {ranks.settings} settings (1 is the best)"

@@ -1,9 +1,9 @@
-"""Rows of a table grouped under a title, with headings that span several rows."""
+"""The rows of a table, in groups under a title, with headings that span several rows."""
 
 from dataclasses import dataclass
 
 from fedbench.paper.places import Level
-from fedbench.report.tables.entry import Entry
+from fedbench.report.tables.cell import TableCell
 from fedbench.report.values.numbers import level_name, point_name
 
 Point = tuple[Level, ...]
@@ -12,54 +12,60 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Row:
-    """Row headings with the rows each spans (0: drawn above already), and cells by column."""
+    """One row: headings, each with how many rows it spans, and cells by column.
+
+    A heading that spans 0 rows was written in a row above.
+    """
 
     heads: tuple[tuple[str, int], ...]
-    cells: dict[Point, Entry]
+    cells: dict[Point, TableCell]
     control: bool
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows under one title; `substituted` where it is the same for all of their cells."""
+    """Rows under one title.
+
+    `substituted` is what all of their cells have substituted, empty if they differ in it.
+    """
 
     title: str
     rows: tuple[Row, ...]
     substituted: str
 
 
-def point_of(entry: Entry, names: Names) -> Point:
-    """The cell's levels on some axes."""
-    return tuple(entry.coords[axis] for axis in names)
+def point_of(cell: TableCell, names: Names) -> Point:
+    """The cell's levels of the axes `names`."""
+    return tuple(cell.coords[axis] for axis in names)
 
 
 def label_of(names: Names, point: Point) -> str:
-    """Levels as a heading: 'MNIST, α = 0.1'."""
+    """The levels as a heading: 'MNIST, α = 0.1'."""
     return ", ".join(point_name(axis, level) for axis, level in zip(names, point, strict=True))
 
 
-def group_of(title: str, entries: list[Entry], inner: Names, columns: Names) -> Group:
-    """The group's rows, one for each point of its inner axes."""
-    points = _in_order(entries, inner)
-    rows = [[entry for entry in entries if point_of(entry, inner) == point] for point in points]
+def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
+    """The group of these cells, one row per combination of levels of the `inner` axes."""
+    points = _in_order(cells, inner)
+    rows = [[cell for cell in cells if point_of(cell, inner) == point] for point in points]
     drawn = tuple(
         Row(
             _heads(points, i, inner),
-            {point_of(entry, columns): entry for entry in row},
-            "method" in inner and all(entry.control for entry in row),
+            {point_of(cell, columns): cell for cell in row},
+            "method" in inner and all(cell.control for cell in row),
         )
         for i, row in enumerate(rows)
     )
-    same = {entry.substituted for entry in entries}
+    same = {cell.substituted for cell in cells}
     return Group(title, drawn, same.pop() if len(same) == 1 else "")
 
 
-def _in_order(entries: list[Entry], names: Names) -> list[Point]:
-    """The points, the last axis fastest, levels in the order in which they appear."""
-    levels = [list(dict.fromkeys(entry.coords[axis] for entry in entries)) for axis in names]
-    points = dict.fromkeys(point_of(entry, names) for entry in entries)
+def _in_order(cells: list[TableCell], names: Names) -> list[Point]:
+    """The points sorted axis by axis, levels in the order in which they appear."""
+    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in names]
+    points = dict.fromkeys(point_of(cell, names) for cell in cells)
     return sorted(
-        points, key=lambda p: [known.index(x) for known, x in zip(levels, p, strict=True)]
+        points, key=lambda p: [order.index(x) for order, x in zip(levels, p, strict=True)]
     )
 
 

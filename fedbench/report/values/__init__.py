@@ -1,1 +1,1 @@
-"""Which values the report shows: measured, printed, and how they are spelled."""
+"""The values that the report shows, read from the collected runs, and how they are written."""

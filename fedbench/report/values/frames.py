@@ -1,7 +1,7 @@
-"""Reading the collected frame of a paper: one value or one curve per run, and tables of runs."""
+"""Reads the collected frame of a paper: one value or one curve per run, and tables of runs."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,21 +16,26 @@ from fedbench.store import RunFolder, read_frame
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
-    """One row per client: client, samples, classes; as 0 or 1, `few` (≤ 2 classes), `many` (≥ 4).
+    """What each client holds: columns client, samples, classes, `few`, `many`.
 
-    `clients` has a row for each class that a client holds: client, label, count.
+    `few` is 1 with at most two classes, `many` with at least four, else they are 0. `clients` has
+    one row per class that a client holds: client, label, count.
     """
     if clients.empty:
         return clients
-    own = clients.groupby("client")["count"].agg(samples="sum", classes="size").reset_index()
-    return own.assign(few=(own["classes"] <= 2).astype(int), many=(own["classes"] >= 4).astype(int))
+    held = clients.groupby("client")["count"].agg(samples="sum", classes="size").reset_index()
+    few, many = (held["classes"] <= 2).astype(int), (held["classes"] >= 4).astype(int)
+    return held.assign(few=few, many=many)
 
 
 _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The collected frame; without a file, an empty one: every run is then missing."""
+    """The collected frame; an empty one without a file, so that every run is missing.
+
+    Raises `FedbenchError` on a damaged file.
+    """
     if not exists(path):
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
     frame = read_frame(path)
@@ -53,7 +58,7 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
 
 
 def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `best_round`: the first round with the best accuracy that the run had until then."""
+    """With `best_round` added: the first round with the best accuracy that the run had so far."""
     if "accuracy" not in frame:
         return frame
     best = frame.groupby("run_id")["accuracy"].cummax()
@@ -62,9 +67,10 @@ def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_round_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `round_seconds`: local training and server, a mean over the rounds since the row before.
+    """With `round_seconds` added: seconds per round of local training and the server's step.
 
-    Evaluation and probes are left out; read it as 'round_seconds@median'.
+    It is a mean over the rounds since the row before, without evaluation and probes; a paper reads
+    it as 'round_seconds@median'.
     """
     if not {"train_seconds", "server_seconds"} <= set(frame):
         return frame
@@ -80,10 +86,10 @@ def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:
 
 
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
-    """One value a run: the last evaluated, a round's, or one over evaluated rounds.
+    """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
 
-    A round that was not evaluated gives the last before it. `metric` may name its own moment:
-    'accuracy@best'.
+    A round that was not evaluated gives the last evaluated one before it. `metric` may name its own
+    moment: 'accuracy@best'.
     """
     asked = reading(metric, at)
     if asked.metric not in frame:
@@ -91,31 +97,31 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     counts = frame.groupby("run_id")[asked.metric].transform("count")
     rows = frame[(counts > 0) | (frame["status"] == "diverged")]
     if isinstance(asked.at, int):
-        found = at_round(rows[rows["round"] <= asked.at], asked.metric)
+        read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
     elif asked.at == "final":
-        found = at_round(rows, asked.metric)
+        read_off = at_round(rows, asked.metric)
     else:
-        found = over_rounds(rows, asked)
-    return {str(run): float(value) for run, value in found.items()}
+        read_off = over_rounds(rows, asked)
+    return {str(run): float(value) for run, value in read_off.items()}
 
 
 def states(frame: pd.DataFrame) -> dict[str, str]:
-    """'finished' or 'diverged at round n' for each run."""
+    """'finished' or 'diverged at round n', by run."""
     last = frame.drop_duplicates("run_id", keep="last")
     rows = zip(last["run_id"], last["status"], last["round"], strict=True)
     return {run: f"diverged at round {at}" if how == "diverged" else how for run, how, at in rows}
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
-    """What a search chose for each run, where there was one, and how.
+    """What a search chose for a run, and how, by run that has one.
 
     'lr=0.03, the best of 4 by the last accuracy on the test set'.
     """
     if not {"tuned", "search"} <= set(frame):
         return {}
     rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
-    found = zip(rows["run_id"], rows["tuned"], rows["search"], strict=True)
-    return {run: f"{_pairs(json.loads(text))}, {how}" for run, text, how in found if text}
+    chosen = zip(rows["run_id"], rows["tuned"], rows["search"], strict=True)
+    return {run: f"{_pairs(json.loads(text))}, {how}" for run, text, how in chosen if text}
 
 
 def _pairs(chosen: dict[str, object]) -> str:
@@ -123,32 +129,34 @@ def _pairs(chosen: dict[str, object]) -> str:
 
 
 def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
-    """Evaluated rounds × runs found; after a run has diverged its last value stays."""
-    grid = sorted({t for run in runs for t in (*range(0, run.rounds, run.eval_every), run.rounds)})
+    """The metric, evaluated rounds × collected runs; a diverged run keeps its last value."""
+    rounds = sorted(
+        {t for run in runs for t in (*range(0, run.rounds, run.eval_every), run.rounds)}
+    )
     if metric not in frame:
-        return pd.DataFrame(index=grid[1:])
-    own = frame[frame["run_id"].isin([run.id for run in runs])]
-    table = own.pivot(index="round", columns="run_id", values=metric)
-    everything = table.reindex(sorted({*table.index, *grid})).ffill()
-    return everything.loc[grid[1:]]
+        return pd.DataFrame(index=rounds[1:])
+    rows = frame[frame["run_id"].isin([run.id for run in runs])]
+    table = rows.pivot(index="round", columns="run_id", values=metric)
+    everything = table.reindex(sorted({*table.index, *rounds})).ffill()
+    return everything.loc[rounds[1:]]
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """What the runs left: the collected frame, and their folders below `runs`."""
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame = field(repr=False)
     runs: Path
 
     @cached_property
     def states(self) -> dict[str, str]:
-        """'finished' or 'diverged at round n' for each run."""
+        """'finished' or 'diverged at round n', by run."""
         return states(self.frame)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
-        """A table of a run's folder, or `holdings`, what its clients hold.
+        """A table in a run's folder; 'holdings' is made from its table 'clients'.
 
-        Empty without the file, as of a run that diverged early.
+        Empty if the folder has no such file, as that of a run that diverged early.
         """
         if name == "holdings":
             return holdings(self.table(run, "clients"))

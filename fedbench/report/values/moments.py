@@ -1,8 +1,8 @@
-"""One value of each run from its history: of a round, or over its evaluated rounds.
+"""One value per run from its history: at a round, or over its evaluated rounds.
 
-A run that diverged keeps the value that it ended with to its last planned round, as a curve in a
-figure does: it is filled before anything is averaged. 'std' and 'jumps' are no numbers then, since
-a model that is lost stands still and is not smooth for it.
+A run that diverged keeps its last value to its last planned round, as its curve in a figure does;
+means are taken over the rounds filled in this way. Its 'std' and 'jumps' are NaN: a curve that
+stands still because the model is lost is not a smooth one.
 """
 
 import math
@@ -12,27 +12,30 @@ import pandas as pd
 from fedbench.paper.places import Reading
 from fedbench.report.values.metrics import Metric
 
-_RATES = ("round_seconds",)  # rounds that were not made took no time
+_RATES = ("round_seconds",)  # not filled in: rounds that were never trained took no time
 
 
 def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
-    """The last value that each run has."""
-    found: pd.Series = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
-    return found
+    """The last value of each run in these rows."""
+    last: pd.Series = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
+    return last
 
 
 def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The best, or a moment of all evaluated rounds or the last; none of a run that has fewer."""
+    """The moment asked for, over all evaluated rounds or the last few.
+
+    A run with fewer evaluated rounds than asked for has none.
+    """
     full = _filled(rows, asked.metric).dropna(subset=[asked.metric])
     if asked.last:
         runs = full.groupby("run_id")
         late = runs.cumcount(ascending=False) < asked.last
         full = full[late & (runs["run_id"].transform("size") >= asked.last)]
-    found = _moment(full, asked)
+    values = _moment(full, asked)
     ends = at_round(rows[rows["status"] == "diverged"], asked.metric).items()
-    lost = [run for run, end in ends if _is_lost(asked.at, end, run in found)]
-    known: pd.Series = found.drop(lost, errors="ignore")
-    return pd.concat([known, pd.Series(math.nan, index=lost)]) if lost else known
+    lost = [run for run, end in ends if _is_lost(asked.at, end, run in values)]
+    sound: pd.Series = values.drop(lost, errors="ignore")
+    return pd.concat([sound, pd.Series(math.nan, index=lost)]) if lost else sound
 
 
 def _moment(rows: pd.DataFrame, asked: Reading) -> pd.Series:
@@ -50,15 +53,15 @@ def _moment(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     return steps.groupby(rows["run_id"]).mean()
 
 
-def _is_lost(at: str | int, end: float, known: bool) -> bool:
-    """Whether a diverged run has no such moment."""
+def _is_lost(at: str | int, end: float, has_value: bool) -> bool:
+    """Whether a diverged run, whose last value is `end`, has NaN for this moment."""
     if at == "best":
-        return not known
+        return not has_value
     return math.isnan(end) or at in ("std", "jumps")
 
 
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """With the evaluations that diverged runs had still before them, at their last values."""
+    """With rows added for the evaluations that diverged runs missed, at their last values."""
     ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
     if metric in _RATES or ends.empty:
         return rows

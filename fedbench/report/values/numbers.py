@@ -1,4 +1,4 @@
-"""Numbers and axis names as text."""
+"""Numbers, axes and levels as text."""
 
 import math
 
@@ -22,14 +22,14 @@ _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
 def fixed(value: float | None, digits: int) -> str:
-    """With so many decimals; a dash for nothing, words for what is not finite."""
+    """A number with this many decimals; a dash for None, 'not finite' for what is not."""
     if value is None:
         return "–"
     return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "not finite"
 
 
 def signed(value: float, digits: int) -> str:
-    """With its sign, also for a plus; zero has none."""
+    """A number with its sign, also a plus; zero has none."""
     text = fixed(abs(value), digits)
     if not math.isfinite(value) or float(text) == 0:
         return text
@@ -37,17 +37,17 @@ def signed(value: float, digits: int) -> str:
 
 
 def power(value: float) -> str:
-    """A power of ten as such: 0.001 is 10⁻³."""
+    """A power of ten with its exponent: 0.001 is 10⁻³."""
     return "10" + str(round(math.log10(value))).translate(_RAISED)
 
 
 def axis_name(axis: str) -> str:
-    """An axis as a heading: a Greek letter where it is one."""
+    """An axis as a heading: 'alpha' is α."""
     return _SYMBOLS.get(axis, axis)
 
 
 def axis_title(axis: str) -> str:
-    """An axis as the label of a figure's axis, in words where it has some."""
+    """An axis of the grid as the label of a figure's axis."""
     return _TITLES.get(axis, axis_name(axis))
 
 
@@ -60,6 +60,6 @@ def level_name(axis: str, level: Level) -> str:
 
 
 def point_name(axis: str, level: Level) -> str:
-    """A level that needs its axis beside it: 'α = 0.1', but 'MNIST'."""
+    """A level with its axis where it needs one: 'α = 0.1', but 'MNIST'."""
     text = level_name(axis, level)
     return text if isinstance(level, str) else f"{axis_name(axis)} = {text}"

@@ -6,10 +6,10 @@ _COMMANDS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def plain(value: object) -> object:
-    """Text that a spreadsheet would take for a formula, with an apostrophe in front.
+    """The value, with an apostrophe in front of text that a spreadsheet would take for a formula.
 
-    Numbers stay as they are. The apostrophe is what a spreadsheet itself writes to say that a cell
-    is text; who reads the file by program strips it from text that begins with "'=" and the like.
+    An apostrophe is how spreadsheets themselves mark a cell as text. A program that reads the file
+    removes it from text that begins with "'=" and the like. Numbers stay as they are.
     """
     if isinstance(value, str) and value.startswith(_COMMANDS) and not _is_number(value):
         return f"'{value}"
@@ -17,7 +17,7 @@ def plain(value: object) -> object:
 
 
 def to_csv(frame: pd.DataFrame) -> str:
-    """A tidy frame as CSV, every text cell plain."""
+    """A frame as CSV in which no text is a formula."""
     words = frame.apply(lambda column: column.map(plain) if column.dtype.kind in "OUT" else column)
     text: str = words.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     return text

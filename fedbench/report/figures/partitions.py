@@ -1,4 +1,7 @@
-"""Who holds which classes: one column per client, one row per class, area for the count."""
+"""Draws partitions: which client holds how many samples of which class, as bubbles.
+
+One panel per partition, one column per client, one row per class; the area is the count.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +16,16 @@ from numpy.typing import NDArray
 
 from fedbench.report.figures.styles import style
 
-# Inches: all panels together, a cell where there is room, the figure's least width for its title,
-# and what stands around the panels.
+# Inches: all panels together, a column or row where there is room, the least width of the figure,
+# which has room for its title, and the margins around and between the panels.
 _WIDTH, _HEIGHT, _CELL, _LEAST = 6.0, 6.0, 0.19, 4.0
 _LEFT, _RIGHT, _BELOW, _ABOVE, _BETWEEN = 0.5, 0.9, 0.5, 0.48, 0.15
 _BUBBLE: Any = {"color": style(0).colour, "alpha": 0.75, "linewidths": 0}
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One partition: its name and its label counts (clients, classes)."""
+class PartitionCounts:
+    """A partition's name and its label counts (clients × classes)."""
 
     title: str
     counts: NDArray[np.int64]
@@ -30,9 +33,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class _Page:
-    """How large everything is, in inches; cells shrink where clients or classes are many."""
+    """How large everything is, in inches; columns and rows shrink where there are many."""
 
-    clients: tuple[int, ...]  # shown in each panel
+    clients: tuple[int, ...]  # how many each panel shows
     classes: int
 
     @property
@@ -64,10 +67,12 @@ class _Page:
         ]
 
 
-def bubbles(panels: Sequence[Panel], title: str = "", first: int | None = None) -> Figure:
+def draw_partitions(
+    panels: Sequence[PartitionCounts], title: str = "", first: int | None = None
+) -> Figure:
     """Draw partitions of the same data side by side, all bubbles at one scale.
 
-    `first` shows that many clients of each. Drawn in black and one colour, it can be read in grey.
+    Only the `first` clients of each are shown (None: all). One colour, so that it reads in grey.
     """
     shown = [panel.counts[:first] for panel in panels]
     page = _Page(tuple(len(counts) for counts in shown), shown[0].shape[1])
@@ -87,7 +92,7 @@ def bubbles(panels: Sequence[Panel], title: str = "", first: int | None = None) 
 
 
 def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
-    """One panel; `scale` is the area of a sample, in square points."""
+    """One panel; `scale` is the area per sample, in square points."""
     client, label = np.nonzero(counts)
     axes.scatter(client, label, s=counts[client, label] * scale, clip_on=False, **_BUBBLE)
     axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))

@@ -1,4 +1,4 @@
-"""A table of facts as rows and columns of plain values."""
+"""A table of facts: rows and columns of plain values, as CSV and as LaTeX."""
 
 import csv
 import io
@@ -12,16 +12,16 @@ Value = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column; neighbours of the same `group` stand under its name."""
+class FactColumn:
+    """A column; neighbouring columns of the same `group` stand under its name."""
 
     title: str
     group: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row; neighbours of the same `group` stand under its name."""
+class FactRow:
+    """A row; neighbouring rows of the same `group` stand under its name."""
 
     name: str
     values: tuple[Value, ...]
@@ -29,27 +29,27 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """The whole table; `head` is what the row names are, `note` explains its symbols."""
+class FactTable:
+    """The whole table; `head` is the heading of the row names, `note` explains what is counted."""
 
     head: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[FactColumn, ...]
+    rows: tuple[FactRow, ...]
     note: str = ""
 
     @property
     def blocks(self) -> list[tuple[str, int]]:
-        """Groups of columns with their widths; none where there is no name."""
-        found = [(name, len(list(own))) for name, own in groupby(c.group for c in self.columns)]
-        return found if any(name for name, _ in found) else []
+        """Groups of columns with their widths; empty where no group has a name."""
+        sizes = [(name, len(list(run))) for name, run in groupby(c.group for c in self.columns)]
+        return sizes if any(name for name, _ in sizes) else []
 
     @property
-    def groups(self) -> list[tuple[str, list[Row]]]:
-        """Rows under their groups' names."""
-        return [(name, list(own)) for name, own in groupby(self.rows, key=lambda row: row.group)]
+    def groups(self) -> list[tuple[str, list[FactRow]]]:
+        """Rows under the names of their groups."""
+        return [(name, list(rows)) for name, rows in groupby(self.rows, key=lambda row: row.group)]
 
     def to_csv(self) -> str:
-        """One line a row; a group's name stands in front of its columns' and rows' names."""
+        """One line per row; a group's name stands in front of the names of its columns and rows."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         heads = [self.head, *(_joined(c.group, c.title) for c in self.columns)]
@@ -60,7 +60,7 @@ class Sheet:
         return text.getvalue()
 
     def to_latex(self, label: str, caption: str) -> str:
-        """The table as a float for a document that uses booktabs and amssymb."""
+        """The table as a `table` environment; the document must use booktabs and amssymb."""
         width = 1 + len(self.columns)
         lines = [
             r"% needs \usepackage{booktabs,amssymb}",
@@ -87,7 +87,7 @@ class Sheet:
 
 
 def shown(value: Value) -> str:
-    """A value as text: ticks and crosses, thousands apart, a dash for nothing."""
+    """A value as text: ticks and crosses, commas between thousands, a dash for nothing."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -99,7 +99,7 @@ def _joined(group: str, name: str) -> str:
     return ": ".join(filter(None, [group, name]))
 
 
-def _lines(name: str, rows: list[Row], width: int) -> list[str]:
+def _lines(name: str, rows: list[FactRow], width: int) -> list[str]:
     title = rf"\multicolumn{{{width}}}{{l}}{{\textbf{{{escape(name)}}}}} \\"
     start = [r"\midrule", title] if name else [r"\midrule"]
     return start + [_line([row.name, *map(shown, row.values)]) for row in rows]

@@ -1,23 +1,24 @@
-"""The points of a grid that a claim speaks of, divided into cells and contests."""
+"""Which points of a grid a claim speaks of, and on which side each stands, cell by cell."""
 
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import OTHERS, Comparison, Side, Trend, where_of
+from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import At, Level, Where, as_tuple, has_star, reading, stems
 from fedbench.plan.plan import matches, points
-from fedbench.report.claims.source import Coords
+from fedbench.report.claims.measured import Coords
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A claim's points, each with its metric, without axes that count as repeats.
+    """The points that a claim speaks of, each with its metric, without axes that count as repeats.
 
-    `controls` are levels of the method axis that stand for nobody's rivals.
+    `controls` are levels of the method axis that are never meant by 'others'; `usual` is the moment
+    at which a metric is read unless it names its own.
     """
 
     place: str
@@ -27,27 +28,30 @@ class Scope:
     usual: At
 
     def cells(self, named: set[str]) -> Iterator[tuple[Coords, list[Coords]]]:
-        """Points that differ in the named axes alone, under what they share."""
+        """The points grouped into cells: those of a cell differ in the named axes alone.
+
+        Each cell comes as the levels that its points share, and the points.
+        """
         groups: dict[str, list[Coords]] = {}
         for point in self.points:
             groups.setdefault(str(_rest(point, named)), []).append(point)
-        for own in groups.values():
-            yield _rest(own[0], named), own
+        for group in groups.values():
+            yield _rest(group[0], named), group
 
     def is_control(self, point: Coords) -> bool:
-        """Whether its method is none of the paper's."""
+        """Whether the point's method is a control, not one of the paper's."""
         return point.get("method") in self.controls
 
     def spell(self, where: Where) -> Where:
-        """The place with its metrics' moments written out."""
+        """The place with the moments of its metrics written out."""
         if "metric" not in where:
             return where
         names = tuple(spelled(str(m), self.usual) for m in as_tuple(where["metric"]))
         return where | {"metric": names}
 
 
-def scope_of(place: str, claim: Comparison, paper: Paper) -> Scope:
-    """What the claim spans of the paper's grid, whatever the scale."""
+def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
+    """The points of the paper's own grid that the claim spans, whatever the scale."""
     table = (
         paper.tables[claim.table]
         if claim.table
@@ -56,8 +60,8 @@ def scope_of(place: str, claim: Comparison, paper: Paper) -> Scope:
     grid = paper.grids[table.grid]
     where = table.where | claim.where
     real: Where = {axis: levels for axis, levels in where.items() if axis in grid.axes}
-    found = [{k: v for k, v in p.items() if k not in table.over} for p in _matching(grid, real)]
-    unique = list({str(point): point for point in found}.values())
+    matching = [{k: v for k, v in p.items() if k not in table.over} for p in _matching(grid, real)]
+    unique = list({str(point): point for point in matching}.values())
     extra = _extra(claim, grid, where) | {"metric": _metrics(claim, table)}
     everything = tuple(
         point | dict(zip(extra, levels, strict=True))
@@ -69,32 +73,32 @@ def scope_of(place: str, claim: Comparison, paper: Paper) -> Scope:
 
 
 def spelled(metric: str, usual: At) -> str:
-    """A metric with its moment: 'accuracy' after the last round is 'accuracy@final'."""
-    found = reading(metric, usual)
-    return f"{found.metric}@{found.moment}"
+    """A metric with its moment written out: 'accuracy' is 'accuracy@final' after the last round."""
+    asked = reading(metric, usual)
+    return f"{asked.metric}@{asked.moment}"
 
 
 def _matching(grid: Grid, where: Where) -> list[Coords]:
     return [point for point in points(grid) if matches(point, where)]
 
 
-def _metrics(claim: Comparison, table: Table) -> tuple[Level, ...]:
-    """Metrics that the sides name, else the claim's, else the table's."""
+def _metrics(claim: SingleClaim, table: Table) -> tuple[Level, ...]:
+    """The metrics that the sides name; if none, the claim's; if it has none, the table's."""
     named = [x for where in _places(claim) for x in as_tuple(where.get("metric", ()))]
     chosen = named or [*as_tuple(claim.where.get("metric", ()))] or claim.metrics or table.metrics
     return tuple(dict.fromkeys(spelled(str(metric), table.at) for metric in chosen))
 
 
-def _extra(claim: Comparison, grid: Grid, where: Where) -> dict[str, tuple[Level, ...]]:
-    """Columns of a probe's table that are used like axes, with the levels named."""
-    found: dict[str, tuple[Level, ...]] = {}
+def _extra(claim: SingleClaim, grid: Grid, where: Where) -> dict[str, tuple[Level, ...]]:
+    """Columns of a probe's table that the claim uses like axes, each with the levels it names."""
+    extra: dict[str, tuple[Level, ...]] = {}
     for place in (where, *_places(claim)):
         for axis in place.keys() - grid.axes.keys() - {"metric"}:
-            found[axis] = tuple(dict.fromkeys((*found.get(axis, ()), *as_tuple(place[axis]))))
-    return dict(sorted(found.items()))
+            extra[axis] = tuple(dict.fromkeys((*extra.get(axis, ()), *as_tuple(place[axis]))))
+    return dict(sorted(extra.items()))
 
 
-def _places(claim: Comparison) -> list[Where]:
+def _places(claim: SingleClaim) -> list[Where]:
     along: list[Where] = [dict(claim.along)] if isinstance(claim, Trend) else []
     return [*(where_of(side) for _, side in claim.sides()), *along]
 
@@ -103,12 +107,12 @@ def _rest(point: Coords, named: set[str]) -> Coords:
     return {axis: level for axis, level in point.items() if axis not in named}
 
 
-Member = Coords | float  # a point, or a threshold
+Member = Coords | float  # what stands on a side: a point, or a threshold
 
 
 @dataclass(frozen=True)
-class Contest:
-    """The two sides in one cell, and the axes that the sides name."""
+class Sides:
+    """The two sides of a comparison in one cell, and the axes by which the claim names them."""
 
     cell: Coords
     first: tuple[Member, ...]
@@ -116,18 +120,18 @@ class Contest:
     named: frozenset[str]
 
 
-def contests(scope: Scope, first: Side, second: Side) -> Iterator[Contest]:
-    """All cells in which both sides have a member; a star stands for one level after another."""
+def sides_by_cell(scope: Scope, first: Side, second: Side) -> Iterator[Sides]:
+    """All cells in which both sides have a member; a star becomes one level after another."""
     for one, other, title in _pairs(scope, first, second):
         named = {*where_of(one), *where_of(other)}
-        for cell, found in scope.cells(named):
-            sides = _members(scope, one, other, found), _members(scope, other, one, found)
-            if all(sides):
-                yield Contest(title | cell, *sides, frozenset(named))
+        for cell, group in scope.cells(named):
+            both = _members(scope, one, other, group), _members(scope, other, one, group)
+            if all(both):
+                yield Sides(title | cell, *both, frozenset(named))
 
 
 def _pairs(scope: Scope, first: Side, second: Side) -> list[tuple[Side, Side, Coords]]:
-    """The sides as they are, or for each level that the star stands for, with its name."""
+    """The sides as they are, or with each level in place of the star, beside that level."""
     one, other = where_of(first), where_of(second)
     starred = [axis for axis in one if has_star(one[axis])]
     if not starred:
@@ -145,7 +149,7 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
 
 
 def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:
-    """The points of a side; no control is one of the others."""
+    """The points of a side; 'others' are all but the rival's and the controls."""
     if isinstance(side, float):
         return (side,)
     if side == OTHERS:

@@ -1,4 +1,4 @@
-"""Where the numbers of a comparison come from: finished runs, or the paper."""
+"""The numbers that a claim compares: what any source of them gives, and those of finished runs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -14,28 +14,28 @@ from fedbench.report.values.frames import Results
 from fedbench.report.values.metrics import Metric
 from fedbench.spec import RunSpec
 
-Coords = dict[str, Level]  # a point of the grid, the metric among its axes
-Repeats = dict[str, float]  # a value for each seed, or seed and other axes
+Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis
+Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
 
 
-class Source(ABC):
-    """Numbers at the points of a grid, scores in percent."""
+class Numbers(ABC):
+    """Numbers at the points of a grid; scores are in percent."""
 
     @abstractmethod
     def values(self, point: Coords) -> Repeats:
-        """One value a repeat; none where there is no run."""
+        """One value per repeat, without the repeats that have none."""
 
     def spread(self, point: Coords) -> float | None:
-        """A standard deviation that is known without its values."""
+        """A standard deviation that is given without the values behind it; None elsewhere."""
         return None
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
-        """The metric by evaluated round up to the last planned, of each repeat."""
+        """Per repeat, the metric by evaluated round, up to the last planned round."""
         return {}
 
 
-class Measured(Source):
-    """What the runs of a grid gave; axes in `over` count as repeats."""
+class MeasuredNumbers(Numbers):
+    """What the runs of a grid gave; the axes in `over` count as repeats, as seeds do."""
 
     def __init__(
         self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], results: Results
@@ -49,36 +49,36 @@ class Measured(Source):
         self._tables: dict[tuple[str, str], pd.DataFrame] = {}
 
     def cells(self, point: Coords) -> list[Cell]:
-        """The cells planned at a point, one a repeat."""
+        """The cells planned at a point, one per repeat."""
         return self._cells.get(self._key(point), [])
 
     def diverged(self, points: Iterable[Coords]) -> int:
-        """How many of the runs behind some points ended early."""
+        """How many of the runs behind these points ended early."""
         ids = {cell.run.id for point in points for cell in self.cells(point)}
         return sum(self._results.states.get(run, "").startswith("diverged") for run in ids)
 
     def complete(self, points: Iterable[Coords]) -> bool:
-        """Whether all runs behind some points are there."""
+        """Whether all runs behind these points have been collected."""
         ids = {cell.run.id for point in points for cell in self.cells(point)}
         return ids <= self._results.states.keys()
 
     def too_late(self, point: Coords) -> bool:
-        """Whether the metric is of rounds that the runs do not have."""
+        """Whether the metric asks for rounds that the runs do not have."""
         asked = reading(str(point["metric"]))
         runs = [cell.run for cell in self.cells(point)]
         return any(run.rounds < asked.needs(run.eval_every) for run in runs)
 
     def values(self, point: Coords) -> Repeats:
-        """See the base class; a round after a run's last is missing."""
+        """One value per run; a run that ends before the rounds asked for has none."""
         key = str(sorted(point.items()))
         if key not in self._values:
-            found = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
+            read = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
             factor = _factor(str(point["metric"]))
-            self._values[key] = {k: v * factor for k, v in found.items() if v is not None}
+            self._values[key] = {k: v * factor for k, v in read.items() if v is not None}
         return self._values[key]
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
-        """See the base class; a run that diverged keeps its last value to the last round."""
+        """Per run, the metric by round; a diverged run keeps its last value to the end."""
         metric = reading(str(point["metric"])).metric
         curves = {self._repeat(c): self._curve(c.run, metric) for c in self.cells(point)}
         return {key: curve * _factor(metric) for key, curve in curves.items() if len(curve)}
@@ -124,5 +124,5 @@ class Measured(Source):
 
 
 def _factor(metric: str) -> float:
-    """From the frame's unit to percent where it is a score."""
+    """What a value of the frame is multiplied by: scores are fractions there, percent here."""
     return 100.0 if Metric(metric).is_score else 1.0

@@ -1,18 +1,18 @@
-"""Points, sides of a comparison and units, in words."""
+"""Labels of a claim's cells and comparisons: points of a grid, sides and units in words."""
 
 from fedbench.paper.places import level_text, reading
-from fedbench.report.claims.source import Coords
+from fedbench.report.claims.measured import Coords
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
 
 
 def words(coords: Coords) -> str:
-    """Levels as a reader expects them: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
+    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
     return ", ".join(_level(axis, coords) for axis in coords)
 
 
 def member(x: Coords | float, named: frozenset[str]) -> str:
-    """A point by the axes that tell it from others, or a threshold."""
+    """One side of a comparison: a point, by the axes `named` alone, or a threshold."""
     if isinstance(x, float):
         return level_text(x)
     return words({axis: level for axis, level in x.items() if axis in named})
@@ -25,12 +25,12 @@ def _level(axis: str, coords: Coords) -> str:
 
 
 def metric_name(spelled: str) -> str:
-    """A metric in words; 'final' is not said."""
-    found = reading(spelled)
-    name = found.metric if found.at == "final" else spelled
+    """A metric in words: 'accuracy@best' is 'Accuracy, best'; the moment 'final' is not said."""
+    asked = reading(spelled)
+    name = asked.metric if asked.at == "final" else spelled
     return Metric(name).label.replace("/", ": ")
 
 
 def unit_of(point: Coords) -> str:
-    """What a difference of such values is in."""
+    """The unit of a difference of values at that point; empty where it has no name."""
     return "points" if Metric(str(point["metric"])).is_score else ""

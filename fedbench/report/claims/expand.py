@@ -1,4 +1,4 @@
-"""From a claim to its tree of comparisons, in the cells that it spans."""
+"""Expands a claim into the comparisons that it makes, in each cell of the grid that it spans."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -6,12 +6,12 @@ from itertools import pairwise
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import (
     OTHERS,
-    Comparison,
     Earlier,
     Equal,
     Greater,
     Order,
     Side,
+    SingleClaim,
     Slope,
     Spread,
     Trend,
@@ -20,17 +20,20 @@ from fedbench.paper.claims import (
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
 from fedbench.plan.plan import matches
-from fedbench.report.claims.contrast import Contrast, Difference, Speed, Steadiness, Term
-from fedbench.report.claims.limit import Beyond, Limit, Within
-from fedbench.report.claims.naming import member, unit_of, words
-from fedbench.report.claims.scope import Contest, Member, Scope, contests, scope_of
-from fedbench.report.claims.source import Coords
+from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
+from fedbench.report.claims.labels import member, unit_of, words
+from fedbench.report.claims.measured import Coords
+from fedbench.report.claims.sides import Member, Scope, Sides, scope_of, sides_by_cell
 from fedbench.report.claims.tree import Node, averaged, each
+from fedbench.report.claims.verdict import Beyond, Limit, Within
 from fedbench.report.values.metrics import Metric
 
 
-def outline(place: str, claim: Comparison, paper: Paper) -> Node:
-    """The claim's cells below one node; raises `FedbenchError` where it compares nothing."""
+def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
+    """The tree of the claim's comparisons, with one node per cell below its root.
+
+    Raises `FedbenchError` where the claim compares nothing.
+    """
     cells = list(_cells(scope_of(place, claim, paper), claim))
     if not cells:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
@@ -40,8 +43,8 @@ def outline(place: str, claim: Comparison, paper: Paper) -> Node:
     return tree.denied if claim.negate else tree
 
 
-def _needed(place: str, claim: Comparison, cells: int) -> int:
-    """In how many cells it must hold."""
+def _needed(place: str, claim: SingleClaim, cells: int) -> int:
+    """In how many cells the claim must hold."""
     if claim.cells == "most":
         return cells // 2 + 1
     if isinstance(claim.cells, int) and claim.cells > cells:
@@ -49,43 +52,45 @@ def _needed(place: str, claim: Comparison, cells: int) -> int:
     return claim.cells if isinstance(claim.cells, int) else cells
 
 
-def _cells(scope: Scope, claim: Comparison) -> Iterator[Node]:
+def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
     match claim:
         case Trend():
-            yield from cells(scope, claim)
+            yield from _along(scope, claim)
         case Order():
             yield from _ladder(scope, claim)
         case Equal():
-            yield from (_node(claim, x) for x in contests(scope, claim.of, claim.to))
+            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.of, claim.to))
         case Greater() | Spread() | Earlier():
-            yield from (_node(claim, x) for x in contests(scope, claim.winner, claim.loser))
+            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.winner, claim.loser))
         case Slope():
-            yield from (_node(claim, x) for x in contests(scope, claim.of, 0.0))
+            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.of, 0.0))
 
 
-def _node(claim: Comparison, contest: Contest) -> Node:
-    """Each member of the first side against all of the second, but those allowed ahead."""
+def _node(claim: SingleClaim, sides: Sides) -> Node:
+    """One cell: each member of the first side against all of the second.
+
+    Where the claim says 'among the best n', n − 1 of the second may be ahead.
+    """
     ahead = claim.place - 1 if isinstance(claim, Greater) else 0
     rows = [
-        tuple(duel(claim, (a, b), contest.named) for b in contest.second if b != a)
-        for a in contest.first
+        tuple(duel(claim, (a, b), sides.named) for b in sides.second if b != a) for a in sides.first
     ]
     nodes = [Node(max(1, len(row) - ahead), row) for row in rows if row]
     one = isinstance(claim, Greater) and claim.winners == "one"
-    return Node(1 if one else len(nodes), tuple(nodes), words(contest.cell))
+    return Node(1 if one else len(nodes), tuple(nodes), words(sides.cell))
 
 
 def _ladder(scope: Scope, claim: Order) -> Iterator[Node]:
-    """In each cell, every member against the next."""
-    found: dict[str, list[Node]] = {}
+    """One node per cell: every member of the order against the next."""
+    by_cell: dict[str, list[Node]] = {}
     for better, worse in pairwise(claim.order):
-        for contest in contests(scope, better, worse):
-            found.setdefault(words(contest.cell), []).append(_node(claim, contest))
-    yield from (each(nodes, label) for label, nodes in found.items())
+        for sides in sides_by_cell(scope, better, worse):
+            by_cell.setdefault(words(sides.cell), []).append(_node(claim, sides))
+    yield from (each(nodes, label) for label, nodes in by_cell.items())
 
 
-def duel(claim: Comparison, pair: tuple[Member, Member], named: frozenset[str]) -> Contrast:
-    """The first member against the second; `named` are the axes that tell them apart."""
+def duel(claim: SingleClaim, pair: tuple[Member, Member], named: frozenset[str]) -> Comparison:
+    """The first member against the second; `named` are the axes that their label names."""
     label = " against ".join(member(x, named) for x in pair)
     first, second = pair
     if isinstance(claim, Spread | Earlier) and isinstance(first, dict) and isinstance(second, dict):
@@ -116,7 +121,7 @@ def _difference(
 
 
 def _sign(pair: tuple[Member, Member], wins: str | None) -> float:
-    """−1 where less is better."""
+    """The sign of a lead: −1 where less is better."""
     low = Metric(str(_point(pair)["metric"])).lower_is_better if wins is None else wins == "low"
     return -1.0 if low else 1.0
 
@@ -125,15 +130,15 @@ def _point(pair: tuple[Member, Member]) -> Coords:
     return next(x for x in pair if isinstance(x, dict))
 
 
-Value = tuple[Term, ...]  # what is measured at one place
+Value = tuple[Term, ...]  # what is measured at one place along a trend
 
 
-def cells(scope: Scope, claim: Trend) -> Iterator[Node]:
-    """A node for each cell that has all the places."""
+def _along(scope: Scope, claim: Trend) -> Iterator[Node]:
+    """One node per cell that has all the places along the trend."""
     names = list(claim.along)
     places = [dict(zip(names, x, strict=True)) for x in zip(*claim.along.values(), strict=True)]
-    sides = {*where_of(claim.of), *where_of(claim.minus)}
-    for cell, points in scope.cells({*names, *sides}):
+    named = {*names, *where_of(claim.of), *where_of(claim.minus)}
+    for cell, points in scope.cells(named):
         values = [_value(scope, claim, _at(scope, points, place)) for place in places]
         if all(values):
             yield each(_steps(claim, places, values), words(cell))
@@ -144,13 +149,13 @@ def _at(scope: Scope, points: list[Coords], place: Coords) -> list[Coords]:
 
 
 def _value(scope: Scope, claim: Trend, points: list[Coords]) -> Value:
-    """The value at a place, the difference of two sides where both are named; or nothing."""
-    own = points if claim.of is None else _side(scope, claim.of, points)
+    """The value at a place, or the difference of two sides where both are named; else empty."""
+    first = points if claim.of is None else _side(scope, claim.of, points)
     if claim.minus is None:
-        return (Term(1.0, own_points),) if (own_points := tuple(own)) else ()
-    rest = [point for point in points if point not in own and not scope.is_control(point)]
+        return (Term(1.0, tuple(first)),) if first else ()
+    rest = [point for point in points if point not in first and not scope.is_control(point)]
     other = rest if claim.minus == OTHERS else _side(scope, claim.minus, points)
-    return (Term(1.0, tuple(own)), Term(-1.0, tuple(other))) if own and other else ()
+    return (Term(1.0, tuple(first)), Term(-1.0, tuple(other))) if first and other else ()
 
 
 def _side(scope: Scope, side: Side, points: list[Coords]) -> list[Coords]:
@@ -159,7 +164,7 @@ def _side(scope: Scope, side: Side, points: list[Coords]) -> list[Coords]:
 
 
 def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Difference]:
-    """One comparison a step, or one of the straight line's ends."""
+    """One comparison per step, or a single one of the two ends of the fitted line."""
     named = [words(place) for place in places]
     unit, limit = unit_of(values[0][0].points[0]), Beyond(claim.by)
     if claim.steps == "overall":

@@ -1,4 +1,4 @@
-"""What the pages show of a paper's claims."""
+"""The claims as the paper's page and the command `fedbench claims` show them."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from pathlib import Path
 
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
-from fedbench.report.claims import Finding, findings, sentence
-from fedbench.report.claims.basis import basis
-from fedbench.report.claims.finding import Evidence
+from fedbench.report.claims import wording
+from fedbench.report.claims.finding import Evidence, Finding
+from fedbench.report.claims.judge import findings
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Results
 from fedbench.report.values.numbers import UNTESTED
 
 
 @dataclass(frozen=True)
-class ClaimView:
-    """A claim's row: the paper's words, the verdicts, what they rest on."""
+class ClaimOnPage:
+    """A row of the page's table of claims: the claim, its verdicts, what they rest on."""
 
     finding: Finding
 
     @property
     def printed(self) -> str:
         """The verdict on the printed numbers, in words."""
-        return sentence.printed(self.finding)
+        return wording.printed_words(self.finding)
 
     @property
     def printed_mark(self) -> str:
@@ -33,43 +33,47 @@ class ClaimView:
 
     @property
     def mark(self) -> str:
-        """The measured verdict alone, 'untested' for a substitute's."""
+        """The measured verdict alone; 'untested' where only substitutes were run."""
         return self.finding.measured.verdict.value if self.finding.tested else "untested"
 
     @property
     def evidence(self) -> str:
         """What the measured verdict rests on."""
-        return sentence.evidence(self.finding)
+        return wording.evidence_words(self.finding)
 
     @property
     def basis(self) -> str:
         """How the measured verdict was reached; empty where nothing was tested."""
-        return basis(self.finding)
+        return wording.basis(self.finding)
 
     @property
     def rows(self) -> list[tuple[Evidence, str, str, str]]:
-        """Each comparison with its printed effect, its bounds and what it could show, in words."""
+        """Each comparison, with three texts.
+
+        The printed effect, the measured effect with its bounds, and the smallest effect that would
+        have been shown.
+        """
         return [
             (
                 row,
-                "–" if row.printed is None else sentence.amount(row.printed, row.unit),
-                sentence.interval(row),
-                "–" if isnan(row.detectable) else sentence.amount(row.detectable, row.unit),
+                "–" if row.printed is None else wording.amount(row.printed, row.unit),
+                wording.interval_words(row),
+                "–" if isnan(row.detectable) else wording.amount(row.detectable, row.unit),
             )
             for row in self.finding.rows
         ]
 
 
 def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
-    """Each claim of a plan's papers in a line of words; `papers` holds the printed numbers."""
+    """One row of words per claim of the plan; `papers` is the folder of the printed numbers."""
     return [
         {
-            **{"paper": key, "claim": found.key, "says": found.claim.text},
-            **{"printed": sentence.printed(found), "measured": found.words},
-            **{"evidence": sentence.evidence(found), "basis": basis(found)},
+            **{"paper": key, "claim": finding.key, "says": finding.claim.text},
+            **{"printed": wording.printed_words(finding), "measured": finding.words},
+            **{"evidence": wording.evidence_words(finding), "basis": wording.basis(finding)},
         }
         for key in plan.papers
-        for found in _findings(plan, key, results, papers)
+        for finding in _findings(plan, key, results, papers)
     ]
 
 
@@ -79,7 +83,8 @@ def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding
     return findings(plan, key, Results(frame, results / "runs"), printed)
 
 
-def counts(found: tuple[ClaimView, ...]) -> dict[str, int]:
-    """How many claims came to each verdict; substitutes count as not tested."""
+def counts(claims: tuple[ClaimOnPage, ...]) -> dict[str, int]:
+    """How many claims came to each verdict; those with substitutes alone count as not tested."""
     names = {"holds": 0, "fails": 0, "undecided": 0, UNTESTED: 0}
-    return names | Counter(UNTESTED if x.mark == "untested" else x.mark for x in found)
+    marks = Counter(UNTESTED if claim.mark == "untested" else claim.mark for claim in claims)
+    return names | marks

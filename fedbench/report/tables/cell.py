@@ -10,8 +10,9 @@ from fedbench.plan.printed import Place, Stat
 class Run:
     """A run behind a cell.
 
-    `state` is 'finished', 'diverged at round n', 'missing', or, where a later round is asked for,
-    'ends at round n'. `at`: what tells it from the cell's other runs beside its seed: 'α = 0.2'.
+    `state` is 'finished', 'diverged at round n', 'missing', or 'ends at round n' if the table asks
+    for a later round. `tuned` is what a search chose for it. `at` tells it from the cell's other
+    runs of the same seed: 'α = 0.2'.
     """
 
     id: str
@@ -33,8 +34,8 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One cell of a table, in the table's unit; `coords` has the metric among its axes."""
+class TableCell:
+    """One cell of a table, in the table's unit; `coords` has the metric as one more axis."""
 
     place: Place
     coords: dict[str, Level]
@@ -45,24 +46,24 @@ class Entry:
     best: bool = False
 
     @property
-    def found(self) -> tuple[Run, ...]:
-        """The runs that were measured."""
+    def measured_runs(self) -> tuple[Run, ...]:
+        """The runs that have a value."""
         return tuple(run for run in self.runs if run.value is not None)
 
     @property
     def measured(self) -> Stat | None:
-        """Mean and standard deviation over the runs found."""
-        return Stat.of([run.value for run in self.found if run.value is not None])
+        """Mean and standard deviation over the measured runs; None if there is none."""
+        return Stat.of([run.value for run in self.measured_runs if run.value is not None])
 
     @property
     def missing(self) -> tuple[Run, ...]:
-        """Runs that the plan has and the results have not."""
+        """The planned runs that have not been collected."""
         return tuple(run for run in self.runs if run.state == "missing")
 
     @property
     def diverged(self) -> int:
-        """How many of the runs found ended early."""
-        return sum(run.diverged for run in self.found)
+        """How many of the measured runs ended early."""
+        return sum(run.diverged for run in self.measured_runs)
 
     @property
     def difference(self) -> float | None:

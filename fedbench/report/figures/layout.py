@@ -1,4 +1,4 @@
-"""Where the axes of a figure stand on the page, and what each of them shows."""
+"""How the panels of a figure are laid out in rows and columns, and filled."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,13 +14,13 @@ _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
 
 
 @dataclass(frozen=True)
-class Grid:
+class FigureLayout:
     """Rows × columns of axes, each `size` inches wide and high."""
 
     rows: int
     columns: int
     size: tuple[float, float]
-    parts: int  # of each panel
+    parts: int  # how many axes each panel is divided into
 
     @property
     def width(self) -> float:
@@ -33,8 +33,8 @@ class Grid:
         return self.rows * self.size[1]
 
     @classmethod
-    def of(cls, drawing: Drawing) -> "Grid":
-        """The longer of panels and parts lies across, if that is not too wide."""
+    def of(cls, drawing: Drawing) -> "FigureLayout":
+        """Panels × parts, the longer of both from left to right if that is not too wide."""
         panels, parts = len(drawing.panels), len(drawing.parts)
         size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
         if parts > 1:
@@ -52,16 +52,16 @@ class Grid:
         return (panel, part) if self.parts == self.columns else (part, panel)
 
 
-def fill(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
-    """Draw every panel's every part; unused places stay empty."""
+def fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
+    """Draw every part of every panel; unused places stay empty."""
     drawn = set()
     for i, panel in enumerate(drawing.panels):
         for j, part in enumerate(drawing.parts):
-            where = grid.place(i, j)
+            where = layout.place(i, j)
             drawn.add(where)
             _fill_one(drawing, axes[where], replace(panel, part=part))
-    _share(drawing, axes, grid)
-    for where, one in ((w, axes[w]) for w in _places(grid)):
+    _share(drawing, axes, layout)
+    for where, one in ((w, axes[w]) for w in _places(layout)):
         if where not in drawn:
             one.axis("off")
         elif (where[0] + 1, where[1]) in drawn and _same_below(axes, where):
@@ -74,39 +74,39 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
     if drawing.kind.has(panel):
         drawing.kind.draw(axes, panel)
     else:
-        axes.text(0.5, 0.5, "no run yet", transform=axes.transAxes, ha="center", alpha=0.6)
+        axes.text(0.5, 0.5, "no run finished", transform=axes.transAxes, ha="center", alpha=0.6)
         axes.set(xticks=[], yticks=[])
     title = ": ".join(filter(None, [panel.title, panel.part]))
     if title:
         axes.set_title(title, fontsize=8.5, loc="left")
 
 
-def _share(drawing: Drawing, axes: NDArray[Any], grid: Grid) -> None:
-    """One range for all panels of a metric and a data set, of one point of a score at least."""
+def _share(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
+    """One range for all panels of a metric and a data set; of a score it spans a point at least."""
     if not drawing.kind.shared:
         return
     groups: dict[tuple[str, str], list[Axes]] = {}
     for i, panel in enumerate(drawing.panels):
         if drawing.kind.has(panel):
             data = {cell.coords.get("dataset") for hue in panel.hues for cell in hue.cells}
-            groups.setdefault((panel.metric, str(data)), []).append(axes[grid.place(i, 0)])
-    for (metric, _), own in groups.items():
-        low, high = min(a.get_ylim()[0] for a in own), max(a.get_ylim()[1] for a in own)
+            groups.setdefault((panel.metric, str(data)), []).append(axes[layout.place(i, 0)])
+    for (metric, _), group in groups.items():
+        low, high = min(a.get_ylim()[0] for a in group), max(a.get_ylim()[1] for a in group)
         least = 1.0 if Metric(metric).is_score else 0.0
         spare = max(0.0, least - (high - low)) / 2
-        for one in own:
+        for one in group:
             one.set_ylim(low - spare, high + spare)
 
 
 def _columns(panels: int) -> int:
-    """Up to three side by side, four as a square, more than nine by fours."""
+    """Up to three side by side, four as a square, more than nine in rows of four."""
     if panels == 4:
         return 2
     return min(panels, 4 if panels > 9 else 3)
 
 
-def _places(grid: Grid) -> list[tuple[int, int]]:
-    return [(row, column) for row in range(grid.rows) for column in range(grid.columns)]
+def _places(layout: FigureLayout) -> list[tuple[int, int]]:
+    return [(row, column) for row in range(layout.rows) for column in range(layout.columns)]
 
 
 def _same_below(axes: NDArray[Any], where: tuple[int, int]) -> bool:

@@ -1,0 +1,188 @@
+"""Decides a comparison: whether it holds, fails or is undecided, by a limit on its effect.
+
+How verdicts of several comparisons become that of a claim stands in `tree`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fedbench.report.claims.interval import POWER, Estimate, Interval
+
+
+class Verdict(StrEnum):
+    """What the numbers say of a statement."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+    @property
+    def opposite(self) -> "Verdict":
+        """The verdict on the statement that denies this one."""
+        return {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}.get(self, self)
+
+
+def at_least(k: int, verdicts: Sequence[Verdict]) -> Verdict:
+    """Whether at least k of the statements hold; it fails once k can no longer be reached."""
+    holding = verdicts.count(Verdict.HOLDS)
+    if holding >= k:
+        return Verdict.HOLDS
+    possible = len(verdicts) - verdicts.count(Verdict.FAILS)
+    return Verdict.FAILS if possible < k else Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Risks:
+    """With what probability, at most, a verdict may be wrong: a wrong 'holds', a wrong 'fails'."""
+
+    hold: float
+    fail: float
+
+    @property
+    def swapped(self) -> "Risks":
+        """The risks of the statement that denies this one."""
+        return Risks(self.fail, self.hold)
+
+    def each(self, k: int, n: int) -> "Risks":
+        """The risks of each of n statements if at least k of them must hold: see `tree`."""
+        return Risks(self.hold / (n - k + 1), self.fail / k)
+
+
+class Limit(ABC):
+    """A region of effects: a comparison holds if its bounds lie inside, fails if outside."""
+
+    def of(self, estimate: Estimate, risks: Risks) -> Verdict:
+        """The verdict on an effect; undecided without bounds, or if the limit lies between them."""
+        return self._of(estimate, risks) if estimate.error >= 0 else Verdict.UNDECIDED
+
+    @abstractmethod
+    def _of(self, estimate: Estimate, risks: Risks) -> Verdict: ...
+
+    def bounds(self, risks: Risks) -> Risks:
+        """The risk of each of the bounds that decide, for the comparison to hold and to fail."""
+        return risks
+
+    @abstractmethod
+    def interval(self, estimate: Estimate, risks: Risks) -> Interval:
+        """The effect with the two bounds that decide."""
+
+    @abstractmethod
+    def detectable(self, estimate: Estimate, risks: Risks) -> float:
+        """The smallest true effect that would be shown to hold with a probability of 80 %."""
+
+    @abstractmethod
+    def refutable(self, estimate: Estimate, risks: Risks) -> float:
+        """The smallest true effect that would be shown to fail with a probability of 80 %."""
+
+    @abstractmethod
+    def allows(self, number: float) -> bool:
+        """Whether a printed effect, which has no bounds, is inside."""
+
+    def of_printed(self, number: float) -> Verdict:
+        """The verdict on a printed effect."""
+        return Verdict.HOLDS if self.allows(number) else Verdict.FAILS
+
+
+@dataclass(frozen=True)
+class Beyond(Limit):
+    """More than `by`. A printed effect may also equal `by`, unless `by` is 0: a tie is no lead."""
+
+    by: float
+
+    def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
+        if estimate.low(risks.hold) > self.by:
+            return Verdict.HOLDS
+        return Verdict.FAILS if estimate.high(risks.fail) < self.by else Verdict.UNDECIDED
+
+    def interval(self, estimate: Estimate, risks: Risks) -> Interval:
+        """See the base class."""
+        return estimate.interval(risks.hold, risks.fail)
+
+    def detectable(self, estimate: Estimate, risks: Risks) -> float:
+        """See the base class."""
+        return estimate.reach(self.by, risks.hold, 1)
+
+    def refutable(self, estimate: Estimate, risks: Risks) -> float:
+        """See the base class."""
+        return estimate.reach(self.by, risks.fail, -1)
+
+    def allows(self, number: float) -> bool:
+        """See the base class."""
+        same = math.isclose(number, self.by, rel_tol=1e-9, abs_tol=1e-9)
+        return self.by != 0 if same else number > self.by
+
+
+@dataclass(frozen=True)
+class Within(Limit):
+    """Less than `margin` away from zero, up or down, by two one-sided tests.
+
+    To hold, both tests must say so, so that each may use the whole risk; to fail, one is enough,
+    so that each has half of it.
+    """
+
+    margin: float
+
+    def bounds(self, risks: Risks) -> Risks:
+        """See the base class."""
+        return Risks(risks.hold, risks.fail / 2)
+
+    def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
+        if -self.margin < estimate.low(risks.hold) and estimate.high(risks.hold) < self.margin:
+            return Verdict.HOLDS
+        each = self.bounds(risks).fail
+        outside = estimate.low(each) > self.margin or estimate.high(each) < -self.margin
+        return Verdict.FAILS if outside else Verdict.UNDECIDED
+
+    def interval(self, estimate: Estimate, risks: Risks) -> Interval:
+        """See the base class."""
+        fails = self.of(estimate, risks) == Verdict.FAILS
+        each = self.bounds(risks).fail if fails else risks.hold
+        return estimate.interval(each, each)
+
+    def detectable(self, estimate: Estimate, risks: Risks) -> float:
+        """The smallest margin at which equal values would be shown to be equal, with 80 %.
+
+        Each of the two tests misses it with a probability of 10 %.
+        """
+        return estimate.reach(0.0, risks.hold, 1, (1 + POWER) / 2)
+
+    def refutable(self, estimate: Estimate, risks: Risks) -> float:
+        """See the base class."""
+        return estimate.reach(self.margin, self.bounds(risks).fail, 1)
+
+    def allows(self, number: float) -> bool:
+        """See the base class."""
+        return abs(number) <= self.margin * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class Not(Limit):
+    """The opposite of another limit: holding and failing are exchanged."""
+
+    limit: Limit
+
+    def bounds(self, risks: Risks) -> Risks:
+        """See the base class."""
+        return self.limit.bounds(risks.swapped).swapped
+
+    def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
+        return self.limit.of(estimate, risks.swapped).opposite
+
+    def interval(self, estimate: Estimate, risks: Risks) -> Interval:
+        """See the base class."""
+        return self.limit.interval(estimate, risks.swapped)
+
+    def detectable(self, estimate: Estimate, risks: Risks) -> float:
+        """See the base class."""
+        return self.limit.refutable(estimate, risks.swapped)
+
+    def refutable(self, estimate: Estimate, risks: Risks) -> float:
+        """See the base class."""
+        return self.limit.detectable(estimate, risks.swapped)
+
+    def allows(self, number: float) -> bool:
+        """See the base class."""
+        return not self.limit.allows(number)

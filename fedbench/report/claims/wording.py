@@ -1,0 +1,174 @@
+"""Claims in words: the verdict, the effects behind it, and how the verdict was reached."""
+
+import math
+from statistics import median
+
+from fedbench.paper.claims import Equal, Together
+from fedbench.report.claims.finding import Evidence, Finding, Judgement
+from fedbench.report.claims.verdict import Verdict
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import signed
+
+_DIGITS = {"points": 2, "%": 1, "rounds": 1}
+_NAMED = 3  # exceptions that are spelled out
+
+
+def amount(value: float, unit: str) -> str:
+    """An effect with its sign and unit: '+2.10 points'."""
+    if unit not in _DIGITS:
+        text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+        return text.replace("-", "−")
+    return f"{signed(value, _DIGITS[unit])} {unit}"
+
+
+def interval_words(row: Evidence) -> str:
+    """'+2.10 points [+0.40, +3.80]'; without an interval the effect alone."""
+    interval = row.interval
+    if interval is None or math.isnan(interval.effect):
+        return "–"
+    effect = amount(interval.effect, row.unit)
+    if not interval.is_test:
+        return effect
+    ends = (amount(x, row.unit).removesuffix(f" {row.unit}") for x in (interval.low, interval.high))
+    return f"{effect} [{', '.join(ends)}]"
+
+
+def printed_words(finding: Finding) -> str:
+    """The verdict on the printed numbers: 'holds: in 17 of 18 printed cells; exception: …'."""
+    if finding.printed is None:
+        return "not printed"
+    judged, words = finding.printed, finding.printed.verdict.value
+    if isinstance(finding.claim, Together):
+        return f"{words}: {_members(judged)}"
+    if len(finding.measured.parts) > 1:
+        holds = "" if judged.verdict == Verdict.HOLDS else "holds "
+        words += f": {holds}in {_printed_cells(finding, judged)}"
+    effects = [row for row in finding.rows if row.printed is not None]
+    if len(effects) == 1:
+        return f"{words} ({_printed_effect(effects[0])})"
+    return "; ".join([words, *_exceptions(finding, judged)])
+
+
+def _printed_cells(finding: Finding, judged: Judgement) -> str:
+    """'17 of 18 printed cells'; '1 of 1 printed cell, 4 not printed'."""
+    holding, n = len(judged.having(Verdict.HOLDS)), len(judged.parts)
+    cells = f"{holding} of {n} printed cell{'' if n == 1 else 's'}"
+    silent = len(finding.measured.parts) - n
+    return f"{cells}, {silent} not printed" if silent else cells
+
+
+def _exceptions(finding: Finding, judged: Judgement) -> list[str]:
+    failing = judged.having(Verdict.FAILS)
+    if not failing:
+        return []
+    rows = [x for x in finding.rows if x.cell in failing and x.printed_verdict == Verdict.FAILS]
+    named = [f"{_where(row)} ({_printed_effect(row)})" for row in rows[:_NAMED]]
+    more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+    return [f"exception{'s' if len(rows) > 1 else ''}: {', '.join(named + more)}"]
+
+
+def _where(row: Evidence) -> str:
+    return f"{row.cell}: {row.label}" if row.cell else row.label
+
+
+def _printed_effect(row: Evidence) -> str:
+    return amount(row.printed or 0.0, row.unit) if row.printed else "a tie"
+
+
+def evidence_words(finding: Finding) -> str:
+    """What the measured verdict rests on: cells, effects, intervals."""
+    judged = finding.measured if finding.tested else finding.trend
+    if isinstance(finding.claim, Together):
+        return _members(judged)
+    measured = [
+        (row, row.interval)
+        for row in finding.rows
+        if row.interval and not math.isnan(row.interval.effect)
+    ]
+    if not measured:
+        return "; ".join({row.note: None for row in finding.rows if row.note}) or "no pair of runs"
+    cells = "" if len(judged.parts) == 1 else _counts(judged) + "; "
+    if len(measured) == 1:
+        row, interval = measured[0]
+        return f"{cells}{interval_words(row)}, {interval.pairs} of {row.planned} pairs"
+    return f"{cells}{_range([row for row, _ in measured])}"
+
+
+def _range(rows: list[Evidence]) -> str:
+    """Metric by metric if they have no unit in common, such as a loss and an accuracy."""
+    if len({row.unit or row.metric for row in rows}) == 1:
+        return _range_of(rows)
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    parts = {name: _range_of([row for row in rows if row.metric == name]) for name in metrics}
+    return "; ".join(f"{Metric(name).label}: {text}" for name, text in parts.items())
+
+
+def _range_of(rows: list[Evidence]) -> str:
+    effects = sorted(row.interval.effect for row in rows if row.interval)
+    low, middle, high = (
+        amount(x, rows[0].unit) for x in (effects[0], median(effects), effects[-1])
+    )
+    return f"effects from {low} to {high}, median {middle}"
+
+
+def _counts(judged: Judgement) -> str:
+    """'holds in 3 of 9 cells, undecided in 6'."""
+    counts = [(verdict, len(judged.having(verdict))) for verdict in Verdict]
+    (first, number), *others = [(verdict, n) for verdict, n in counts if n]
+    start = f"{first.value} in {number} of {len(judged.parts)} cells"
+    return ", ".join([start, *(f"{verdict.value} in {n}" for verdict, n in others)])
+
+
+def _members(judged: Judgement) -> str:
+    return ", ".join(f"{name} {verdict.value}" for name, verdict in judged.parts)
+
+
+def basis(finding: Finding) -> str:
+    """How the measured verdict was reached: the test, its levels, what it could have shown."""
+    if not any(row.interval and row.interval.is_test for row in finding.rows):
+        return ""
+    n, names = len(finding.rows), dict.fromkeys(row.test for row in finding.rows)
+    hold = _levels([row.risks.hold for row in finding.rows])
+    fail = _levels([row.risks.fail for row in finding.rows])
+    parts = [
+        f"{' and '.join(names)}, one-sided, {n} comparison{'' if n == 1 else 's'}: confidence "
+        f"{hold} to hold, {fail} to fail",
+        *_constant(finding),
+        *_detectable(finding),
+    ]
+    return "; ".join(parts)
+
+
+def _levels(risks: list[float]) -> str:
+    """'95 %', or '95 to 97.5 %' where comparisons differ; four decimals above 99.9 %."""
+    shown = (f"{100 * (1 - x):.{2 if x >= 0.001 else 4}f}" for x in sorted(risks, reverse=True))
+    texts = list(dict.fromkeys(x.rstrip("0").rstrip(".") for x in shown))
+    return f"{texts[0]} %" if len(texts) == 1 else f"{texts[0]} to {texts[-1]} %"
+
+
+def _constant(finding: Finding) -> list[str]:
+    """How many comparisons were not tested because nothing varies."""
+    n = sum(row.interval.is_constant for row in finding.rows if row.interval)
+    if not n:
+        return []
+    why = "it is" if n == 1 else "they are"
+    return [f"{n} decided without a test, as {why} the same in every pair"]
+
+
+def _detectable(finding: Finding) -> list[str]:
+    """The smallest true effect, or margin, in each unit: '+2.1 points in the median (…)'."""
+    rows = [row for row in finding.rows if not math.isnan(row.detectable)]
+    if not rows:
+        return []
+    what = "margin" if isinstance(finding.claim, Equal) and not finding.claim.negate else "effect"
+    units = dict.fromkeys(row.unit or row.metric for row in rows)
+    sizes = [_smallest([row for row in rows if (row.unit or row.metric) == x]) for x in units]
+    return [
+        f"smallest true {what} that would be shown with a probability of 80 %: {', '.join(sizes)}"
+    ]
+
+
+def _smallest(rows: list[Evidence]) -> str:
+    sizes = sorted(row.detectable for row in rows)
+    low, middle, high = (amount(x, rows[0].unit) for x in (sizes[0], median(sizes), sizes[-1]))
+    return middle if low == high else f"{middle} in the median ({low} to {high})"

@@ -1,0 +1,63 @@
+"""What a method exchanges and computes beside FedAvg's one model each way and one pass each way."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from fedbench.report.tables.fact import added_cost, constant, network
+from fedbench.sampling.sampler import cohort_size
+from fedbench.spec import RunSpec
+
+if TYPE_CHECKING:
+    from torch.nn import Linear
+
+    from fedbench.core.part import Sizes
+
+_LARGE = 10**9  # weights of a model beside which all that does not grow with it is nothing
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Models that a client receives and sends per round, and passes that it makes per sample.
+
+    `teachers` are those of the forward passes whose outputs stay the same within a round.
+    """
+
+    received: float
+    sent: float
+    forward: float
+    backward: float
+    teachers: float
+
+
+def of_network(run: RunSpec, parts: list[Any]) -> Exchange:
+    """With these parts, for the run's own network; imports torch."""
+    from fedbench.core.part import Sizes
+
+    module = network(run)
+    sizes = Sizes(
+        d=sum(value.numel() for value in module.parameters()),
+        classes=constant(run, "CLASSES"),
+        K=run.clients,
+        m=cohort_size(run.clients, run.participation),
+        epochs=run.local_epochs or 1,
+        features=cast("Linear", module.get_submodule("head")).in_features,
+    )
+    return _of(parts, sizes)
+
+
+def of_large_model(parts: list[Any], epochs: int) -> Exchange:
+    """With these parts, for a model so large that nothing but models counts; imports torch."""
+    from fedbench.core.part import Sizes
+
+    return _of(parts, Sizes(d=_LARGE, classes=10, K=100, m=10, epochs=epochs))
+
+
+def _of(parts: list[Any], sizes: "Sizes") -> Exchange:
+    cost = added_cost(parts, sizes)
+    return Exchange(
+        received=1 + cost["down"] / sizes.d,
+        sent=1 + cost["up"] / sizes.d,
+        forward=1 + cost["forward"],
+        backward=1 + cost["backward"],
+        teachers=cost["teachers"],
+    )

@@ -40,15 +40,16 @@ class TableOnPage:
     @property
     def untested(self) -> bool:
         """Whether every cell comes from substitutes, not from the paper's experiment."""
-        return all(cell.substituted for cell in self._cells)
+        return all(cell.substituted for cell in self.cells)
 
     @property
     def marked(self) -> bool:
         """Whether any cell is marked as the best."""
-        return any(cell.best for cell in self._cells)
+        return any(cell.best for cell in self.cells)
 
     @property
-    def _cells(self) -> list[TableCell]:
+    def cells(self) -> list[TableCell]:
+        """All its cells, row by row."""
         return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
 
 
@@ -111,6 +112,12 @@ class PaperPage:
     count: RunCount = field(repr=False)
     runs: str
     failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def substituted(self) -> bool:
+        """Whether any of its tables or figures notes what was used in place of the paper's."""
+        cells = any(cell.substituted for table in self.tables for cell in table.cells)
+        return cells or any(figure.substituted for figure in self.figures)
 
     @property
     def items(self) -> list[TableOnPage | FactOnPage]:

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from fedbench.report.values.spreadtable import plain, to_csv
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.scale import load_scale
@@ -17,6 +16,7 @@ from fedbench.plan.schedule import load_schedule
 from fedbench.report import build
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.tables.latex import escape
+from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from tests.project import PAPER
 

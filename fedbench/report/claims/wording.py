@@ -15,6 +15,8 @@ _NAMED = 3  # exceptions that are spelled out
 
 def amount(value: float, unit: str) -> str:
     """An effect with its sign and unit: '+2.10 points'."""
+    if not math.isfinite(value):
+        return "not finite"
     if unit not in _DIGITS:
         text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
         return text.replace("-", "−")

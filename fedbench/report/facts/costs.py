@@ -19,7 +19,7 @@ _NOTE = (
     "1 stands for an operation on vectors of the model's size, g for the gradient of a mini-batch, "
     "f for a forward pass alone; H is the number of local steps, m that of clients per round. "
     "Counted from what our implementations of the methods declare beyond FedAvg; the paper's own "
-    "symbols are not legible."
+    "symbols could not be recovered."
 )
 
 

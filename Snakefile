@@ -2,6 +2,7 @@
 #
 #   snakemake --cores all reproduce_tables                      every table at demo scale
 #   snakemake --cores all reproduce_all --config scale=paper papers=rmfl
+#   snakemake -s "$(fedbench workflow)" --cores all …           from any folder
 from pathlib import Path
 
 from snakemake.utils import min_version

@@ -7,19 +7,31 @@ field with a neutral default keeps every old identity; so are labels, papers and
 import hashlib
 import json
 import math
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from pydantic import Field, model_serializer, model_validator
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
+
+if TYPE_CHECKING:  # what `Choice.build` returns; no room above this one is imported
+    from fedbench.core.part import Part
+    from fedbench.data.partition import Partition
+    from fedbench.data.source import Source
+    from fedbench.engine.probe import Probe
+    from fedbench.models.architecture import Architecture
+    from fedbench.report.figures.kind import Kind
+    from fedbench.report.tables.fact import Fact
+    from fedbench.sampling.sampler import Sampler
 
 NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
 MOST_TRIALS = 10_000  # of one search; the largest of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
+_DIGITS = 12  # of a plug-in's checksum, of 64
 _SLUG = 150  # letters; a folder's name has room for 255
 _FORMS = "a name or {name: {parameter: value}}"
 
@@ -64,6 +76,30 @@ class Choice(Strict):
     def __str__(self) -> str:
         inner = ", ".join(f"{k}={v}" for k, v in self.params.items())
         return f"{self.name}({inner})" if inner else self.name
+
+    @overload
+    def build(self, kind: Literal["method"]) -> "Part": ...
+    @overload
+    def build(self, kind: Literal["model"]) -> "Architecture": ...
+    @overload
+    def build(self, kind: Literal["dataset"]) -> "Source": ...
+    @overload
+    def build(self, kind: Literal["partition"]) -> "Partition": ...
+    @overload
+    def build(self, kind: Literal["sampler"]) -> "Sampler": ...
+    @overload
+    def build(self, kind: Literal["probe"]) -> "Probe": ...
+    @overload
+    def build(self, kind: Literal["figure"]) -> "Kind": ...
+    @overload
+    def build(self, kind: Literal["facts"]) -> "Fact": ...
+    def build(self, kind: str) -> object:
+        """The object that the choice stands for: `Choice(name="fedprox").build("method")`.
+
+        Raises `FedbenchError` on an unknown name, an unknown parameter or a value out of range.
+        """
+        built: object = registry.build(kind, self.name, self.params)
+        return built
 
 
 class Tune(Strict):
@@ -178,11 +214,8 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
-        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
-        chosen += [("method", part) for part in self.parts]
-        chosen += [("probe", probe) for probe in self.watch]
-        for kind, choice in chosen:
-            registry.check(kind, choice.name, choice.params)
+        for kind, choice in self.choices():
+            registry.require_known(kind, choice.name, choice.params)
         return self
 
     @model_validator(mode="after")
@@ -193,6 +226,20 @@ class RunSpec(Strict):
             for key in self.tune.grid:
                 _check_searched(key, owner, run)
         return self
+
+    def choices(self) -> list[tuple[str, Choice]]:
+        """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
+        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
+        chosen += [("method", part) for part in self.parts]
+        return chosen + [("probe", probe) for probe in self.watch]
+
+    def plugins(self) -> dict[str, registry.Entry]:
+        """The plug-ins that the run or its search uses, by 'kind name'; empty without any."""
+        if not plugin_folders():
+            return {}
+        chosen = self.choices() + (self.trial().choices() if self.tune else [])
+        found = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in chosen}
+        return {name: entry for name, entry in found.items() if entry.sha256}
 
     @property
     def local_epochs(self) -> int | None:
@@ -205,14 +252,22 @@ class RunSpec(Strict):
         return self.seed if self.data_seed is None else self.data_seed
 
     def settings(self) -> dict[str, Any]:
-        """Plain settings that differ from the defaults: what identifies the run."""
+        """Plain settings that differ from the defaults: what identifies the run.
+
+        Plug-ins are in it with the checksums of their files: another code is another run.
+        """
         spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
         lists = {
             "parts": tuple(_brief("method", part) for part in self.parts),
             "watch": tuple(_brief("probe", probe) for probe in self.watch),
         }
         brief = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
-        return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        plain = brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        code = {
+            name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
+            for name, entry in self.plugins().items()
+        }
+        return plain | {"plugins": code} if code else plain
 
     def _brief_tune(self) -> Tune | None:
         """The search with its trials' settings spelled one way."""
@@ -265,7 +320,7 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     names = [choice.name for choice in run.parts]
     if part not in names:
         raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
-    registry.check("method", part, {parameter: None})
+    registry.require_known("method", part, {parameter: None})
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:

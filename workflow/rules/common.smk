@@ -5,19 +5,24 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
 from fedbench.plan.workflow import Layout, options
 
 
-configfile: "workflow/config.yaml"
+# `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
+HOME = nearby(Path(workflow.basedir, "workflow"))
 
 
-validate(config, Path(workflow.basedir, "workflow/schemas/config.schema.json"))
+configfile: HOME / "config.yaml"
+
+
+validate(config, Path(HOME, "schemas/config.schema.json").resolve())
 
 try:
     PLAN = planned(
-        Path("workflow"),
+        HOME,
         config["scale"],
         split(config["papers"]),
         split(config["tables"]),
@@ -25,8 +30,10 @@ try:
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
-SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
+LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+SELECTION = options(
+    workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
+)
 RESULTS = options(results=LAYOUT.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 

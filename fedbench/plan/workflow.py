@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fedbench.base.files import exists
-from fedbench.base.plugins import find_file
+from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
 from fedbench.plan.search import search_id
@@ -58,7 +58,8 @@ class Layout:
         printed = [file.with_suffix(".printed.csv") for file in papers]
         printed = [file for file in printed if exists(file)]
         scale = find_file(scales, f"{self.plan_.scale}.yaml")
-        return [str(file) for file in (*papers, *printed, scale, *plugin_files(self.plan_))]
+        found = (*papers, *printed, scale, *plugin_files(self.plan_))
+        return [str(nearby(file)) for file in found]
 
     def stamps(self, paper: str) -> list[str]:
         """Stamps of a paper's runs."""

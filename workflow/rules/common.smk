@@ -10,7 +10,6 @@ from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
 from fedbench.plan.workflow import Layout, options
 
-
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
 HOME = nearby(Path(workflow.basedir, "workflow"))
 

@@ -1,7 +1,8 @@
-"""What defines a training run, and its identity.
+"""The settings of a training run, and the identity that follows from them.
 
-A run is identified by its settings alone: canonical JSON → sha256. Defaults are left out, so a new
-field with a neutral default keeps every old identity; so are labels, papers and tables.
+The identity is the sha256 of the settings as JSON, with the checksums of the plug-ins that the run
+uses. Settings at their defaults are left out, so that a new field whose default changes nothing
+keeps the identity of every earlier run. Labels, papers and tables are no part of it.
 """
 
 import hashlib
@@ -19,13 +20,13 @@ from fedbench.base.strict import Strict
 
 NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
-MOST_TRIALS = 10_000  # of one search; the largest of the five papers has 30
+MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
-_DIGITS = 12  # of a plug-in's checksum, of 64
-_SLUG = 150  # letters; a folder's name has room for 255
+_DIGITS = 12  # that the identity has of the 64 of a plug-in's checksum
+_SLUG = 150  # characters; the name of a folder has room for 255
 
-Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is a slip of the keyboard
+Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is taken for a typing error
 
 _NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 
@@ -33,11 +34,13 @@ _NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 class Tune(Strict):
     """A search over settings before the run: the value with the best score is used.
 
-    grid: values to try by field, or by `part.parameter`; all combinations are tried.
-    by: the last accuracy, the mean over all evaluated rounds ('fastest convergence'), or the best
-    evaluated round. on: a held-out share of the training data, or the test set as the papers did.
-    trials: settings of the trials in place of the run's own, which makes them the trials of another
-    method: `{parts: [fedsam]}` searches FedSAM's ρ on FedSAM, for a run of FedSAM and more.
+    grid: the values to try, by field or by `part.parameter`; all combinations are tried.
+    by: the score, which is the last accuracy, the mean over all evaluated rounds ('fastest
+    convergence') or the accuracy of the best evaluated round. on: what is scored on, a held-out
+    share of the training data or, as the papers did, the test set. seeds: of the trials; scores are
+    averaged over them. share: of the training data that is held out, above 0 and below 1.
+    trials: settings in which the trials differ from the run. `{parts: [fedsam]}` searches the ρ of
+    FedSAM on FedSAM alone, for a run of FedSAM with further parts.
     """
 
     grid: dict[str, tuple[float | int | str, ...]]
@@ -62,7 +65,7 @@ class Augment(Strict):
     """Random views of training images: a crop after zero padding, and a horizontal flip.
 
     crop: pixels of padding on every side (0: no crop); crop_share: probability that a sample is
-    cropped at all; flip: probability that it is mirrored.
+    cropped at all; flip: probability that it is mirrored left to right.
     """
 
     crop: Annotated[int, Field(ge=0, strict=True)] = 0
@@ -73,17 +76,18 @@ class Augment(Strict):
 class RunSpec(Strict):
     """All settings of one federated training run.
 
-    clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
-    mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
-    lr·lr_decay^t; `clip` bounds the gradient's norm; `decay_norms` false keeps weight decay off the
-    normalisation layers' weights and biases, those on the shortcuts of a residual network among
-    them (the FedGKD authors' released code does decay these). `augment` changes what local steps
-    see, not what is scored. `precision` 'bfloat16' runs the network under autocast, with weights,
-    updates and losses in float32; `channels_last` is the memory layout of images. `validation` is
-    the share of the training data held out before partitioning; a data set that brings a validation
-    set of its own is scored on that, and keeps them. `projection` puts a projection head of that
-    width between the model's features and its classifier. `watch` lists the probes whose columns
-    and tables are written beside the history. `data_seed` (default: `seed`) drives the partition.
+    `clients` K, `participation` C (a cohort of C·K clients), `rounds` T. Local work is `epochs` E
+    or `steps` H, in mini-batches of `batch` B samples (null: all data of a client). The learning
+    rate of round t is lr·lr_decay^t. `clip` bounds the norm of the gradient. `decay_norms: false`
+    keeps weight decay off the weights and biases of normalisation layers, those on the shortcuts of
+    a residual network included (the released code of FedGKD does decay these). `augment` changes
+    what local steps see, not what is scored. `precision: bfloat16` runs the network under autocast,
+    with weights, updates and losses in float32; `channels_last` is the memory layout of images.
+    `validation` is the share of the training data that is held out before partitioning; a data set
+    that comes with a validation set is scored on that set, and nothing is held out. `projection`
+    puts a projection head of that width between the features of the model and its classifier.
+    `watch` lists probes: what they measure is written beside the history. `data_seed` (default:
+    `seed`) draws the partition.
     Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
@@ -180,9 +184,9 @@ class RunSpec(Strict):
         return self.seed if self.data_seed is None else self.data_seed
 
     def settings(self) -> dict[str, Any]:
-        """Plain settings that differ from the defaults: what identifies the run.
+        """The settings that differ from the defaults, as plain values: what identifies the run.
 
-        Plug-ins are in it with the checksums of their files: another code is another run.
+        Plug-ins are listed with the checksums of their files: other code makes another run.
         """
         spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
         lists = {
@@ -198,7 +202,7 @@ class RunSpec(Strict):
         return plain | {"plugins": code} if code else plain
 
     def _brief_tune(self) -> Tune | None:
-        """The search with its trials' settings spelled one way."""
+        """The search, with parameters of its trials left out where they have their default."""
         if self.tune is None or not self.tune.trials:
             return self.tune
         plain = self.trial().settings()
@@ -207,7 +211,7 @@ class RunSpec(Strict):
         return self.tune.model_copy(update={"trials": trials})
 
     def trial(self) -> "RunSpec":
-        """What the trials of its search share: this run without it, with the settings it names."""
+        """What the trials of the search share: this run with the settings that `tune` names."""
         trials = self.tune.trials if self.tune else {}
         for key in trials:
             if key in _NOT_OF_TRIALS or key not in RunSpec.model_fields:
@@ -217,13 +221,13 @@ class RunSpec(Strict):
 
     @property
     def id(self) -> str:
-        """A readable slug and 12 hexadecimal digits of the settings' hash."""
+        """Readable words, the seed, and 12 hexadecimal digits of the settings' sha256."""
         words = [self.dataset.name, self.model.name, self.partition.name]
         words += [part.name for part in self.parts] or ["fedavg"]
         return f"{'-'.join(words)[:_SLUG]}-s{self.seed}-{digest(self.settings())}"
 
     def changed(self, **settings: Any) -> "RunSpec":
-        """The same run with other settings; `part.parameter` reaches into a part."""
+        """The same run with other settings; `part.parameter` sets a parameter of a part."""
         plain = self.model_dump(mode="python") | {"parts": [dict(p) for p in self.parts]}
         for key, value in settings.items():
             assign(plain, key, value)
@@ -238,7 +242,7 @@ def _brief(kind: str, choice: Choice) -> Choice:
 
 
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:
-    """Refuse a field or `part.parameter` to be searched that there is not."""
+    """Raise `FedbenchError` on a field or `part.parameter` in a search's grid that is unknown."""
     part, _, parameter = key.partition(".")
     if not parameter:
         allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
@@ -252,7 +256,7 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field of plain settings, or with `part.parameter` that of each part of the name."""
+    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name."""
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value
@@ -267,7 +271,7 @@ def assign(plain: dict[str, Any], key: str, value: Any) -> None:
 
 
 def digest(value: Any) -> str:
-    """12 hexadecimal digits of the canonical JSON: key order and 1 against 1.0 do not matter."""
+    """12 hexadecimal digits of the sha256 of a value as JSON, where 1.0 is 1 and keys are sorted."""
     text = json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -175,6 +175,14 @@ def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
         registry.build("method", "brand", {})
 
 
+def test_a_file_that_changes_after_it_was_read_is_not_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    assert RunSpec(parts=["brand"]).plugins().keys() == {"method brand"}
+    plug(tmp_path, methods=f"{METHOD}\n")
+    with pytest.raises(FedbenchError, match=r"mine\.py: was changed after it was read"):
+        registry.build("method", "brand", {})
+
+
 def test_files_that_import_nothing_of_fedbench_and_tests_are_left_alone(tmp_path, monkeypatch):
     plug(tmp_path, models="@dataclass\nclass Net(Base): ...\nprint 'Python 2'")
     (tmp_path / "methods").mkdir()

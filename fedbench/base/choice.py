@@ -22,7 +22,7 @@ _FORMS = "a name or {name: {parameter: value}}"
 
 
 class Choice(Strict):
-    """A name from a registry with its parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
+    """A name with parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
 
     name: str
     params: dict[str, Any] = Field(default_factory=dict)
@@ -50,7 +50,7 @@ class Choice(Strict):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
-        """The short forms, which is how files say it."""
+        """The schema of the short forms, which files use."""
         one = {"type": "object", "minProperties": 1, "maxProperties": 1}
         return {"anyOf": [{"type": "string"}, one], "description": cls.__doc__}
 

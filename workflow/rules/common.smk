@@ -1,4 +1,4 @@
-# What every station needs: the settings, the plan, and the paths that follow from it.
+# What all rules share: the settings, the plan, and the paths that follow from it.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -37,8 +37,8 @@ RESULTS = options(results=LAYOUT.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 
-# What the workers and the collector read; parts, models and partitions are built once here, so
-# that a bad value is refused before any training.
+# Writes the plan, which training and collecting read. Parts, models and partitions are built once
+# here, so that a bad value is refused before any training.
 rule plan:
     input:
         LAYOUT.sources,

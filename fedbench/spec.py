@@ -271,7 +271,7 @@ def assign(plain: dict[str, Any], key: str, value: Any) -> None:
 
 
 def digest(value: Any) -> str:
-    """12 hexadecimal digits of the sha256 of a value as JSON, where 1.0 is 1 and keys are sorted."""
+    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys; 1.0 counts as 1."""
     text = json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

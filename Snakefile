@@ -1,7 +1,8 @@
-# fedbench: the table of contents. Each station of the way from YAML to report is one file.
+# fedbench's workflow, from YAML to report: each step is one file of rules.
 #
 #   snakemake --cores all reproduce_tables                      every table at demo scale
 #   snakemake --cores all reproduce_all --config scale=paper papers=rmfl
+#   snakemake -s "$(fedbench workflow)" --cores all …           from any folder
 from pathlib import Path
 
 from snakemake.utils import min_version

@@ -12,29 +12,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedbench.base.errors import FedbenchError
-    from fedbench.core.part import Cost, Part
-    from fedbench.core.round import Batch, Fed, Round, State, Turn
-    from fedbench.data.dataset import Dataset
+    from fedbench.core.part import Cost, Part, Sizes
+    from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
+    from fedbench.data.dataset import Dataset, Inputs
+    from fedbench.data.partition import Partition
+    from fedbench.data.source import Source
     from fedbench.engine.machine import Machine
-    from fedbench.engine.probe import Probe
+    from fedbench.engine.probe import Probe, Scene
     from fedbench.engine.record import Result
     from fedbench.engine.training import Training, run
-    from fedbench.spec import RunSpec
+    from fedbench.models.architecture import Architecture
+    from fedbench.sampling.sampler import Sampler
+    from fedbench.spec import Choice, RunSpec
+
+    __version__: str
 
 __all__ = [
-    "Batch", "Cost", "Dataset", "Fed", "FedbenchError", "Machine", "Part", "Probe", "Result",
-    "Round", "RunSpec", "State", "Training", "Turn", "run",
+    "Architecture", "Batch", "Choice", "Cost", "Dataset", "Fed", "FedbenchError", "Gradient",
+    "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec", "Sampler",
+    "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "run",
 ]  # fmt: skip
 _HOMES = {
-    **dict.fromkeys(("Batch", "Fed", "Round", "State", "Turn"), "fedbench.core.round"),
-    **dict.fromkeys(("Cost", "Part"), "fedbench.core.part"),
+    **dict.fromkeys(("Batch", "Fed", "Gradient", "Round", "State", "Turn"), "fedbench.core.round"),
+    **dict.fromkeys(("Cost", "Part", "Sizes"), "fedbench.core.part"),
+    **dict.fromkeys(("Dataset", "Inputs"), "fedbench.data.dataset"),
+    **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
-    "Dataset": "fedbench.data.dataset",
+    **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
+    "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",
     "Machine": "fedbench.engine.machine",
-    "Probe": "fedbench.engine.probe",
+    "Partition": "fedbench.data.partition",
     "Result": "fedbench.engine.record",
-    "RunSpec": "fedbench.spec",
+    "Sampler": "fedbench.sampling.sampler",
+    "Source": "fedbench.data.source",
 }
 
 

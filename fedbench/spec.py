@@ -1,7 +1,8 @@
-"""What defines a training run, and its identity.
+"""The settings of a training run, and the identity that follows from them.
 
-A run is identified by its settings alone: canonical JSON → sha256. Defaults are left out, so a new
-field with a neutral default keeps every old identity; so are labels, papers and tables.
+The identity is the sha256 of the settings as JSON, with the checksums of the plug-ins that the run
+uses. Settings at their defaults are left out, so that a new field whose default changes nothing
+keeps the identity of every earlier run. Labels, papers and tables are no part of it.
 """
 
 import hashlib
@@ -9,71 +10,37 @@ import json
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.choice import Choice as Choice
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
 
 NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
-MOST_TRIALS = 10_000  # of one search; the largest of the five papers has 30
+MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
-_SLUG = 150  # letters; a folder's name has room for 255
-_FORMS = "a name or {name: {parameter: value}}"
+_DIGITS = 12  # that the identity has of the 64 of a plug-in's checksum
+_SLUG = 150  # characters; the name of a folder has room for 255
 
-Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is a slip of the keyboard
+Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is taken for a typing error
 
 _NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
-
-
-class Choice(Strict):
-    """A name from a registry with its parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
-
-    name: str
-    params: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_forms(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"name": value}
-        if isinstance(value, dict) and "name" not in value:
-            if len(value) != 1:
-                raise ValueError(f"{quoted(value)} must be {_FORMS}")
-            ((name, params),) = value.items()
-            if not isinstance(params, dict | None):
-                raise ValueError(
-                    f"{quoted(value)} must be {_FORMS}: {quoted(params)} is no mapping of "
-                    "parameters"
-                )
-            return {"name": name, "params": {} if params is None else params}
-        return value
-
-    @model_serializer
-    def _short(self) -> Any:
-        return {self.name: self.params} if self.params else self.name
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
-        """The short forms, which is how files say it."""
-        one = {"type": "object", "minProperties": 1, "maxProperties": 1}
-        return {"anyOf": [{"type": "string"}, one], "description": cls.__doc__}
-
-    def __str__(self) -> str:
-        inner = ", ".join(f"{k}={v}" for k, v in self.params.items())
-        return f"{self.name}({inner})" if inner else self.name
 
 
 class Tune(Strict):
     """A search over settings before the run: the value with the best score is used.
 
-    grid: values to try by field, or by `part.parameter`; all combinations are tried.
-    by: the last accuracy, the mean over all evaluated rounds ('fastest convergence'), or the best
-    evaluated round. on: a held-out share of the training data, or the test set as the papers did.
-    trials: settings of the trials in place of the run's own, which makes them the trials of another
-    method: `{parts: [fedsam]}` searches FedSAM's ρ on FedSAM, for a run of FedSAM and more.
+    grid: the values to try, by field or by `part.parameter`; all combinations are tried.
+    by: the score, which is the last accuracy, the mean over all evaluated rounds ('fastest
+    convergence') or the accuracy of the best evaluated round. on: what is scored on, a held-out
+    share of the training data or, as the papers did, the test set. seeds: of the trials; scores are
+    averaged over them. share: of the training data that is held out, above 0 and below 1.
+    trials: settings in which the trials differ from the run. `{parts: [fedsam]}` searches the ρ of
+    FedSAM on FedSAM alone, for a run of FedSAM with further parts.
     """
 
     grid: dict[str, tuple[float | int | str, ...]]
@@ -98,7 +65,7 @@ class Augment(Strict):
     """Random views of training images: a crop after zero padding, and a horizontal flip.
 
     crop: pixels of padding on every side (0: no crop); crop_share: probability that a sample is
-    cropped at all; flip: probability that it is mirrored.
+    cropped at all; flip: probability that it is mirrored left to right.
     """
 
     crop: Annotated[int, Field(ge=0, strict=True)] = 0
@@ -109,17 +76,18 @@ class Augment(Strict):
 class RunSpec(Strict):
     """All settings of one federated training run.
 
-    clients K, participation C (cohort of C·K), rounds T; local work is `epochs` E or `steps` H of
-    mini-batches of `batch` B (null: all of a client's data); the learning rate of round t is
-    lr·lr_decay^t; `clip` bounds the gradient's norm; `decay_norms` false keeps weight decay off the
-    normalisation layers' weights and biases, those on the shortcuts of a residual network among
-    them (the FedGKD authors' released code does decay these). `augment` changes what local steps
-    see, not what is scored. `precision` 'bfloat16' runs the network under autocast, with weights,
-    updates and losses in float32; `channels_last` is the memory layout of images. `validation` is
-    the share of the training data held out before partitioning; a data set that brings a validation
-    set of its own is scored on that, and keeps them. `projection` puts a projection head of that
-    width between the model's features and its classifier. `watch` lists the probes whose columns
-    and tables are written beside the history. `data_seed` (default: `seed`) drives the partition.
+    `clients` K, `participation` C (a cohort of C·K clients), `rounds` T. Local work is `epochs` E
+    or `steps` H, in mini-batches of `batch` B samples (null: all data of a client). The learning
+    rate of round t is lr·lr_decay^t. `clip` bounds the norm of the gradient. `decay_norms: false`
+    keeps weight decay off the weights and biases of normalisation layers, those on the shortcuts of
+    a residual network included (the released code of FedGKD does decay these). `augment` changes
+    what local steps see, not what is scored. `precision: bfloat16` runs the network under autocast,
+    with weights, updates and losses in float32; `channels_last` is the memory layout of images.
+    `validation` is the share of the training data that is held out before partitioning; a data set
+    that comes with a validation set is scored on that set, and nothing is held out. `projection`
+    puts a projection head of that width between the features of the model and its classifier.
+    `watch` lists probes: what they measure is written beside the history. `data_seed` (default:
+    `seed`) draws the partition.
     Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
@@ -178,11 +146,8 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
-        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
-        chosen += [("method", part) for part in self.parts]
-        chosen += [("probe", probe) for probe in self.watch]
-        for kind, choice in chosen:
-            registry.check(kind, choice.name, choice.params)
+        for kind, choice in self.choices():
+            registry.require_known(kind, choice.name, choice.params)
         return self
 
     @model_validator(mode="after")
@@ -193,6 +158,20 @@ class RunSpec(Strict):
             for key in self.tune.grid:
                 _check_searched(key, owner, run)
         return self
+
+    def choices(self) -> list[tuple[str, Choice]]:
+        """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
+        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
+        chosen += [("method", part) for part in self.parts]
+        return chosen + [("probe", probe) for probe in self.watch]
+
+    def plugins(self) -> dict[str, registry.Entry]:
+        """The plug-ins that the run or its search uses, by 'kind name'; empty without any."""
+        if not plugin_folders():
+            return {}
+        chosen = self.choices() + (self.trial().choices() if self.tune else [])
+        found = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in chosen}
+        return {name: entry for name, entry in found.items() if entry.sha256}
 
     @property
     def local_epochs(self) -> int | None:
@@ -205,17 +184,25 @@ class RunSpec(Strict):
         return self.seed if self.data_seed is None else self.data_seed
 
     def settings(self) -> dict[str, Any]:
-        """Plain settings that differ from the defaults: what identifies the run."""
+        """The settings that differ from the defaults, as plain values: what identifies the run.
+
+        Plug-ins are listed with the checksums of their files: other code makes another run.
+        """
         spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
         lists = {
             "parts": tuple(_brief("method", part) for part in self.parts),
             "watch": tuple(_brief("probe", probe) for probe in self.watch),
         }
         brief = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
-        return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        plain = brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        code = {
+            name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
+            for name, entry in self.plugins().items()
+        }
+        return plain | {"plugins": code} if code else plain
 
     def _brief_tune(self) -> Tune | None:
-        """The search with its trials' settings spelled one way."""
+        """The search, with parameters of its trials left out where they have their default."""
         if self.tune is None or not self.tune.trials:
             return self.tune
         plain = self.trial().settings()
@@ -224,7 +211,7 @@ class RunSpec(Strict):
         return self.tune.model_copy(update={"trials": trials})
 
     def trial(self) -> "RunSpec":
-        """What the trials of its search share: this run without it, with the settings it names."""
+        """What the trials of the search share: this run with the settings that `tune` names."""
         trials = self.tune.trials if self.tune else {}
         for key in trials:
             if key in _NOT_OF_TRIALS or key not in RunSpec.model_fields:
@@ -234,13 +221,13 @@ class RunSpec(Strict):
 
     @property
     def id(self) -> str:
-        """A readable slug and 12 hexadecimal digits of the settings' hash."""
+        """Readable words, the seed, and 12 hexadecimal digits of the settings' sha256."""
         words = [self.dataset.name, self.model.name, self.partition.name]
         words += [part.name for part in self.parts] or ["fedavg"]
         return f"{'-'.join(words)[:_SLUG]}-s{self.seed}-{digest(self.settings())}"
 
     def changed(self, **settings: Any) -> "RunSpec":
-        """The same run with other settings; `part.parameter` reaches into a part."""
+        """The same run with other settings; `part.parameter` sets a parameter of a part."""
         plain = self.model_dump(mode="python") | {"parts": [dict(p) for p in self.parts]}
         for key, value in settings.items():
             assign(plain, key, value)
@@ -255,7 +242,7 @@ def _brief(kind: str, choice: Choice) -> Choice:
 
 
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:
-    """Refuse a field or `part.parameter` to be searched that there is not."""
+    """Raise `FedbenchError` on a field or `part.parameter` in a search's grid that is unknown."""
     part, _, parameter = key.partition(".")
     if not parameter:
         allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
@@ -265,11 +252,11 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     names = [choice.name for choice in run.parts]
     if part not in names:
         raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
-    registry.check("method", part, {parameter: None})
+    registry.require_known("method", part, {parameter: None})
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field of plain settings, or with `part.parameter` that of each part of the name."""
+    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name."""
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value
@@ -284,7 +271,7 @@ def assign(plain: dict[str, Any], key: str, value: Any) -> None:
 
 
 def digest(value: Any) -> str:
-    """12 hexadecimal digits of the canonical JSON: key order and 1 against 1.0 do not matter."""
+    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys; 1.0 counts as 1."""
     text = json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

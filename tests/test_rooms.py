@@ -44,8 +44,8 @@ def picture():
 
 
 def imported(file):
-    """Modules of fedbench that a file imports anywhere."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    """Modules of fedbench that a file imports anywhere, but for types alone."""
+    for node in picture().statements(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "fedbench":
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

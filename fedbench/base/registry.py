@@ -1,18 +1,23 @@
-"""Finds methods, models, data, partitions and samplers by name: drop in a file, no more.
+"""Finds methods, models, data sets and all other plug-ins by name: drop in a file, no more.
 
-Every public `@dataclass` in a package is an entry; its name is the class name in lower case.
-Files are read as syntax, not imported, so that listing and planning need neither torch nor its
-two seconds of start-up.
+Every public `@dataclass` with a base class, in a package of `PACKAGES` or in a plug-in folder (see
+`plugins`), is an entry; its name is the class name in lower case. Files are read as syntax, not
+imported, so that listing and planning need neither torch nor its two seconds of start-up.
 """
 
 import ast
 import importlib
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.checked import Checked
+from fedbench.base.checksums import checksums, parsed
+from fedbench.base.errors import FedbenchError, short, unknown
+from fedbench.base.files import matching
+from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders
 
 PACKAGES = {
     "method": "methods",
@@ -23,29 +28,57 @@ PACKAGES = {
     "probe": "probes",
     "figure": "report.kinds",
     "facts": "report.facts",
-}
+}  # the kind of an entry → the package with those that come with fedbench
+_OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a name lives, its parameters and its literal class constants, without an import."""
+    """A class that is known by name: where it is defined and what its file says, not imported."""
 
     name: str
     module: str
     attribute: str
     fields: dict[str, Any]  # defaults by name, where they are literals
     doc: str
-    constants: dict[str, Any]
+    constants: dict[str, Any]  # literal values of its `ClassVar`s
+    folder: PluginFolder = _OWN
+    file: Path = Path()
+    sha256: Mapping[str, str] = field(default_factory=dict)  # see `checksums`; empty: fedbench's
 
     def load(self) -> type:
-        """The class itself (imports its module)."""
+        """The class itself; imports its module, which runs the code of that file.
+
+        Raises `FedbenchError` on a plug-in that cannot be imported, is no plug-in, or was changed
+        since this process read it.
+        """
+        if self.sha256:
+            return self._load_plugin()
         cls: type = getattr(importlib.import_module(self.module), self.attribute)
+        return cls
+
+    def _load_plugin(self) -> type:
+        if checksums(self.file, self.folder) != self.sha256:
+            raise FedbenchError(f"{self.file}: was changed after it was read; start again")
+        self.folder.make_importable()
+        try:
+            cls: type = getattr(importlib.import_module(self.module), self.attribute)
+        except Exception as error:  # whatever the user's code raises while it is imported
+            raise FedbenchError(f"{self.file}: cannot be imported: {short(error)}") from error
+        if not issubclass(cls, Checked):
+            raise FedbenchError(
+                f"{self.file}: class {self.attribute} must derive from a base class of fedbench, "
+                "as a method derives from fedbench.Part"
+            )
         return cls
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind ('method', 'model', 'dataset', 'partition', 'sampler'), by name."""
-    return _scan(PACKAGES[kind])
+    """All entries of a kind of `PACKAGES`, by name; those of plug-in folders come last.
+
+    Raises `FedbenchError` naming both files if two entries have the same name.
+    """
+    return _entries(kind, plugin_folders())
 
 
 def find(kind: str, name: str) -> Entry:
@@ -56,8 +89,8 @@ def find(kind: str, name: str) -> Entry:
     return known[name]
 
 
-def check(kind: str, name: str, params: dict[str, Any]) -> None:
-    """Refuse an unknown name or parameter, without importing anything."""
+def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
+    """Raise `FedbenchError` on an unknown name or parameter, without importing anything."""
     entry = find(kind, name)
     for key in params:
         if key not in entry.fields:
@@ -65,27 +98,52 @@ def check(kind: str, name: str, params: dict[str, Any]) -> None:
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:
-    """The entry with its parameters; ranges are checked by the class itself."""
-    check(kind, name, params)
+    """The object of that name with these parameters; its class checks their ranges."""
+    require_known(kind, name, params)
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
     return find(kind, name).load()(**plain)
 
 
 @cache
-def _scan(package: str) -> dict[str, Entry]:
-    root = Path(__file__).parents[1].joinpath(*package.split("."))
-    found = (entry for file in sorted(root.glob("*.py")) for entry in _read(file, package))
-    return {entry.name: entry for entry in found}
+def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for entry in _read_all(kind, folders):
+        other = found.setdefault(entry.name, entry)
+        if other is not entry:
+            raise FedbenchError(
+                f"two entries of the kind {kind} are named '{entry.name}': in {other.file} and in "
+                f"{entry.file}; rename the class in one of them"
+            )
+    return found
 
 
-def _read(file: Path, package: str) -> list[Entry]:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    module = f"fedbench.{package}.{file.stem}"
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _is_entry(node)]
-    return [
-        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c))
-        for c in classes
+def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:
+    for file in matching(_OWN.root.joinpath(*PACKAGES[kind].split(".")), "*.py"):
+        yield from _read(file, _OWN)
+    for folder in folders:
+        for file in matching(folder.root / FOLDERS[kind], "*.py"):
+            if not file.name.startswith(("_", "test_")):
+                yield from _read(file, folder)
+
+
+def _read(file: Path, folder: PluginFolder) -> list[Entry]:
+    """The entries of a file; a plug-in's file imports fedbench, other files are left alone."""
+    content, plugged = file.read_bytes(), folder is not _OWN
+    if plugged and b"fedbench" not in content:
+        return []
+    parts = file.relative_to(folder.root).with_suffix("").parts
+    module = ".".join((folder.package, *parts))
+    classes = [
+        n for n in parsed(file, content).body if isinstance(n, ast.ClassDef) and _is_entry(n)
     ]
+    sha256 = checksums(file, folder) if plugged and classes else {}
+    return [
+        Entry(
+            c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c),
+            folder, file, sha256,
+        )
+        for c in classes
+    ]  # fmt: skip
 
 
 def _is_entry(node: ast.ClassDef) -> bool:

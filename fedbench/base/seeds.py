@@ -8,8 +8,8 @@ import hashlib
 
 import numpy as np
 
-EVERYONE = -1  # the client number of draws that belong to the server
-ALWAYS = -1  # the round number of draws made once a run
+EVERYONE = -1  # the client number of draws that the server makes
+ALWAYS = -1  # the round number of draws made once per run
 
 
 def number(seed: int, round_: int, client: int, purpose: str) -> int:

@@ -1,4 +1,4 @@
-"""Settings as they are written: safe YAML files, values and lists on a command line."""
+"""Reads settings: YAML files of plain values, and values and lists on a command line."""
 
 import re
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from fedbench.base.strict import Strict
 
 M = TypeVar("M", bound=Strict)
 
-LARGEST = 500_000  # letters of a file; the largest of our own has 60,000
-MOST = 50_000  # values that a file may spell, those behind its aliases counted at each use
+LARGEST = 500_000  # characters of a file; the largest that comes with fedbench has 60,000
+MOST = 50_000  # values in a file; what an alias stands for counts at each use
 DEEPEST = 40  # lists and mappings inside each other
 _WORDS = "null, true or false, a number, text, a list or a mapping"
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str")}
@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """A mapping; raises `FedbenchError` if the file is missing, not YAML, or no mapping."""
+    """The mapping in a file; raises `FedbenchError` if it is missing, not YAML or no mapping."""
     try:
         found = _value(read_text(path))
     except yaml.YAMLError as error:
@@ -35,7 +35,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_value(text: str) -> Any:
-    """A value as a YAML file would spell it; raises `FedbenchError` if it is not YAML."""
+    """The value that a YAML file would read from the text; raises `FedbenchError` if none."""
     try:
         return _value(text)
     except yaml.YAMLError as error:
@@ -43,7 +43,7 @@ def read_value(text: str) -> Any:
 
 
 def load(path: Path, kind: type[M]) -> M:
-    """The file as a checked model; every error begins with the file's name."""
+    """A YAML file as a model of that kind; the text of every error begins with the file."""
     try:
         return kind(**{str(k): v for k, v in read_yaml(path).items()})
     except FedbenchError as error:
@@ -67,8 +67,8 @@ class _Extent(NamedTuple):
 class _Loader(yaml.SafeLoader):
     """SafeLoader of plain values that refuses a key given twice and reads 1e-4 as a number.
 
-    An alias may stand for much: its content counts wherever it is used, so that a small file cannot
-    hold a large value, and none can hold itself.
+    What an alias stands for counts wherever the alias is used, so that a small file cannot spell a
+    huge value, and no value can contain itself.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -94,8 +94,9 @@ class _Loader(yaml.SafeLoader):
         inside = [] if isinstance(node, yaml.ScalarNode) else node.value
         pairs = isinstance(node, yaml.MappingNode)
         children = [child for pair in inside for child in pair] if pairs else inside
-        own = [self._extents[id(child)] for child in children]
-        found = _Extent(1 + sum(x.values for x in own), 1 + max((x.depth for x in own), default=0))
+        inner = [self._extents[id(child)] for child in children]
+        depth = 1 + max((extent.depth for extent in inner), default=0)
+        found = _Extent(1 + sum(extent.values for extent in inner), depth)
         if found.values > MOST:
             raise _at(node.start_mark, f"more than {MOST:,} values, aliases followed")
         if found.depth > DEEPEST:
@@ -106,7 +107,7 @@ class _Loader(yaml.SafeLoader):
         return _at(mark, f"lists and mappings lie more than {DEEPEST} deep")
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A plain value; whatever a constructor of PyYAML's stumbles over is bad YAML."""
+        """A plain value; raises `YAMLError` on a value that PyYAML cannot construct."""
         nested = not isinstance(node, yaml.ScalarNode)
         if node.tag not in (_NESTED if nested else _TAGS):
             kind = node.tag.removeprefix("tag:yaml.org,2002:")

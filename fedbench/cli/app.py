@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import project
 
 app = typer.Typer(
     help="Compare federated-learning methods and check their papers' claims.",
@@ -19,7 +20,16 @@ app = typer.Typer(
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 Results = Annotated[Path, typer.Option(help="Folder of run folders and collected frames.")]
-Workflow = Annotated[Path, typer.Option(help="Folder with papers/ and scales/.")]
+
+
+def _workflow(named: Path) -> Path:
+    """The default is the working folder's, if it has one, else the one that comes with fedbench."""
+    return project() / "workflow" if named == Path("workflow") else named
+
+
+Workflow = Annotated[
+    Path, typer.Option(callback=_workflow, help="Folder with papers/ and scales/.")
+]
 Data = Annotated[Path | None, typer.Option(help="Folder with data files (default: FEDBENCH_DATA).")]
 Scale = Annotated[str, typer.Option(help="A file in workflow/scales, without its ending.")]
 Names = Annotated[str, typer.Option(help="Names separated by commas; all by default.")]

@@ -54,10 +54,12 @@ def run(
 ) -> None:
     """Train one run; a killed one is resumed, a finished one is kept."""
     with sentences():
+        from fedbench.base.plugins import search_also
         from fedbench.base.yamlfile import load
         from fedbench.spec import RunSpec
         from fedbench.store import RunFolder
 
+        search_also(spec.parent)
         settings = load(spec, RunSpec)
         folder = RunFolder(out)
         record = folder.record()

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from fedbench.base import registry, seeds
+from fedbench.base import seeds
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
@@ -107,4 +107,4 @@ class Probe(Checked, ABC):
 
 def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
     """The probes that the spec lists, in order."""
-    return tuple(registry.build("probe", probe.name, probe.params) for probe in spec.watch)
+    return tuple(probe.build("probe") for probe in spec.watch)

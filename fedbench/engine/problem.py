@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench.base import registry, seeds
+from fedbench.base import seeds
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.core.flat import Model, Net
@@ -189,34 +189,33 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
         }
         for kind, choice in chosen.items():
             if f"{kind} {choice}" not in seen:
-                registry.build(kind, choice.name, choice.params)
+                choice.build(kind)
                 seen.add(f"{kind} {choice}")
         refuse_conflicts(build_parts(spec))
         for probe in spec.watch:
-            registry.build("probe", probe.name, probe.params)
+            probe.build("probe")
         optimiser(spec)
 
 
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
     """Each client's training rows, by the rule that the spec names."""
-    rule = registry.build("partition", spec.partition.name, spec.partition.params)
+    rule = spec.partition.build("partition")
     return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:
     """The parts that the spec lists, in order."""
-    return tuple(registry.build("method", part.name, part.params) for part in spec.parts)
+    return tuple(part.build("method") for part in spec.parts)
 
 
 def build_sampler(spec: RunSpec) -> Sampler:
     """The sampler that the spec names."""
-    found: Sampler = registry.build("sampler", spec.sampler.name, spec.sampler.params)
-    return found
+    return spec.sampler.build("sampler")
 
 
 def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:
     """A freshly initialised model; its weights depend on the seed alone."""
-    architecture = registry.build("model", spec.model.name, spec.model.params)
+    architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))

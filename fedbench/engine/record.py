@@ -22,6 +22,7 @@ _PACKAGES = ("fedbench", "torch", "numpy")
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
     """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
     spec, objects = problem.spec, dict(problem.identity.objects)
+    plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     return {
         "id": problem.identity.id,
         "status": status,
@@ -41,6 +42,7 @@ def describe(problem: Problem, status: str, progress: Progress, mode: str) -> di
             **problem.data.origin,
             "checksum": problem.data.checksum,
         },
+        **({"plugins": plugins} if plugins else {}),
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
     }

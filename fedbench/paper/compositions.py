@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import read_yaml
 from fedbench.spec import Choice, RunSpec
@@ -26,7 +27,7 @@ class Composition(Strict):
     @model_validator(mode="after")
     def _known_names(self) -> "Composition":
         for part in self.parts:
-            registry.check("method", part.name, part.params)
+            registry.require_known("method", part.name, part.params)
         for name in self.settings:
             if name not in RunSpec.model_fields:
                 raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
@@ -37,10 +38,28 @@ class Composition(Strict):
         return {"parts": list(self.parts), **self.settings}
 
 
-@cache
 def compositions(file: Path = FILE) -> dict[str, Composition]:
-    """All named methods, as the file orders them; imports no torch."""
-    return {name: _checked(file, name, fields) for name, fields in read_yaml(file).items()}
+    """All named methods in the order of the file, then those of plug-in folders.
+
+    Raises `FedbenchError` naming both files if two define the same name.
+    """
+    plugged = (folder.root / FILE.name for folder in plugin_folders())
+    return _read((file, *(other for other in plugged if other.exists())))
+
+
+@cache
+def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
+    found: dict[str, Composition] = {}
+    origin: dict[str, Path] = {}
+    for file in files:
+        for name, fields in read_yaml(file).items():
+            if origin.setdefault(name, file) != file:
+                raise FedbenchError(
+                    f"two named methods are called '{name}': in {origin[name]} and in {file}; "
+                    "rename one of them"
+                )
+            found[name] = _checked(file, name, fields)
+    return found
 
 
 def named(name: str) -> Composition:

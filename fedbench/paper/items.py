@@ -94,7 +94,7 @@ class Figure(Strict):
 
     @model_validator(mode="after")
     def _known_kind(self) -> "Figure":
-        registry.check("figure", self.kind.name, self.kind.params)
+        registry.require_known("figure", self.kind.name, self.kind.params)
         for metric in self.metrics:
             reading(metric)
         if len(self.metrics) != 1 and "metric" not in (*self.panels, self.hue):
@@ -114,5 +114,5 @@ class Facts(Strict):
 
     @model_validator(mode="after")
     def _known_kind(self) -> "Facts":
-        registry.check("facts", self.kind.name, self.kind.params)
+        registry.require_known("facts", self.kind.name, self.kind.params)
         return self

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
+from fedbench.base.plugins import files_by_name
 from fedbench.base.strict import Name, Strict, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
@@ -51,12 +52,13 @@ class Paper(Strict):
 
 
 def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]:
-    """The papers of a workflow folder by file name; all of them, or those named."""
-    files = {file.stem: file for file in matching(workflow / "papers", "*.yaml")}
-    if not files:
-        raise FedbenchError(
-            f"{workflow / 'papers'}: no paper found; run from the project's top folder"
-        )
+    """Papers by file name, those of plug-in folders among them; all of them, or those named.
+
+    Raises `FedbenchError` if the workflow folder has none, or two papers have the same name.
+    """
+    if not matching(workflow / "papers", "*.yaml"):
+        raise FedbenchError(f"{workflow / 'papers'}: there is no paper; name a folder that has any")
+    files = files_by_name(workflow / "papers", "*.yaml")
     for name in names:
         if name not in files:
             raise unknown("paper", name, files)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.files import matching
+from fedbench.base.plugins import files_by_name
 from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.places import Level
@@ -133,7 +133,7 @@ def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
 
 def load_scale(workflow: Path, name: str) -> Scale:
     """The scale of that name; raises `FedbenchError` naming the ones there are."""
-    files = {file.stem: file for file in matching(workflow / "scales", "*.yaml")}
+    files = files_by_name(workflow / "scales", "*.yaml")
     if name not in files:
         raise unknown("scale", name, files)
     require_name("the file's name", name, files[name])

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import find_file
 from fedbench.paper.claims import SingleClaim, Together
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
 from fedbench.plan.columns import require_column
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed import check_printed, read_printed
+from fedbench.plan.printed import check_printed, printed_file, read_printed
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
@@ -27,8 +28,9 @@ def planned(
     """
     plan = make_plan(workflow, scale, papers, tables)
     for name, paper in plan.papers.items():
-        check_printed(read_printed(workflow / f"papers/{name}.printed.csv"), plan.whole[name])
-        with _at(f"{workflow}/papers/{name}.yaml"):
+        numbers = read_printed(printed_file(workflow / "papers", name))
+        check_printed(numbers, plan.whole[name])
+        with _at(str(find_file(workflow / "papers", f"{name}.yaml"))):
             _check_items(plan, name, paper)
             _check_claims(plan, name, paper)
     return plan

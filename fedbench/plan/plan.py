@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.files import matching
+from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings, assigned, layered, level_settings, parts_of
 from fedbench.paper.names import kept_claims
@@ -158,9 +158,9 @@ def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
 
 
 def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    known = {file.stem for file in matching(workflow / "papers", "*.yaml")}
+    known = files_by_name(workflow / "papers", "*.yaml")
     for paper, own in scale.papers.items():
-        place = f"{workflow}/scales/{name}.yaml: papers.{paper}"
+        place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
         if paper not in known:
             raise FedbenchError(f"{place}: no such paper")
         if own.keep and paper in papers:
@@ -171,11 +171,12 @@ def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Pape
 
 
 def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
+    file = find_file(workflow / "papers", f"{name}.yaml")
     for key, grid in paper.grids.items():
         for coords in points(grid):
             if not matches(coords, {k: v for k, v in by.levels.items() if k in coords}):
                 continue
-            place = f"{workflow}/papers/{name}.yaml: grids.{key} at {coords}"
+            place = f"{file}: grids.{key} at {coords}"
             yield from _seeded(place, (name, key), paper, coords, by)
 
 

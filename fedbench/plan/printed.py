@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.base.files import exists, read_text
+from fedbench.base.plugins import find_file
 from fedbench.base.strict import checked
 from fedbench.paper.items import Table
 from fedbench.paper.paper import Paper
@@ -71,6 +72,11 @@ class Printed:
     def at(self, place: Place) -> str:
         """File and line of a number."""
         return f"{self.path}: line {self.lines.get(place, '?')}"
+
+
+def printed_file(papers: Path, paper: str) -> Path:
+    """Where the numbers that a paper prints stand, if there are any: beside its YAML file."""
+    return find_file(papers, f"{paper}.yaml").with_suffix(".printed.csv")
 
 
 def read_printed(path: Path) -> Printed:

@@ -60,8 +60,22 @@ def to_json(found: Schedule) -> str:
 def load_schedule(file: Path) -> Schedule:
     """The inverse of `to_json`; raises `FedbenchError` naming the file."""
     try:
-        return Schedule(**read_json(file))
+        found = Schedule(**read_json(file))
     except FedbenchError as error:
         raise FedbenchError(
             f"{file}: is no plan ({error}); make it with `fedbench plan --json`"
         ) from None
+    _require_same_plugins(file, found)
+    return found
+
+
+def _require_same_plugins(file: Path, planned: Schedule) -> None:
+    """Raise `FedbenchError` if a run uses a plug-in whose file was edited since the plan."""
+    for run_id, run in planned.runs.items():
+        used = run.plugins()
+        if used and run.id != run_id:
+            names = ", ".join(sorted(str(entry.file) for entry in used.values()))
+            raise FedbenchError(
+                f"{file}: run {run_id} was planned with other plug-ins than there are now in "
+                f"{names}; make the plan again"
+            )

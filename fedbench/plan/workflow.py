@@ -8,7 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from fedbench.base.files import exists
+from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.plan import Plan
+from fedbench.plan.plugins import plugin_files
 from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
 
@@ -51,11 +53,13 @@ class Layout:
     @property
     def sources(self) -> list[str]:
         """The YAML files, and printed numbers where there are any, that all is made from."""
-        papers = [self.workflow / "papers" / f"{name}.yaml" for name in self.plan_.papers]
+        folder, scales = self.workflow / "papers", self.workflow / "scales"
+        papers = [find_file(folder, f"{name}.yaml") for name in self.plan_.papers]
         printed = [file.with_suffix(".printed.csv") for file in papers]
         printed = [file for file in printed if exists(file)]
-        scale = self.workflow / "scales" / f"{self.plan_.scale}.yaml"
-        return [str(file) for file in (*papers, *printed, scale)]
+        scale = find_file(scales, f"{self.plan_.scale}.yaml")
+        found = (*papers, *printed, scale, *plugin_files(self.plan_))
+        return [str(nearby(file)) for file in found]
 
     def stamps(self, paper: str) -> list[str]:
         """Stamps of a paper's runs."""

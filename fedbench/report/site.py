@@ -12,7 +12,7 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import Printed, read_printed
+from fedbench.plan.printed import Printed, printed_file, read_printed
 from fedbench.report import page
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
@@ -43,7 +43,7 @@ def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[P
     is written, `FedbenchError` names it and says why.
     """
     writer = _Writer(plan, results, out / plan.scale)
-    pages = [writer.paper(key, read_printed(papers / f"{key}.printed.csv")) for key in plan.papers]
+    pages = [writer.paper(key, read_printed(printed_file(papers, key))) for key in plan.papers]
     writer.text("index.html", page.index_page(plan, pages))
     if writer.failed:
         named = "; ".join(f"{at}: {why}" for at, why in writer.failed.items())

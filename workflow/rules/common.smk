@@ -1,23 +1,27 @@
-# What every station needs: the settings, the plan, and the paths that follow from it.
+# What all rules share: the settings, the plan, and the paths that follow from it.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
 from fedbench.plan.workflow import Layout, options
 
+# `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
+HOME = nearby(Path(workflow.basedir, "workflow"))
 
-configfile: "workflow/config.yaml"
+
+configfile: HOME / "config.yaml"
 
 
-validate(config, Path(workflow.basedir, "workflow/schemas/config.schema.json"))
+validate(config, Path(HOME, "schemas/config.schema.json").resolve())
 
 try:
     PLAN = planned(
-        Path("workflow"),
+        HOME,
         config["scale"],
         split(config["papers"]),
         split(config["tables"]),
@@ -25,14 +29,16 @@ try:
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
-SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
+LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+SELECTION = options(
+    workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
+)
 RESULTS = options(results=LAYOUT.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 
-# What the workers and the collector read; parts, models and partitions are built once here, so
-# that a bad value is refused before any training.
+# Writes the plan, which training and collecting read. Parts, models and partitions are built once
+# here, so that a bad value is refused before any training.
 rule plan:
     input:
         LAYOUT.sources,

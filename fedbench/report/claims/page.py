@@ -6,7 +6,7 @@ from math import isnan
 from pathlib import Path
 
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import read_printed
+from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding
 from fedbench.report.claims.judge import findings
@@ -79,7 +79,7 @@ def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
 
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
     frame = frames.read(results / plan.scale / f"{key}.parquet")
-    printed = read_printed(papers / f"{key}.printed.csv")
+    printed = read_printed(printed_file(papers, key))
     return findings(plan, key, Results(frame, results / "runs"), printed)
 
 

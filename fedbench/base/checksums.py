@@ -1,0 +1,63 @@
+"""Which code a plug-in is: the checksums of its file and of those that it imports beside it."""
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import PluginFolder
+
+
+def checksums(file: Path, folder: PluginFolder) -> dict[str, str]:
+    """The sha256 of a plug-in's file, then of the files it imports from its folder, by path there.
+
+    Raises `FedbenchError` naming a file that is not Python.
+    """
+    found: dict[str, str] = {}
+    waiting = [file]
+    while waiting:
+        each = waiting.pop(0)
+        name = each.relative_to(folder.root).as_posix()
+        if name not in found:
+            content = each.read_bytes()
+            found[name] = hashlib.sha256(content).hexdigest()
+            waiting += sorted(set(_imported(parsed(each, content), each, folder)))
+    return found
+
+
+def parsed(file: Path, content: bytes) -> ast.Module:
+    """A file's syntax tree; raises `FedbenchError` naming file and line if it is not Python."""
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise FedbenchError(f"{file}{line}: not Python: {error}") from None
+
+
+def _imported(tree: ast.Module, file: Path, folder: PluginFolder) -> Iterator[Path]:
+    """The files of the folder that a file of it imports, here or inside a function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = _place(node.module or "", node.level, file, folder)
+            names = [base.joinpath(alias.name) for alias in node.names] if base else []
+            yield from _modules([base, *names] if base else [], folder)
+        elif isinstance(node, ast.Import):
+            places = (_place(alias.name, 0, file, folder) for alias in node.names)
+            yield from _modules([place for place in places if place], folder)
+
+
+def _place(module: str, level: int, file: Path, folder: PluginFolder) -> Path | None:
+    """Where a module lies, without its ending; None outside the folder. `level`: leading dots."""
+    if level:
+        return file.parents[level - 1].joinpath(*filter(None, module.split(".")))
+    if not f"{module}.".startswith(f"{folder.package}."):
+        return None
+    return folder.root.joinpath(*module.split(".")[folder.package.count(".") + 1 :])
+
+
+def _modules(places: list[Path], folder: PluginFolder) -> Iterator[Path]:
+    for place in places:
+        for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+            if file.is_file() and file.is_relative_to(folder.root):
+                yield file

@@ -1,0 +1,159 @@
+"""Which folders plug-ins come from, beside fedbench's own: the user's, and installed packages.
+
+A plug-in folder has sub-folders named as in `FOLDERS`, and `papers`, `scales` or a file
+`compositions.yaml`; it needs none in particular. These are searched:
+
+1. each package that an installed distribution names by an entry point of the group `fedbench`;
+2. the folders in the environment variable FEDBENCH_PLUGINS, separated as those in PATH;
+3. the working folder.
+
+Processes that a workflow starts inherit the variable and the working folder.
+"""
+
+import hashlib
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, matching
+
+VARIABLE = "FEDBENCH_PLUGINS"
+GROUP = "fedbench"
+FOLDERS = {
+    "method": "methods",
+    "model": "models",
+    "dataset": "data",
+    "partition": "partitions",
+    "sampler": "samplers",
+    "probe": "probes",
+    "figure": "figures",
+    "facts": "facts",
+}  # the kind of a plug-in → its sub-folder
+_NAMESPACE = "fedbench_plugins"  # of the modules in folders that are no packages
+_CONTENT = (*FOLDERS.values(), "papers", "scales", "compositions.yaml")
+_PACKAGE = Path(__file__).parents[1].resolve()
+
+
+@dataclass(frozen=True)
+class PluginFolder:
+    """A folder of plug-ins, and the package under whose name its modules are imported."""
+
+    root: Path
+    package: str
+
+    def make_importable(self) -> None:
+        """Add its package, which has no file, to `sys.modules`, unless it is a package already."""
+        if not self.package.startswith(f"{_NAMESPACE}."):
+            return
+        for name, path in ((_NAMESPACE, []), (self.package, [str(self.root)])):
+            module = ModuleType(name)
+            module.__path__ = path
+            sys.modules.setdefault(name, module)
+
+
+def plugin_folders() -> tuple[PluginFolder, ...]:
+    """The folders that hold anything to plug in; raises `FedbenchError` on one that is not there.
+
+    Their files are not imported.
+    """
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        raise FedbenchError("the working folder is not there any more; change to another") from None
+    return _folders(here, os.environ.get(VARIABLE, ""))
+
+
+def search_also(folder: Path) -> None:
+    """Add a folder to FEDBENCH_PLUGINS, for this process and those that it starts."""
+    known = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    os.environ[VARIABLE] = os.pathsep.join([*known, str(folder.resolve())])
+
+
+def project() -> Path:
+    """The folder with the `Snakefile`, and with `workflow/`: the papers that come with fedbench.
+
+    It is the working folder, if that is a checkout or a copy of one; otherwise it lies in the
+    installed package, or is the checkout that fedbench is imported from.
+    """
+    here, installed = Path(), _PACKAGE / "project"
+    if (here / "workflow/papers").is_dir():
+        return here
+    return installed if installed.is_dir() else _PACKAGE.parent
+
+
+def nearby(path: Path) -> Path:
+    """The path from the working folder, where it lies in it; else as it is."""
+    inside = path.resolve().is_relative_to(Path.cwd())
+    return path.resolve().relative_to(Path.cwd()) if inside else path
+
+
+def find_file(folder: Path, name: str) -> Path:
+    """The file of that name in `folder`, or in the sub-folder of a plug-in folder named alike.
+
+    The path in `folder` if there is none.
+    """
+    places = [folder / name, *(plugged.root / folder.name / name for plugged in plugin_folders())]
+    return next((place for place in places if exists(place)), places[0])
+
+
+def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
+    """The files in `folder`, and in the sub-folders of plug-in folders named alike, by stem.
+
+    Raises `FedbenchError` naming both if two have the same name.
+    """
+    found: dict[str, Path] = {}
+    for place in (folder, *(plugged.root / folder.name for plugged in plugin_folders())):
+        for file in matching(place, pattern):
+            other = found.setdefault(file.stem, file)
+            if other.resolve() != file.resolve():
+                raise FedbenchError(
+                    f"two files are named '{file.name}': {other} and {file}; rename one of them"
+                )
+    return found
+
+
+@cache
+def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
+    packages = _installed()
+    for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
+        root = Path(here, Path(name).expanduser()).resolve()
+        if not root.is_dir():
+            raise FedbenchError(f"{VARIABLE}: there is no folder '{name}'")
+        packages.setdefault(root, _package(root))
+    root = Path(here).resolve()
+    packages.setdefault(root, _package(root))
+    return tuple(
+        PluginFolder(root, package)
+        for root, package in packages.items()
+        if root != _PACKAGE and any((root / name).exists() for name in _CONTENT)
+    )
+
+
+def _package(root: Path) -> str:
+    """A name for a folder that is no package: two folders may both have `methods/mine.py`."""
+    return f"{_NAMESPACE}.f{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
+
+
+def _installed() -> dict[Path, str]:
+    """The packages that installed distributions name, by their folders."""
+    return {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
+
+
+def _location(point: metadata.EntryPoint) -> Path:
+    """A package's folder; of 'lab.bench' only the folder of `lab` is asked for, not imported."""
+    top, *inner = point.value.split(".")
+    spec = importlib.util.find_spec(top)
+    places = spec.submodule_search_locations if spec else None
+    folder = Path(next(iter(places))).joinpath(*inner).resolve() if places else None
+    if folder is None or not folder.is_dir():
+        raise FedbenchError(
+            f"the entry point '{point.name}' of the group '{GROUP}' names '{point.value}', which "
+            "is no installed package; uninstall or repair the distribution that declares it"
+        )
+    return folder

@@ -1,0 +1,35 @@
+"""The commands to begin with: where the workflow is, and a folder for methods of one's own."""
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, write_text
+from fedbench.base.plugins import project
+from fedbench.cli.app import app, console, sentences
+
+_EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
+_FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml")
+
+
+@app.command()
+def workflow() -> None:
+    """Print the path of the Snakefile: snakemake -s "$(fedbench workflow)" --cores all."""
+    print((project() / "Snakefile").resolve())
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
+) -> None:
+    """Write a folder with a method, a paper and a README of one's own, ready to be run."""
+    with sentences():
+        for name in _FILES:
+            if exists(folder / name):
+                raise FedbenchError(f"{folder / name}: is there already, and is not overwritten")
+        for name in _FILES:
+            write_text(folder / name, (_EXAMPLE / name).read_text(encoding="utf-8"))
+    console.print(f"{len(_FILES)} files; read {folder / _FILES[0]}", soft_wrap=True)

@@ -1,0 +1,298 @@
+"""Plug-ins and papers from a folder of the user's own, from installed packages, from the wheel."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench import RunSpec, run
+from fedbench.__main__ import app
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.compositions import compositions
+from fedbench.plan.outlook import planned
+from fedbench.plan.plugins import plugin_files
+from fedbench.plan.schedule import load_schedule, schedule, to_json
+from tests.project import ROOT, snakemake
+
+METHOD = """
+from dataclasses import dataclass
+from fedbench import Part
+
+@dataclass(frozen=True)
+class Brand(Part):
+    '''Half the global step.'''
+
+    eta: float = 0.5
+
+    def step(self, d, r):
+        return self.eta * d
+"""
+PROBE = """
+from dataclasses import dataclass
+from typing import ClassVar
+from fedbench import Probe
+
+@dataclass(frozen=True)
+class Size(Probe):
+    '''The norm of the global model.'''
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("model_norm",)
+
+    def row(self, s):
+        return {"model_norm": float(s.new.w.norm())}
+"""
+DATA = """
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+from fedbench import Dataset, Source
+
+@dataclass(frozen=True)
+class Line(Source):
+    '''Points left and right of 0.'''
+
+    SAMPLES: ClassVar[tuple[int, int]] = (40, 40)
+    CLASSES: ClassVar[int] = 2
+
+    def load(self, folder):
+        x = np.linspace(-1, 1, 40).reshape(-1, 1)
+        y = (x[:, 0] > 0).astype(np.int64)
+        return Dataset("line", x, y, x, y, classes=2)
+"""
+PAPER = """
+title: Lines
+authors: Nobody
+settings: {dataset: line, model: {mlp: {hidden: 4}}, clients: 4, rounds: 2, watch: [size]}
+levels: {method: {Brand: {parts: [brand]}}}
+grids: {main: {axes: {method: [FedAvg, Brand]}, seeds: [0]}}
+tables: {table1: {title: Table I, grid: main, rows: [], metrics: [accuracy, model_norm]}}
+"""
+
+
+def plug(folder, **files):
+    """Write plug-in files: `plug(folder, methods=METHOD)` makes `methods/mine.py`."""
+    for name, text in files.items():
+        file = folder / name / ("mine.yaml" if name == "papers" else "mine.py")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+def identity(folder, monkeypatch, **settings):
+    monkeypatch.chdir(folder)
+    return RunSpec(**settings).id
+
+
+def test_a_method_a_probe_and_data_of_the_user_s_own_are_trained(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA))
+    settings = {"dataset": "line", "model": {"mlp": {"hidden": 4}}, "clients": 4, "rounds": 1}
+    result = run(RunSpec(**settings, parts=["brand"], watch=["size"]), out=tmp_path / "run")
+    plain = run(RunSpec(**settings, parts=[]))
+    # half of FedAvg's step, and the norm that the probe saw is that of the model
+    assert result.history["step_norm"][0] == pytest.approx(plain.history["step_norm"][0] / 2)
+    assert result.history["model_norm"][0] == pytest.approx(float(result.weights.norm()))
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    checksum = hashlib.sha256(METHOD.encode()).hexdigest()
+    assert record["plugins"]["method brand"] == {"methods/mine.py": checksum}
+    assert record["plugins"].keys() == {"method brand", "probe size", "dataset line"}
+    assert record["settings"]["plugins"]["method brand"] == [checksum[:12]]
+
+
+def test_an_edited_file_is_another_run_and_another_place_is_not(tmp_path, monkeypatch):
+    first = plug(tmp_path / "first", methods=METHOD)
+    moved = plug(tmp_path / "moved", methods=METHOD)
+    edited = plug(tmp_path / "edited", methods=METHOD.replace("self.eta * d", "d * self.eta"))
+    ids = [identity(f, monkeypatch, parts=["brand"]) for f in (first, moved, edited)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_what_a_plug_in_imports_beside_it_counts_too(tmp_path, monkeypatch):
+    ids = []
+    for name, helper in (("one", "HALF = 0.5"), ("two", "HALF = 1 / 2")):
+        folder = plug(tmp_path / name, methods=f"from .helper import HALF\n{METHOD}")
+        (folder / "methods/helper.py").write_text(helper)
+        ids.append(identity(folder, monkeypatch, parts=["brand"]))
+    assert ids[0] != ids[1]
+    assert registry.build("method", "brand", {"eta": 0.25}).eta == 0.25
+    assert list(registry.find("method", "brand").sha256) == ["methods/mine.py", "methods/helper.py"]
+
+
+def test_a_search_whose_trials_use_a_plug_in_depends_on_its_file(tmp_path, monkeypatch):
+    tune = {"grid": {"lr": [0.1, 1.0]}, "trials": {"parts": ["brand"]}}
+    one = plug(tmp_path / "one", methods=METHOD)
+    two = plug(tmp_path / "two", methods=f"{METHOD}\n# edited\n")
+    assert identity(one, monkeypatch, tune=tune) != identity(two, monkeypatch, tune=tune)
+
+
+def test_runs_of_built_ins_keep_their_identity_beside_plug_ins(tmp_path, monkeypatch):
+    elsewhere = identity(tmp_path, monkeypatch, parts=["fedprox"])
+    assert identity(plug(tmp_path, methods=METHOD), monkeypatch, parts=["fedprox"]) == elsewhere
+
+
+def test_two_plug_ins_of_one_name_are_refused_with_both_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path / "mine", methods=METHOD.replace("Brand", "FedProx")))
+    with pytest.raises(FedbenchError, match=r"'fedprox': in .*fedprox\.py and in .*mine\.py"):
+        RunSpec(parts=["fedprox"])
+    one, two = (plug(tmp_path / name, methods=METHOD) for name in ("one", "two"))
+    monkeypatch.chdir(one)
+    monkeypatch.setenv("FEDBENCH_PLUGINS", str(two))
+    with pytest.raises(FedbenchError, match=r"'brand': in .*two.*mine\.py and in .*one.*mine\.py"):
+        RunSpec(parts=["brand"])
+
+
+def test_papers_and_named_methods_of_one_name_are_refused_with_both_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/rmfl.yaml").write_text(PAPER)
+    with pytest.raises(FedbenchError, match=r"'rmfl\.yaml': .*workflow.* and .*papers/rmfl\.yaml"):
+        planned(ROOT / "workflow", "paper", ("rmfl",))
+    (tmp_path / "compositions.yaml").write_text("FedADC: {parts: [fedadc], citation: mine}")
+    with pytest.raises(FedbenchError, match=r"'FedADC': in .*compositions\.yaml and in "):
+        compositions()
+    (tmp_path / "compositions.yaml").write_text("Mine: {parts: [fedprox], citation: mine}")
+    assert list(compositions())[-1] == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import fedbench\nclass:", r"mine\.py, line 2: not Python"),
+        (f"import nothing_of_that_name\n{METHOD}", "cannot be imported: ModuleNotFoundError"),
+        (METHOD.replace("(Part)", "(Exception)"), "class Brand must derive from a base class"),
+    ],
+)
+def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
+    monkeypatch.chdir(plug(tmp_path, methods=text))
+    with pytest.raises(FedbenchError, match=words):
+        registry.build("method", "brand", {})
+
+
+def test_a_file_that_changes_after_it_was_read_is_not_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    assert RunSpec(parts=["brand"]).plugins().keys() == {"method brand"}
+    plug(tmp_path, methods=f"{METHOD}\n")
+    with pytest.raises(FedbenchError, match=r"mine\.py: was changed after it was read"):
+        registry.build("method", "brand", {})
+
+
+def test_files_that_import_nothing_of_fedbench_and_tests_are_left_alone(tmp_path, monkeypatch):
+    plug(tmp_path, models="@dataclass\nclass Net(Base): ...\nprint 'Python 2'")
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods/test_mine.py").write_text(METHOD)
+    monkeypatch.chdir(tmp_path)
+    assert "net" not in registry.entries("model")
+    assert "brand" not in registry.entries("method")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDBENCH_PLUGINS", str(tmp_path / "none"))
+    with pytest.raises(FedbenchError, match=r"FEDBENCH_PLUGINS: there is no folder '.*none'"):
+        RunSpec()
+
+
+def test_the_folder_of_a_run_s_file_is_searched(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDBENCH_PLUGINS", "")  # put back when the test ends
+    plug(tmp_path, methods=METHOD)
+    (tmp_path / "run.yaml").write_text("{parts: [brand], rounds: 1, clients: 2}")
+    done = CliRunner().invoke(app, ["run", f"{tmp_path}/run.yaml", "--out", f"{tmp_path}/run"])
+    assert done.exit_code == 0, done.output
+    assert "brand" in json.loads((tmp_path / "run/run.json").read_text())["id"]
+
+
+def test_a_plan_of_before_an_edit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=PAPER))
+    plan = planned(ROOT / "workflow", "paper", ("mine",))
+    assert {file.name for file in plugin_files(plan)} == {"mine.py"}
+    text = to_json(schedule(plan))
+    (tmp_path / "plan.json").write_text(text)
+    assert len(load_schedule(tmp_path / "plan.json").runs) == 2
+    edited = plug(tmp_path / "edited", methods=f"{METHOD}\n", probes=PROBE, data=DATA)
+    monkeypatch.chdir(edited)
+    with pytest.raises(FedbenchError, match=r"was planned with other plug-ins .*mine\.py"):
+        load_schedule(tmp_path / "plan.json")
+
+
+def test_an_installed_package_is_found_by_its_entry_point(tmp_path):
+    site = tmp_path / "site"
+    plug(site / "lab/bench", methods=METHOD)
+    for folder in ("lab", "lab/bench", "lab/bench/methods"):
+        (site / folder / "__init__.py").touch()
+    information = site / "lab-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[fedbench]\nlab = lab.bench\n")
+    code = (
+        "import sys; from fedbench.base import registry; entry = registry.find('method', 'brand');"
+        "assert 'lab' not in sys.modules and 'torch' not in sys.modules; print(entry.load())"
+    )
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{site}"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.stdout == "<class 'lab.bench.methods.mine.Brand'>\n", done.stderr
+
+
+def test_a_new_folder_is_written_once(tmp_path):
+    first = CliRunner().invoke(app, ["init", str(tmp_path / "new")])
+    assert first.exit_code == 0, first.output
+    again = CliRunner().invoke(app, ["init", str(tmp_path / "new")])
+    assert again.exit_code == 2
+    assert "README.md: is there already" in " ".join(again.output.split())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout, unpacked: what an installation would have."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("Snakefile", "environment.yml", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("fedbench", "workflow", "profiles"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    code = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    zipfile.ZipFile(next(folder.glob("*.whl"))).extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def test_the_wheel_has_every_file_of_the_package_and_of_the_workflow(wheel):
+    def below(root):
+        files = (f for f in root.rglob("*") if f.is_file() and "__pycache__" not in f.parts)
+        return {f.relative_to(root).as_posix() for f in files}
+
+    installed = below(wheel / "fedbench")
+    top = {f"{name}/{file}" for name in ("workflow", "profiles") for file in below(ROOT / name)}
+    top |= {"Snakefile", "environment.yml"}
+    assert installed == below(ROOT / "fedbench") | {f"project/{name}" for name in top}
+
+
+@pytest.mark.slow
+def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(wheel, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(wheel))
+    monkeypatch.chdir(tmp_path)
+
+    def fedbench(*words):
+        command = [sys.executable, "-m", "fedbench", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    fedbench("init", ".")
+    snakefile = fedbench("workflow").strip()
+    assert Path(snakefile) == wheel / "fedbench/project/Snakefile"
+    snakemake(
+        tmp_path, "-s", snakefile, "reports/paper/mine.html",
+        "--config", "papers=mine", "scale=paper",
+    )  # fmt: skip
+    assert "Shrink" in (tmp_path / "reports/paper/mine.html").read_text()
+    assert len(list((tmp_path / "results/runs").glob("digits-mlp-dr-shrink-*/run.json"))) == 4

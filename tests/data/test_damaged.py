@@ -441,7 +441,7 @@ TABLES = {
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5'; labels must be whol"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),
     "one class only": (b"a,kind\n1,x\n2,x\n", "y has only the label 'x'; it needs at least two"),
-    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 leaves no sample of 2 for the test"),
+    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 of 2 samples is none"),
 }
 
 
@@ -461,7 +461,7 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
         ({"path": "my.xlsx"}, "path = 'my.xlsx' is not allowed"),
         ({"path": "gone.csv"}, "gone.csv): there is no such file; give its path"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),
-        ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels; there are 'a', 'k"),
+        ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels, only 'a', 'k"),
         ({"path": "my.npz", "label": "kind"}, "label = 'kind' is not allowed; "),
     ],
     ids=["no path", "no such kind", "no such file", "a folder", "no such column", "no columns"],

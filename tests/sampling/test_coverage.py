@@ -144,7 +144,7 @@ def test_a_bad_tie_is_drawn_again():
         # 3 + 3 ≥ 5 classes: the first and the last know all five …
         (np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 1, 1]]), 2 / 3, ""),
         # … but no two of three who share two classes
-        (np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]]), 2 / 3, "found no 2 of 3"),
+        (np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]]), 2 / 3, "no 2 of 3 clients"),
     ],
 )
 def test_what_cannot_be_covered_is_refused(labels, C, message):

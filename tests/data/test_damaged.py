@@ -459,7 +459,7 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
     [
         ({}, "File: path = '' is not allowed; it must name a file that ends in .npz or .csv"),
         ({"path": "my.xlsx"}, "path = 'my.xlsx' is not allowed"),
-        ({"path": "gone.csv"}, "gone.csv): there is no such file; give its path"),
+        ({"path": "gone.csv"}, "gone.csv): there is no such file; `path` must name one"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),
         ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels, only 'a', 'k"),
         ({"path": "my.npz", "label": "kind"}, "label = 'kind' is not allowed; "),

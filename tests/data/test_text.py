@@ -199,7 +199,7 @@ BAD_REVIEWS = [
     ("__label__6 good\n", "line 1 has label '__label__6'; it must be __label__1 to __label__5"),
     ("__label__0 good\n", "line 1 has label '__label__0'"),
     ("__label__ good\n", "line 1 has label '__label__'"),
-    ("a good film\n", "line 1 begins with 'a'; it must be SST-5, a sentence a line"),
+    ("a good film\n", "line 1 begins with 'a'; it must be SST-5, one sentence per line"),
     (LABELS + "\n__label__3\n", "line 7 has no sentence; every label needs one beside it"),
     ("(3 (2 a) (2 b)\n", "line 1 is not a tree ('(3 x x' is left when all nodes are folded)"),
     (TREES + "(5 (2 a) (2 b))\n", "line 6 is not a tree ('(5 x x)' is left"),

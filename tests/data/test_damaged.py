@@ -436,7 +436,7 @@ TABLES = {
     ),
     "a cell too many": (b"a,kind\n1,x\n1,2,y\n", "line 3 has 3 cells; every line must have 2"),
     "semicolons": (b"a;b;kind\n1;2;x\n1;2;y\n", "the file has one column; it needs labels and"),
-    "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; each needs its own"),
+    "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
     "no label": (b"a,kind\n1,x\n2, \n", "line 3 has no label in column 'kind'; every row needs"),
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5'; labels must be whol"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),

@@ -231,7 +231,7 @@ def test_a_folder_in_the_files_place_is_refused(tmp_path):
     ("source", "missing", "layout"),
     [
         (AGNews(), "ag_news/train.csv", "AG News as comma"),
-        (SST5(), "sst5/train.txt", "SST-5, a sen"),
+        (SST5(), "sst5/train.txt", "SST-5, one sen"),
     ],
 )
 def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp_path):

@@ -279,7 +279,9 @@ def test_a_damaged_archive(content, words, tmp_path, monkeypatch):
     folder.mkdir()
     file = folder / f"{TOP}.zip"
     file.write_bytes(content)
-    assert f"{TOP}.zip): the sha256 is " in refusal(TinyImageNet(), folder)  # another than published
+    assert f"{TOP}.zip): the sha256 is " in refusal(
+        TinyImageNet(), folder
+    )  # another than published
     one_image_a_class(monkeypatch, file)
     sentence = refusal(TinyImageNet(), folder)
     assert str(file) in sentence

@@ -197,7 +197,11 @@ def test_published_weights_fill_the_backbone_and_leave_the_classifier(published,
 
 
 WRONG = [
-    ("embeddings.word_embeddings.weight", torch.zeros(51, 32), "has shape (51, 32), but the model of"),
+    (
+        "embeddings.word_embeddings.weight",
+        torch.zeros(51, 32),
+        "has shape (51, 32), but the model of",
+    ),
     ("transformer.layer.0.ffn.lin1.weight", torch.zeros(65, 32), "has shape (65, 32)"),
     (
         "transformer.layer.2.ffn.lin1.bias",

@@ -1,11 +1,11 @@
-"""Does every method learn? Each on real data, its learning rate chosen on held-out data.
+"""Does every method learn? Trains each on real data, with a learning rate from held-out data.
 
     python benchmarks/learning.py --data-dir DIR [--methods FedAvg,FedDyn] [--processes 2]
 
 CIFAR-10, LeNet-5, DP(0.3), 100 clients, C = 0.1, E = 1, B = 50, clip 10, a tenth of the training
-data held out. Every rate is trained on the other nine tenths, to the end or for the rounds of
-`--choose-after`; the rate with the best held-out accuracy is then trained to the end and shown with
-its test accuracy. Finished runs are kept; a run that is long enough stands for a shorter one.
+data held out. Every learning rate is tried on the other nine tenths, for all rounds or for those of
+`--choose-after`. The one with the best held-out accuracy is then trained to the end and shown with
+its test accuracy. Finished runs are not trained again; a longer run serves for a shorter one.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SETTING = {
 
 
 def trials(name: str, args: argparse.Namespace) -> list[RunSpec]:
-    """A method's runs to the end, one a learning rate."""
+    """The full runs of a method, one per learning rate."""
     chosen = {"dataset": args.dataset, "model": args.model, "rounds": args.rounds}
     chosen["eval_every"] = min(10, args.choose_after)
     method = compositions()[name].run_settings()
@@ -40,7 +40,7 @@ def trials(name: str, args: argparse.Namespace) -> list[RunSpec]:
 
 
 def train(specs: list[RunSpec], args: argparse.Namespace) -> None:
-    """Train what is missing, the same run once."""
+    """Train all runs that are not finished, equal ones once."""
     distinct = {spec.id: spec for spec in specs}
     with ProcessPoolExecutor(args.processes, max_tasks_per_child=1) as pool:
         job = partial(train_one, out=args.out, data_dir=args.data_dir)
@@ -58,7 +58,7 @@ def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
 
 
 def short(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
-    """The run that the rate is chosen by: the whole one if it is there already."""
+    """The run by which a rate is judged: the full one if it is finished, else a shorter one."""
     whole = RunFolder(args.out / "runs" / spec.id).record() is not None
     return spec if whole else spec.changed(rounds=args.choose_after)
 
@@ -70,7 +70,7 @@ def held_out(spec: RunSpec, args: argparse.Namespace) -> float:
 
 
 def row(name: str, best: RunSpec, scores: dict[float, float], out: Path) -> str:
-    """A line of the table: the best rate by held-out accuracy, and what it reached."""
+    """A line of the table: the rate with the best held-out accuracy, and its test accuracy."""
     reached = float(RunFolder(out / "runs" / best.id).history().iloc[-1]["accuracy"])
     tried = ", ".join(f"{rate}: {100 * score:.1f}" for rate, score in scores.items())
     return f"| {name} | {best.lr} | {100 * reached:.2f} | {tried} |"

@@ -1,9 +1,9 @@
-"""The engine against a bare hand-written PyTorch loop: LeNet-5, batch 50, SGD, one thread.
+"""How fast is the engine beside a hand-written PyTorch loop? LeNet-5, batch 50, SGD, one thread.
 
     python benchmarks/step.py [--repeats 7] [--rounds 3]
 
-Both train the same 10 clients × 500 random 3×32×32 images a round from the same start; their
-final weights are compared, the times are medians of alternating repeats in one process.
+Both train 10 clients with 500 random 3×32×32 images each, from the same start, and must end with
+the same weights. The times are medians of repeats that alternate between the two in one process.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def problem() -> Problem:
 
 
 def engine(p: Problem, rounds: int) -> torch.Tensor:
-    """Rounds without evaluation, as the engine makes them."""
+    """The final weights after rounds of the engine, without evaluation."""
     world = p.fed.start
     for t in range(rounds):
         r = open_round(p, world, t)
@@ -50,7 +50,7 @@ def engine(p: Problem, rounds: int) -> torch.Tensor:
 
 
 def bare(p: Problem, rounds: int) -> torch.Tensor:
-    """The same rounds with nn.Module and torch.optim, as anyone would write them."""
+    """The final weights after the same rounds with nn.Module and torch.optim, written by hand."""
     net = p.task.net.module()
     world = [q.detach().clone() for q in net.parameters()]
     x, y = p.task.x, p.task.y
@@ -95,7 +95,7 @@ def main() -> None:
     ]
     ours, theirs = (statistics.median(column) / args.rounds for column in zip(*pairs, strict=True))
     ratio = statistics.median(a / b for a, b in pairs)
-    print(f"engine {ours:.3f} s a round, bare loop {theirs:.3f} s a round, ratio {ratio:.3f}")
+    print(f"engine {ours:.3f} s per round, bare loop {theirs:.3f} s per round, ratio {ratio:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Does federated training learn from text? A small DistilBERT with random weights, two data sets.
+"""Does federated training learn from text? Trains a small DistilBERT with random weights.
 
     python benchmarks/text.py --data-dir DIR [--sets sst5,agnews] [--processes 1]
 
-Ten rounds of FedAvg with Adam as in FedGKD's experiments: SST-5 with 10 clients, C = 0.4, E = 3; AG
-News with 20 clients, C = 0.2, E = 1; B = 64. Two things differ, because the weights are random and
-not pretrained: the model is small (2 layers, 64 wide, 48 tokens, a word-level tokenizer), and the
-learning rate is 1e-3 or 2e-3 where the paper fine-tunes with 1e-5. A tenth of the training data is
-held out; the rate with the best held-out accuracy is shown with its test accuracy, beside the share
-of the test set's largest class. Finished runs are kept and not trained again.
+Ten rounds of FedAvg with Adam, as in the experiments of the FedGKD paper: SST-5 with 10 clients, C
+= 0.4, E = 3; AG News with 20 clients, C = 0.2, E = 1; B = 64. Two things differ, because the
+weights are random and not pretrained: the model is small (2 layers, 64 wide, 48 tokens, a word-
+level tokenizer), and the learning rate is 1e-3 or 2e-3 where the paper fine-tunes with 1e-5. A
+tenth of the training data is held out; the rate with the best held-out accuracy is shown with its
+test accuracy, beside the share of the test set's largest class. Finished runs are not trained
+again.
 """
 
 import argparse

@@ -1,20 +1,18 @@
-"""How often is a verdict wrong, and how often is there one? Made-up papers whose truth is known.
+"""How often are verdicts on claims wrong, or missing? Judges made-up papers with a known truth.
 
     python benchmarks/verdicts.py [--papers 1000]
 
-Each line is a claim, as in a paper's YAML, on a grid of nine data sets and five methods: its
-comparisons are those that `fedbench` makes of it, its verdicts those that `fedbench` comes to. The
-values of the runs are drawn anew for each of the made-up papers: a seed shifts all methods alike
-(standard deviation 3 points), and each run has a normal error of 1 point. 'At the limit' an effect
-is just what the claim denies, for holding, or just what it says, for failing: there an error is
-most likely.
+Each line is a claim, as in a paper's YAML, on a grid of nine data sets and five methods, judged as
+`fedbench` judges claims. The values of the runs are drawn anew for each made-up paper: a seed
+shifts all methods equally (standard deviation 3 points), and each run has a normal error of 1
+point. 'At the limit' means that the true effect lies exactly between the claim being true and being
+false, where errors are most likely.
 
-Columns: how often, in percent, the claim held and failed, with 3, 5 and 10 seeds. 'Before' are
-two-sided 95 % intervals with Bonferroni's correction over all comparisons, 'after' is partial
-conjunction. Where the truth is 'no',
-holding is wrong, and where it is 'yes', failing is; at the limit neither may exceed 5 %. The last
-lines leave the assumptions of the tests: errors with heavy tails, and a loser that collapses in one
-of ten runs or a winner that does.
+The columns say how often, in percent, the claim held and failed, with 3, 5 and 10 seeds. 'Before'
+uses two-sided 95 % intervals with Bonferroni's correction over all comparisons; 'after' is the rule
+of `fedbench`, partial conjunction. Where the truth is 'no', holding is an error; where it is 'yes',
+failing is; at the limit neither may exceed 5 %. The last lines violate the assumptions of the
+tests: errors with heavy tails, and a loser or a winner that collapses in one of ten runs.
 """
 
 import argparse
@@ -197,8 +195,8 @@ def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, f
             verdicts = {c: c.limit.of(estimate, risks[c]) for c, estimate in found.items()}
             counts[rule][tree.judge(verdicts.__getitem__)] += 1
     return {
-        rule: (own[Verdict.HOLDS] / papers, own[Verdict.FAILS] / papers)
-        for rule, own in counts.items()
+        rule: (count[Verdict.HOLDS] / papers, count[Verdict.FAILS] / papers)
+        for rule, count in counts.items()
     }
 
 
@@ -209,14 +207,14 @@ def wrong(setting: Setting, held: float, failed: float) -> float:
 
 def line(setting: Setting, papers: int) -> tuple[str, float]:
     """Held and failed before and after, for each number of seeds; the largest error after."""
-    found = [rates(setting, seeds, papers) for seeds in SEEDS]
-    cells = [" ".join(f"{100 * x:.1f}" for x in own[rule]) for own in found for rule in RULES]
-    worst = max(wrong(setting, *own["after"]) for own in found)
+    by_seeds = [rates(setting, seeds, papers) for seeds in SEEDS]
+    cells = [" ".join(f"{100 * x:.1f}" for x in rate[rule]) for rate in by_seeds for rule in RULES]
+    worst = max(wrong(setting, *rate["after"]) for rate in by_seeds)
     return f"| {setting.name} | {setting.truth} | " + " | ".join(cells) + " |", worst
 
 
 def main() -> None:
-    """Print the table, a line as soon as it is known."""
+    """Print the table, each line as soon as it is computed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--papers", type=int, default=1000)
     papers = parser.parse_args().papers

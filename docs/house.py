@@ -1,4 +1,4 @@
-"""Draws `docs/house.svg`: the packages of fedbench on their floors, and who imports whom.
+"""Draws `docs/house.svg`: the packages of fedbench, and which of them imports which.
 
     python docs/house.py
 
@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 ROOT = Path(__file__).parents[1]
-OUTSIDE = ("__init__", "__main__")  # doors, not rooms
+OUTSIDE = ("__init__", "__main__")  # entry points, not packages
 _WIDTH, _HEIGHT = 2.3, 0.8
 
 
@@ -31,7 +31,7 @@ def rooms(root: Path = ROOT / "fedbench") -> dict[str, set[str]]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """First names below `fedbench` that a file imports, at its top or inside a function."""
+    """The packages of `fedbench` that a file imports, at its top or inside a function."""
     for node in statements(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "fedbench":
             yield from (alias.name for alias in node.names)

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, checks, files, the registry. No federation, no torch."""
+"""What all packages use: errors, checks, files, YAML, the registry. No federation, no torch."""

@@ -1,8 +1,8 @@
 """Frozen dataclasses whose fields are checked once, when they are made.
 
-Methods, partitions, models, samplers and data sources are all `Checked`: their parameters carry
-their range in the annotation, so that a bad value is refused in a sentence and `fedbench list`
-can print what is allowed.
+Parts of methods, partitions, models, samplers and data sources are all `Checked`. Each parameter's
+annotation says its range, so that a bad value is refused in one sentence and `fedbench list` can
+print what is allowed.
 """
 
 from dataclasses import fields
@@ -19,7 +19,7 @@ Positive = Annotated[float, Gt(0)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 Share = Annotated[float, Gt(0), Le(1)]
 Decay = Annotated[float, Ge(0), Lt(1)]
-Count = Annotated[int, Ge(1), Le(1_000_000)]  # more is a slip of the keyboard
+Count = Annotated[int, Ge(1), Le(1_000_000)]  # more than a million is a typing error
 Layers = Annotated[int, Ge(1), Le(1_000)]
 Natural = Annotated[int, Ge(0)]
 
@@ -28,10 +28,7 @@ _NAMES = {float: "a number", int: "a whole number", str: "a word", bool: "true o
 
 
 def allowed(hint: Any) -> str:
-    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'.
-
-    Lists of any length are `tuple[…, ...]`.
-    """
+    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'."""
     if get_origin(hint) is Annotated:
         base, *limits = get_args(hint)
         bounds = [f"{_SIGNS[type(x)][1]} {getattr(x, _SIGNS[type(x)][0])}" for x in limits]
@@ -54,12 +51,12 @@ def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
 @cache
 def hints(cls: Any) -> dict[str, Any]:
     """Annotations of a dataclass's fields, ranges included."""
-    found = get_type_hints(cls, include_extras=True)
-    return {f.name: found[f.name] for f in fields(cls)}
+    annotations = get_type_hints(cls, include_extras=True)
+    return {f.name: annotations[f.name] for f in fields(cls)}
 
 
 def _finite(value: Any) -> str:
-    """Said of a number that no bound refuses."""
+    """' and finite' for an infinite number, which no bound of the annotation refuses."""
     return " and finite" if value in (float("inf"), float("-inf")) else ""
 
 

@@ -1,17 +1,17 @@
-"""The one exception a user meets: the place, the bad value and what is allowed."""
+"""The one exception that bad input raises: it names the place, the bad value, what is allowed."""
 
 import difflib
 import reprlib
 from collections.abc import Iterable
 
-_LONGEST = 480  # letters of a sentence that a terminal and a log still show
-_NAMES = 60  # names that a sentence lists
+_LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
+_NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
 
 
 class FedbenchError(ValueError):
-    """Bad input: a config, a data file, a command line or a checkpoint.
+    """Bad input: a YAML file, a data file, a command line or a checkpoint.
 
-    Its text is one line of printable letters, whatever stood in the bad value, and not a long one.
+    Its text is one short line of printable characters, whatever the bad value contains.
     """
 
     def __init__(self, text: object) -> None:
@@ -19,8 +19,8 @@ class FedbenchError(ValueError):
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
-    """The error for a name that is not in `allowed`, with the nearest one suggested."""
-    names = {known.lower(): known for known in sorted(map(str, allowed))}
+    """The error for a name that is not in `allowed`; it suggests the most similar name."""
+    names = {each.lower(): each for each in sorted(map(str, allowed))}
     said = shown(name)[:_NAMES]
     near = difflib.get_close_matches(said.lower(), names, n=1, cutoff=0.5)
     listed = [*names.values()][:_NAMES]
@@ -30,24 +30,24 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
 
 
 def shown(value: object) -> str:
-    """A bad value in a sentence: text as it is, anything else as Python writes it, cut short."""
+    """A bad value for a message: text as it is, anything else as Python writes it, cut short."""
     return _shortened(value) if isinstance(value, str) else _brief.repr(value)
 
 
 def quoted(value: object) -> str:
-    """As `shown`, with text in quotes."""
+    """A bad value for a message, as by `shown`, with text in quotes."""
     return repr(_shortened(value)) if isinstance(value, str) else _brief.repr(value)
 
 
 def _shortened(text: str) -> str:
-    """The beginning and the end, which say where and what to do."""
+    """The beginning and the end of a long text: they say where it is wrong and what to do."""
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
 
 
 def _printable(text: str) -> str:
-    """One line; what a terminal could take for a command is spelled out."""
+    """One line, with control characters, which a terminal would obey, written as escapes."""
     words = " ".join(text.split())
     return "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in words)
 
@@ -59,6 +59,6 @@ _brief.maxlevel = 4
 
 
 def short(error: Exception) -> str:
-    """Put an exception in one line: its kind and the first line of its message."""
+    """An exception in one line: its class and the first line of its message."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and reading them or saying why not."""
+"""Writes files so that no reader sees half of one; reads them, or says why that is impossible."""
 
 import contextlib
 import json
@@ -13,9 +13,9 @@ from fedbench.base.errors import FedbenchError
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well.
+    """A temporary path beside `path`, which it replaces if the block raises nothing.
 
-    Raises `FedbenchError` if the folder cannot be written, or the name is none for a file.
+    Raises `FedbenchError` if the folder cannot be written to or the system refuses the name.
     """
     require_writable(path.parent)
     try:
@@ -33,7 +33,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def require_writable(folder: Path) -> None:
-    """Make `folder`; raises `FedbenchError` naming it if files cannot be written there."""
+    """Create `folder` if needed; raises `FedbenchError` if no file can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -49,7 +49,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """A text file; raises `FedbenchError` naming it if it cannot be read or is no UTF-8."""
+    """The content of a text file; raises `FedbenchError` if it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -59,29 +59,29 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON file with a mapping; raises `FedbenchError` naming it if it is none."""
+    """The mapping in a JSON file; raises `FedbenchError` if the file holds anything else."""
     text = read_text(path)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except RecursionError:
         raise FedbenchError(f"{path}: not valid JSON: it is nested too deeply") from None
-    except ValueError as error:  # no JSON, or a number of thousands of digits
+    except ValueError as error:  # not JSON, or a number of thousands of digits
         raise FedbenchError(f"{path}: not valid JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise FedbenchError(f"{path}: must be a mapping of fields, not {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise FedbenchError(f"{path}: must be a mapping of fields, not {type(content).__name__}")
+    return content
 
 
 def exists(path: Path) -> bool:
-    """Whether something is there; nothing is under a name longer than the system takes."""
+    """Whether a file or folder is there; False for names that the system refuses."""
     return os.path.exists(path)
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that fit a pattern, sorted; none where there is no folder."""
+    """The files of a folder that match a pattern, sorted; none if there is no such folder."""
     return sorted(folder.glob(pattern)) if os.path.isdir(folder) else []
 
 
 def _reason(error: Exception) -> str:
-    """What the system says, or Python of a name that it would not even ask for."""
+    """The system's reason, or Python's for a name that it does not hand to the system."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -10,8 +10,8 @@ from fedbench.base.errors import FedbenchError, quoted, unknown
 M = TypeVar("M", bound=BaseModel)
 Location = tuple[int | str, ...]
 
-LONGEST_NAME = 200  # bytes; a file's name has room for 255, endings included
-# What stands in a path, a link or a label: nothing that a shell, HTML or LaTeX would read.
+LONGEST_NAME = 200  # bytes; a file name has room for 255, its ending included
+# Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
 _PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
 _NAME = re.compile(_PATTERN.replace("$", r"\Z"))
@@ -19,12 +19,15 @@ _NAMES = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and n
 
 
 class Strict(BaseModel):
-    """A frozen model without unknown fields; raises `FedbenchError` instead of a listing.
+    """A frozen model that refuses unknown fields, infinite numbers and NaN.
 
-    Its numbers are finite.
+    The first thing wrong is raised as a `FedbenchError` of one sentence. A text below a field
+    describes it in the JSON schemas, which editors show.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -35,7 +38,7 @@ class Strict(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _named(cls, value: Any, handler: Any) -> Any:
-        """Fields have names; Python itself would stumble over a number in the place of one."""
+        """Refuse a field whose name is not text, such as a number, which Python cannot pass on."""
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):
                 raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
@@ -43,13 +46,13 @@ class Strict(BaseModel):
 
 
 def require_name(what: str, name: str, place: object) -> None:
-    """Raise `FedbenchError` unless it is a `Name`."""
+    """Raise `FedbenchError`, with `place` and `what` in it, unless `name` is a `Name`."""
     if len(name) > LONGEST_NAME or not _NAME.match(name):
         raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAMES}")
 
 
 def checked(cls: type[M], value: Any) -> M:
-    """The value as that model, in whatever form it takes; raises `FedbenchError`."""
+    """The value as that model, from any form that the model accepts; raises `FedbenchError`."""
     try:
         return cls.model_validate(value)
     except ValidationError as error:
@@ -57,9 +60,9 @@ def checked(cls: type[M], value: Any) -> M:
 
 
 def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
-    """The first thing wrong, in words."""
+    """The first error in words; an unknown field goes first, as it explains missing ones."""
     wrong = error.errors()
-    typos = [e for e in wrong if e["type"] == "extra_forbidden"]  # they explain what is missing
+    typos = [e for e in wrong if e["type"] == "extra_forbidden"]
     first = (typos or wrong)[0]
     loc = tuple(step for step in first["loc"] if step != "[key]")
     place = ".".join(str(x) for x in loc)
@@ -81,7 +84,7 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
 
 
 def _tag(context: dict[str, Any]) -> str:
-    """What is wrong with the field that says which of several models is meant."""
+    """What is wrong with the field that says which of several models is meant, such as `kind`."""
     field = context["discriminator"].strip("'")
     if "tag" not in context:
         return f"{field} is missing"
@@ -98,7 +101,7 @@ def _owner(cls: type[BaseModel], loc: Location) -> str:
 
 
 def _known(cls: type[BaseModel], loc: Location) -> list[str]:
-    """Fields of the innermost model that the path leads to."""
+    """The fields of the innermost model on the path to the error."""
     for step in loc[:-1]:
         field = cls.model_fields.get(str(step))
         inner = (
@@ -116,4 +119,4 @@ def _known(cls: type[BaseModel], loc: Location) -> list[str]:
 
 def _flatten(hint: Any) -> list[Any]:
     args = getattr(hint, "__args__", ())
-    return [hint, *(found for arg in args for found in _flatten(arg))]
+    return [hint, *(inner for arg in args for inner in _flatten(arg))]

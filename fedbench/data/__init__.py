@@ -1,1 +1,1 @@
-"""Data sets and how they are dealt to clients. No torch."""
+"""Data sets, and how their samples are divided over clients. No torch."""

@@ -1,4 +1,4 @@
-"""Reads and writes the file that a data set is kept in: `<name>.npz` with four arrays."""
+"""Reads and writes the file of a data set: `<name>.npz` with four arrays."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def fields(file: Path, name: str) -> Sequence[str]:
 
 
 def write(file: Path, arrays: Arrays) -> None:
-    """Write the npz file at once: a reader sees all of it or nothing."""
+    """Write the npz file atomically: no reader sees a part of it."""
     with atomic(file) as scratch, scratch.open("wb") as stream:
         np.savez(
             stream,
@@ -62,7 +62,7 @@ def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Arra
     if field not in archive.files:
         found = ", ".join(archive.files) or "nothing"
         raise FedbenchError(
-            f"{where}: {field} is missing; the file must hold {', '.join(wanted)}, it has {found}"
+            f"{where}: {field} is missing; the file must hold {', '.join(wanted)}; it holds {found}"
         )
     try:
         value = archive[field]
@@ -71,5 +71,5 @@ def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Arra
             f"{where}: {field} cannot be read ({short(error)}); it must be a plain numeric array"
         ) from error
     if not isinstance(value, np.ndarray):
-        raise FedbenchError(f"{where}: {field} is not a NumPy array; it must be one")
+        raise FedbenchError(f"{where}: {field} is not a NumPy array, which it must be")
     return value

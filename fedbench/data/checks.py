@@ -1,4 +1,4 @@
-"""Checks on arrays; each error names the place, the field and what is allowed."""
+"""Checks of a data set's arrays; each error names the file, the array and what is allowed."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def check_labels(where: str, name: str, y: Any, classes: int) -> None:
 def check_normalisation(
     where: str, mean: tuple[float, ...], std: tuple[float, ...], channels: int
 ) -> None:
-    """Refuse means and deviations that are not one per channel, or a deviation that is not > 0."""
+    """Refuse means and deviations that are not one per channel, and deviations that are not > 0."""
     for name, values in (("mean", mean), ("std", std)):
         if len(values) != channels or not np.isfinite(values).all():
             raise FedbenchError(

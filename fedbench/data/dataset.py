@@ -1,4 +1,4 @@
-"""What every data source returns: four checked arrays and where they came from."""
+"""The data set that every source returns: four checked arrays, and where they came from."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ from fedbench.data.checks import check_features, check_labels, check_normalisati
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
-_CHUNK = 4096  # samples that are copied at a time where they are not stored in one piece
+_CHUNK = 4096  # samples copied at a time, where an array is not contiguous in memory
 
 
 class Inputs(NamedTuple):
-    """What a model is built for: the shape of one sample, the classes and, of text, the words.
+    """What a model is built for: the shape of a sample, the classes and, for text, the vocabulary.
 
     `shape` is (channels, height, width), (features,) or, with a vocabulary, (tokens,).
     """
 
     shape: tuple[int, ...]
     classes: int
-    vocabulary: int = 0  # of text: token ids are 0…vocabulary−1, and 0 is padding
+    vocabulary: int = 0  # > 0 for text: token ids are 0…vocabulary−1, and 0 is padding
 
     @property
     def words(self) -> str:
-        """What the samples are, in words."""
+        """What the samples are, as text: 'images of (channels, height, width) = (3, 32, 32)'."""
         if self.vocabulary:
             return f"texts of {self.shape[0]} token ids"
         if len(self.shape) == 1:
@@ -53,9 +53,10 @@ class Dataset:
     0 being padding; `y_*` are integers (N,) in 0…classes−1, stored as int64. A problem worked by
     hand may have `classes=0`, "no classes": its labels are finite floats (N,). `origin` says where
     the arrays came from (source, file, sha256). `normalisation` is what the literature usually
-    applies to the pixels; whether it is applied is the run's choice. `x_held_out`, `y_held_out` are
-    an official validation set, where there is one: a run that validates then holds out no training
-    sample. Raises `FedbenchError` if shapes, types, ranges or lengths do not fit.
+    applies to the pixels; a run applies it if its setting `normalise` says so. `x_held_out` and
+    `y_held_out` are an official validation set, where there is one: a run that validates then
+    holds out no training sample. Raises `FedbenchError` if shapes, types, ranges or lengths do not
+    fit.
     """
 
     name: str
@@ -66,8 +67,8 @@ class Dataset:
     classes: int  # ≥ 0; 0 means float labels
     origin: Mapping[str, str] = field(default_factory=dict)
     normalisation: Normalisation | None = None
-    vocabulary: int = 0  # > 0 only of text
-    columns: tuple[str, ...] = ()  # names of a table's features, where they are known
+    vocabulary: int = 0  # > 0 only for text
+    columns: tuple[str, ...] = ()  # names of the features, if the file names them
     x_held_out: Features | None = None
     y_held_out: Labels | None = None
 
@@ -78,17 +79,24 @@ class Dataset:
             raise FedbenchError(
                 f"{where}: classes = {self.classes!r} is not allowed; it must be a whole number ≥ 0"
             )
-        parts = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
-        for part in parts:
-            self._check(where, part)
-        for part in parts[1:]:
-            self._check_train_against(where, part)
+        subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
+        for subset in subsets:
+            self._check(where, subset)
+        for subset in subsets[1:]:
+            self._check_train_against(where, subset)
         if self.columns and len(self.columns) != self.shape[0]:
             raise FedbenchError(
                 f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
             )
         if self.normalisation is not None:
             check_normalisation(where, *self.normalisation, channels=self.shape[0])
+
+    def __repr__(self) -> str:
+        """One line: the name, how many samples of what, and the classes."""
+        classes = f"{self.classes} classes" if self.classes else "no classes"
+        held_out = "" if self.y_held_out is None else f" + {len(self.y_held_out):,} validation"
+        counts = f"{len(self.y_train):,} training{held_out} + {len(self.y_test):,} test"
+        return f"Dataset({self.name!r}: {counts} {self.inputs.words}, {classes})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,42 +113,43 @@ class Dataset:
 
     @cached_property
     def checksum(self) -> str:
-        """The sha256 of everything that a run can see: which version of the data this is."""
-        found = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        """The sha256 of all that a run can see of the data: it tells versions of a set apart."""
+        digest = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
         everything = (
             *(self.x_train, self.y_train, self.x_test, self.y_test),
             *(self.x_held_out, self.y_held_out),
         )
         for array in (array for array in everything if array is not None):
-            found.update(f"{array.dtype.str} {array.shape}".encode())
+            digest.update(f"{array.dtype.str} {array.shape}".encode())
             for first in range(0, len(array), _CHUNK):
-                found.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
-        return found.hexdigest()
+                digest.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)
+        return digest.hexdigest()
 
-    def _check(self, where: str, part: str) -> None:
-        x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+    def _check(self, where: str, subset: str) -> None:
+        x, y = getattr(self, f"x_{subset}"), getattr(self, f"y_{subset}")
         if self.vocabulary:
-            check_tokens(where, f"x_{part}", x, self.vocabulary)
-            object.__setattr__(self, f"x_{part}", x.astype(np.int64, copy=False))
+            check_tokens(where, f"x_{subset}", x, self.vocabulary)
+            object.__setattr__(self, f"x_{subset}", x.astype(np.int64, copy=False))
         else:
-            check_features(where, f"x_{part}", x)
-        check_labels(where, f"y_{part}", y, self.classes)
+            check_features(where, f"x_{subset}", x)
+        check_labels(where, f"y_{subset}", y, self.classes)
         if len(x) != len(y):
             raise FedbenchError(
-                f"{where}: x_{part} has {len(x)} samples and y_{part} {len(y)} labels; "
+                f"{where}: x_{subset} has {len(x)} samples and y_{subset} {len(y)} labels; "
                 "each sample needs one label"
             )
         if self.classes:
-            object.__setattr__(self, f"y_{part}", y.astype(np.int64, copy=False))
+            object.__setattr__(self, f"y_{subset}", y.astype(np.int64, copy=False))
 
-    def _check_train_against(self, where: str, part: str) -> None:
-        train, other = self.x_train, getattr(self, f"x_{part}")
+    def _check_train_against(self, where: str, subset: str) -> None:
+        train, other = self.x_train, getattr(self, f"x_{subset}")
         if train.shape[1:] != other.shape[1:]:
             raise FedbenchError(
-                f"{where}: x_{part} has samples of shape {other.shape[1:]}; "
+                f"{where}: x_{subset} has samples of shape {other.shape[1:]}; "
                 f"they must be {train.shape[1:]} as in x_train"
             )
         if train.dtype != other.dtype:
             raise FedbenchError(
-                f"{where}: x_{part} has dtype {other.dtype}; it must be {train.dtype} as in x_train"
+                f"{where}: x_{subset} has dtype {other.dtype}; it must be {train.dtype} as in "
+                "x_train"
             )

@@ -1,6 +1,6 @@
-"""Fetches a published file once and compares it with its known checksum.
+"""Fetches a published file once and compares it with a checksum that stands in the code.
 
-Addresses are https, and the sha256 is known beforehand: md5 can be forged.
+Addresses are https, and the checksum is a sha256, since md5 can be forged.
 """
 
 import hashlib
@@ -25,9 +25,10 @@ class Remote(NamedTuple):
 
 
 def fetch(remote: Remote, missing: Path, layout: str) -> bytes:
-    """The file's content; raises `FedbenchError` saying what to put where if it cannot be had.
+    """Download a file and return its content.
 
-    `missing` is the file it is wanted for and `layout` what that file must hold.
+    Raises `FedbenchError` if that fails; its message says that `layout`, a description of the
+    content, must be put at the path `missing`.
     """
     try:
         with urlopen(remote.url, timeout=_PATIENCE) as reply:  # noqa: S310  # https, by constants
@@ -40,19 +41,22 @@ def fetch(remote: Remote, missing: Path, layout: str) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != remote.sha256:
         raise FedbenchError(
-            f"{missing} is not there and {remote.url} has sha256 {found}, not {remote.sha256} as "
-            f"published; put {layout} there"
+            f"{missing} is not there and {remote.url} has sha256 {found}, but {remote.sha256} is "
+            f"expected; put {layout} there"
         )
     return content
 
 
 def obtain(remote: Remote, file: Path, remedy: str = "put it there") -> None:
-    """Put a large file there unless it is there already; see `fetch`."""
+    """Download a large file to the path `file` unless it exists; raises `FedbenchError` as `fetch`.
+
+    `remedy` is what its message tells the user to do.
+    """
     if exists(file):
         return
     try:
         with urlopen(remote.url, timeout=_PATIENCE) as reply:  # noqa: S310  # https, by constants
-            found = _keep(reply, file, remote.sha256)
+            found = _save(reply, file, remote.sha256)
     except Exception as error:  # no network, a full disk: the remedy is the same
         raise FedbenchError(
             f"{file} is not there and {remote.url} could not be downloaded ({short(error)}); "
@@ -60,19 +64,19 @@ def obtain(remote: Remote, file: Path, remedy: str = "put it there") -> None:
         ) from error
     if found != remote.sha256:
         raise FedbenchError(
-            f"{file} is not there and {remote.url} has sha256 {found}, not {remote.sha256} as "
-            f"known; {remedy}"
+            f"{file} is not there and {remote.url} has sha256 {found}, but {remote.sha256} is "
+            f"expected; {remedy}"
         )
 
 
-def _keep(reply: IO[bytes], file: Path, sha256: str) -> str:
-    """What has this checksum is kept; returns the one it has."""
+def _save(reply: IO[bytes], file: Path, sha256: str) -> str:
+    """Write the reply to `file` if it has this checksum; returns the checksum that it has."""
     with tempfile.TemporaryFile() as stream:
         shutil.copyfileobj(reply, stream, _CHUNK)
         stream.seek(0)
         found = hashlib.file_digest(stream, "sha256").hexdigest()
         if found == sha256:
             stream.seek(0)
-            with atomic(file) as scratch, scratch.open("wb") as kept:
-                shutil.copyfileobj(stream, kept, _CHUNK)
+            with atomic(file) as scratch, scratch.open("wb") as target:
+                shutil.copyfileobj(stream, target, _CHUNK)
     return found

@@ -1,4 +1,4 @@
-"""Reads a published folder of files, unpacked or inside its zip archive, without extracting it."""
+"""Reads the files of a published folder, unpacked or still inside its zip archive."""
 
 import zipfile
 from abc import ABC, abstractmethod
@@ -8,21 +8,21 @@ from fedbench.base.errors import FedbenchError, short
 
 
 class Tree(ABC):
-    """Files by their path below a top folder, with '/' between."""
+    """A folder of files; a file's name is its path below the folder, with '/' between steps."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @abstractmethod
     def names(self) -> list[str]:
-        """All files, sorted."""
+        """The names of all files, sorted."""
 
     @abstractmethod
     def read(self, name: str) -> bytes:
-        """A file's content; raises `FedbenchError` if it is missing or damaged."""
+        """The content of a file; raises `FedbenchError` if it is missing or damaged."""
 
     def text(self, name: str) -> list[str]:
-        """A text file's lines without those that are empty."""
+        """The lines of a text file, without empty ones."""
         try:
             lines = self.read(name).decode("utf-8").splitlines()
         except UnicodeDecodeError as error:
@@ -31,16 +31,16 @@ class Tree(ABC):
 
 
 class Folder(Tree):
-    """An unpacked folder."""
+    """A folder on disk."""
 
     def names(self) -> list[str]:
-        """All files below it."""
+        """The names of all files below the folder, sorted."""
         return sorted(
             p.relative_to(self.path).as_posix() for p in self.path.rglob("*") if p.is_file()
         )
 
     def read(self, name: str) -> bytes:
-        """From disk."""
+        """The content of a file, from disk."""
         try:
             return (self.path / name).read_bytes()
         except OSError as error:
@@ -48,13 +48,13 @@ class Folder(Tree):
 
 
 class Zip(Tree):
-    """A zip archive with one top folder, read member by member."""
+    """A zip archive that holds one folder; its files are read one by one, not extracted."""
 
     def __init__(self, path: Path, top: str) -> None:
         super().__init__(path)
         try:
             self._zip = zipfile.ZipFile(path)
-        except Exception as error:  # its directory is damaged in as many ways as a member
+        except Exception as error:  # a damaged archive raises exceptions of many kinds
             raise FedbenchError(
                 f"{path}: the file is not a readable zip archive ({short(error)}); delete it or "
                 "put a sound one in its place"
@@ -63,7 +63,7 @@ class Zip(Tree):
         self._refuse_strangers()
 
     def _refuse_strangers(self) -> None:
-        """Nothing is written, but an archive with such members is not what it claims to be."""
+        """Refuse links and paths that leave the folder: the published archive has none."""
         for info in self._zip.infolist():
             path = PurePosixPath(info.filename.replace("\\", "/"))
             is_link = info.external_attr >> 28 == 0xA
@@ -74,12 +74,12 @@ class Zip(Tree):
                 )
 
     def names(self) -> list[str]:
-        """All files below the top folder."""
-        found = [i.filename for i in self._zip.infolist() if not i.is_dir()]
-        return sorted(n.removeprefix(self._top) for n in found if n.startswith(self._top))
+        """The names of all files below the archive's folder, sorted."""
+        paths = [i.filename for i in self._zip.infolist() if not i.is_dir()]
+        return sorted(n.removeprefix(self._top) for n in paths if n.startswith(self._top))
 
     def read(self, name: str) -> bytes:
-        """From the archive."""
+        """The content of a file, from the archive."""
         try:
             return self._zip.read(self._top + name)
         except KeyError:

@@ -1,4 +1,4 @@
-"""The public image sets: one npz file each, fetched once through torchvision if it is missing."""
+"""Public image sets: one npz file each, made once with torchvision if it is missing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,10 @@ from fedbench.data.download import Remote, obtain
 
 @dataclass(frozen=True)
 class ImageSet:
-    """What an image set must look like, and its class name in torchvision, if it is there.
+    """What an image set must look like, and its class in torchvision ('' if there is none).
 
-    archives: what torchvision reads, by path in its folder. They are fetched before it looks, since
-    it would fall back to plain http, and knows them by md5 alone.
+    `archives` are the files that torchvision reads, by path in its folder. They are downloaded
+    here, since torchvision might use plain http and checks them by md5 only.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ImageSet:
 def load_images(
     images: ImageSet, folder: Path, make: Callable[[], archive.Arrays] | None = None
 ) -> Dataset:
-    """Read `<folder>/<name>.npz`; without it `make` its arrays, or download through torchvision."""
+    """Read `<folder>/<name>.npz`; if it is missing, write what `make` or torchvision gives."""
     file = folder / f"{images.name}.npz"
     if not exists(file):
         archive.write(file, make() if make else _fetch(images, file))
@@ -69,7 +69,7 @@ def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) ->
 
 
 def _check_all_classes(dataset: Dataset, where: str) -> None:
-    # CIFAR-10 saved under CIFAR-100's name has nothing but valid labels; only a count tells.
+    # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
     found = len(np.unique(dataset.y_train))
     if found != dataset.classes:
         raise FedbenchError(
@@ -83,7 +83,7 @@ def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
         fields = ", ".join(archive.FIELDS)
         obtain(remote, root / name, f"put it there, or {file.name} with {fields} beside its folder")
     try:
-        from torchvision import datasets  # slow to import and seldom needed
+        from torchvision import datasets  # slow to import, and only needed once
 
         kind = getattr(datasets, images.torchvision)
         train, test = (kind(root, train=part, download=True) for part in (True, False))

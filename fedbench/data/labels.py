@@ -1,4 +1,4 @@
-"""Labels from a user's file, numbered from 0; a share of every class set apart for testing."""
+"""Numbers the labels of a user's file from 0; sets a share of every class apart for testing."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from fedbench.base.errors import FedbenchError
 
 
 def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
-    """The different labels, sorted; raises `FedbenchError` unless they are two or more classes.
+    """The different labels, sorted; raises `FedbenchError` if there are fewer than two classes.
 
     A class is a whole number ≥ 0 or a word.
     """
@@ -26,24 +26,24 @@ def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def numbered(where: str, y: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
-    """Each label's place among the sorted `known`; raises `FedbenchError` on one not there."""
-    if y.ndim != 1 or y.dtype.kind not in ("U" if known.dtype.kind == "U" else "iu"):
+def numbered(where: str, y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Each label's position in the sorted `classes`; raises `FedbenchError` if it has none."""
+    if y.ndim != 1 or y.dtype.kind not in ("U" if classes.dtype.kind == "U" else "iu"):
         raise FedbenchError(
-            f"{where} is {y.dtype} of shape {y.shape}; labels must be (N,) and {known.dtype} as "
+            f"{where} is {y.dtype} of shape {y.shape}; labels must be (N,) and {classes.dtype} as "
             "in the training data"
         )
-    unknown = np.flatnonzero(~np.isin(y, known))
+    unknown = np.flatnonzero(~np.isin(y, classes))
     if len(unknown):
         raise FedbenchError(
             f"{where} has label {str(y[unknown[0]])!r} at position {unknown[0]}; "
             "no training sample has it"
         )
-    return np.searchsorted(known, y).astype(np.int64)
+    return np.searchsorted(classes, y).astype(np.int64)
 
 
 def set_apart(y: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_]:
-    """Mark `share` of every class, drawn by `seed`; at least one sample a class stays unmarked."""
+    """Mark the share `share` of every class, drawn by `seed`, but never all of a class."""
     rng, chosen = np.random.default_rng(seed), np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         rows = rng.permutation(np.flatnonzero(y == label))

@@ -1,4 +1,4 @@
-"""Pictures too many for memory: a file of pixels mapped into memory, and its manifest."""
+"""Images too many for memory: a file of pixels that is mapped into memory, and its manifest."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ Whole = Annotated[int, Field(ge=1)]
 
 
 class Contents(Strict):
-    """Class names, and how many training and test images of each class the pixels are, in order."""
+    """The manifest of a file of pixels: class names, and training and test images per class."""
 
     classes: tuple[str, ...]
     train: tuple[Whole, ...]
@@ -33,33 +33,34 @@ class Contents(Strict):
     sha256: str = ""  # of the file of pixels
 
 
-def is_kept(file: Path) -> bool:
-    """Whether both files are there; the second is written when the first is whole."""
-    return exists(file) and exists(_vouching(file))
+def is_complete(file: Path) -> bool:
+    """Whether the pixels and their manifest exist; the manifest is written after the last pixel."""
+    return exists(file) and exists(_manifest(file))
 
 
 def write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:
-    """Write images (side, side, 3) one after the other, training images first, as npy."""
+    """Write images (side, side, 3) one by one, training images first, as npy, and the manifest."""
     shape = (sum(contents.train) + sum(contents.test), 3, side, side)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with growing(file) as stream:
         for block in _blocks(shape, images):
             stream.write(block)
-            found.update(block)
-    whole = contents.model_copy(update={"sha256": found.hexdigest()})
-    write_text(_vouching(file), whole.model_dump_json(indent=1) + "\n")
+            digest.update(block)
+    whole = contents.model_copy(update={"sha256": digest.hexdigest()})
+    write_text(_manifest(file), whole.model_dump_json(indent=1) + "\n")
 
 
 def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Contents]:
-    """The images (N, side, side, 3), mapped and never changed on disk, and what they are.
+    """The images (N, side, side, 3), mapped into memory, and their manifest.
 
-    They are stored channels first, as networks take them, so that nothing need be copied. Raises
-    `FedbenchError` unless the file is the one that was written.
+    Changes in memory never reach the disk. The file stores channels first, as networks take them,
+    so that nothing needs to be copied. Raises `FedbenchError` if the file and its manifest do not
+    fit each other.
     """
-    contents = load(_vouching(file), Contents)
+    contents = load(_manifest(file), Contents)
     if not len(contents.classes) == len(contents.train) == len(contents.test) == classes:
         raise FedbenchError(
-            f"{_vouching(file)}: classes, train and test must have {classes} entries each; "
+            f"{_manifest(file)}: classes, train and test must have {classes} entries each; "
             f"{_REMEDY}"
         )
     pixels = _open(file, f"{name} ({file})")
@@ -67,11 +68,11 @@ def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Conten
     if pixels.shape != expected or pixels.dtype != np.uint8:
         raise FedbenchError(
             f"{name} ({file}): the file holds {pixels.dtype} of shape {pixels.shape}; by "
-            f"{_vouching(file).name} it must be uint8 of shape {expected}; {_REMEDY}"
+            f"{_manifest(file).name} it must be uint8 of shape {expected}; {_REMEDY}"
         )
     if checksum(file) != contents.sha256:
         raise FedbenchError(
-            f"{name} ({file}): the file does not have the sha256 that {_vouching(file).name} "
+            f"{name} ({file}): the file does not have the sha256 that {_manifest(file).name} "
             f"says; {_REMEDY}"
         )
     return pixels.transpose(0, 2, 3, 1), contents
@@ -80,13 +81,13 @@ def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Conten
 def _open(file: Path, where: str) -> Pixels:
     try:
         return np.lib.format.open_memmap(file, mode="c")
-    except Exception as error:  # the npy header, the mapping and the disk each raise their own
+    except Exception as error:  # header, mapping and disk each raise exceptions of their own
         raise FedbenchError(
             f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
         ) from error
 
 
-def _vouching(file: Path) -> Path:
+def _manifest(file: Path) -> Path:
     return file.with_suffix(".json")
 
 
@@ -101,10 +102,11 @@ def _blocks(shape: tuple[int, ...], images: Iterable[Pixels]) -> Iterator[bytes]
 
 @contextlib.contextmanager
 def growing(path: Path) -> Iterator[BinaryIO]:
-    """A stream into a part beside `path` that takes its place when the block ends well.
+    """A stream into a partial file beside `path`, which it replaces if the block raises nothing.
 
-    What a killed process left of a part is written anew by the next, so parts do not pile up.
-    Raises `FedbenchError` if the disk is full or cannot be written, or another process writes it.
+    The partial file of a killed process is overwritten by the next one, so that they do not pile
+    up. Raises `FedbenchError` if the disk is full or cannot be written to, or if another process
+    is writing the file.
     """
     require_writable(path.parent)
     part = path.with_name(f".{path.name}.part")
@@ -124,6 +126,8 @@ def growing(path: Path) -> Iterator[BinaryIO]:
 
 def _lock(stream: BinaryIO, path: Path) -> None:
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # given up when the process ends
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends
     except BlockingIOError:
-        raise FedbenchError(f"{path}: another process is writing it; wait for that") from None
+        raise FedbenchError(
+            f"{path}: another process is writing it; wait until it has ended"
+        ) from None

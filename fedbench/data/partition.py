@@ -1,4 +1,4 @@
-"""What a partition is: training labels in, one index array per client out."""
+"""The base of partitions: a rule takes training labels and gives each client its samples."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,19 +13,19 @@ from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
-# Beyond these limits a draw is, in floating point, a single class or the uniform distribution.
+# Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
 ATTEMPTS = 1000
 
 
 @dataclass(frozen=True)
 class Partition(Checked, ABC):
-    """A rule that divides a training set over clients; one file in `data/partitions` per rule."""
+    """A rule that divides a training set over clients; each is a file in `data/partitions`."""
 
     def __call__(
         self, labels: NDArray[Any], clients: int, rng: np.random.Generator
     ) -> list[Indices]:
-        """Divide the samples: one ascending index array per client, no sample given twice."""
+        """Divide the samples: per client one ascending array of sample numbers, none twice."""
         if clients < 1 or clients > len(labels):
             raise FedbenchError(
                 f"{self}: clients = {clients} is not allowed; "
@@ -36,11 +36,11 @@ class Partition(Checked, ABC):
 
     @abstractmethod
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Divide the samples, in any order within a client."""
+        """Divide the samples; those of a client may be in any order."""
 
 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:
-    """Group the sample indices by class, shuffled; classes without a sample are left out."""
+    """The numbers of the samples of each class, shuffled; classes without samples are left out."""
     if labels.dtype.kind not in "iu":
         raise FedbenchError(
             f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
@@ -49,7 +49,7 @@ def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:
 
 
 def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices], Indices]:
-    """Give client k the next `counts[k, c]` samples of each group c; also return what is left."""
+    """Give client k the next `counts[k, c]` samples of each group c; returns the rest as well."""
     ends = counts.cumsum(axis=0)
     pieces = [np.split(group, ends[:, c]) for c, group in enumerate(groups)]
     *parts, rest = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
@@ -59,17 +59,18 @@ def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices
 def capped(
     alpha: float, sizes: Indices, clients: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw how many samples of each class a client gets, (clients, classes); all are given away.
+    """Draw how many samples of each class each client gets: (clients, classes), all samples used.
 
-    Each class is cut by proportions Dir(α·1_K), from which clients that hold n/K samples or more
-    are struck (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020).
+    Each class is divided by proportions Dir(α·1_K), in which clients that hold n/K samples or more
+    get nothing (Yurochkin et al., ICML 2019; FedDF, Lin et al., NeurIPS 2020). Where nobody would
+    get anything, all counts are −1, which makes `redraw` draw again.
     """
     counts = np.zeros((clients, len(sizes)), dtype=np.int64)
     for c, n_c in enumerate(sizes):
         p = rng.dirichlet(np.full(clients, alpha))
         p[counts.sum(axis=1) >= sizes.sum() / clients] = 0
-        if p.sum() == 0:  # the few clients with a share are full: nothing to renormalise
-            return np.full_like(counts, -1)  # too few for anyone
+        if p.sum() == 0:  # the few clients with a share are full
+            return np.full_like(counts, -1)
         ends = (np.cumsum(p / p.sum()) * n_c).astype(np.int64)
         ends[-1] = n_c
         counts[:, c] = np.diff(ends, prepend=0)
@@ -79,7 +80,7 @@ def capped(
 def redraw(
     draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition, attempts: int = ATTEMPTS
 ) -> NDArray[np.int64]:
-    """Draw count matrices until every client has `least` samples; give up with a sentence."""
+    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do."""
     for _ in range(attempts):
         counts = draw()
         if counts.sum(axis=1).min() >= least:

@@ -1,4 +1,4 @@
-"""Decodes photographs to uint8 colour arrays."""
+"""Decodes files of photographs into arrays of colour pixels, uint8."""
 
 import io
 from pathlib import Path
@@ -13,25 +13,26 @@ Pixels = NDArray[np.uint8]
 
 
 def decode(content: bytes, where: str, side: int | None = None) -> Pixels:
-    """An image file as (H, W, 3); `side` scales the shorter side to it and crops the middle.
+    """The pixels of an image file, (H, W, 3); grey images become colour.
 
-    Grey images become colour. Raises `FedbenchError` if it cannot be decoded to its end.
+    With `side`, the shorter side is scaled to `side` pixels and the middle is cropped. Raises
+    `FedbenchError` if the file cannot be decoded to its end.
     """
     try:
         with Image.open(io.BytesIO(content)) as image:
-            found = image.convert("RGB")
-    except Exception as error:  # Pillow's decoders raise as they please on damaged files
+            pixels = image.convert("RGB")
+    except Exception as error:  # Pillow raises exceptions of many kinds on damaged files
         raise FedbenchError(
             f"{where}: the file is not a readable image ({type(error).__name__}); "
             "put a sound one in its place"
         ) from error
     if side is not None:
-        found = ImageOps.fit(found, (side, side), Image.Resampling.BILINEAR)
-    return np.asarray(found)
+        pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)
+    return np.asarray(pixels)
 
 
 def read(file: Path, side: int) -> Pixels:
-    """A file's image, (side, side, 3)."""
+    """The pixels of the image in a file, (side, side, 3); see `decode`."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Who holds which rows: the held-out share, the clients' partition, the clients' test rows."""
+"""Who holds which samples: the held-out ones, each client's training and test samples."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,14 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
 
-Rows = Sequence[NDArray[np.int64]]
+Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its samples
 
 
 def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(training rows, held-out rows): the same share (0 ≤ share < 1) of every class.
+    """Draw the rows held out for validation; returns (training rows, held-out rows).
 
-    No row is held out where the data set has a validation set of its own.
+    The same share (0 ≤ share < 1) of every class is held out; nothing is if the data set brings a
+    validation set.
     """
     everything = np.arange(len(data.y_train))
     if not share or data.x_held_out is not None:
@@ -29,14 +30,14 @@ def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64],
     )
     out = np.sort(np.concatenate([g[: round(share * len(g))] for g in groups]))
     if not len(out):
-        raise FedbenchError(f"validation = {share} holds out no sample; raise it")
+        raise FedbenchError(f"validation = {share} holds out no sample; it must be larger")
     return np.setdiff1d(everything, out), out
 
 
 def draw_partition(
     rule: Partition, data: Dataset, train: NDArray[np.int64], clients: int, seed: int
 ) -> Rows:
-    """Each client's training rows, dealt by the rule from the rows `train` (n,)."""
+    """Divide the rows `train` (n,) over the clients by the rule, with draws of this seed."""
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
     return [train[rows] for rows in rule(data.y_train[train], clients, rng)]
 
@@ -44,13 +45,13 @@ def draw_partition(
 def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:
     """Refuse a partition that does not fit the data or leaves a client without samples."""
     if len(rows) != clients:
-        raise FedbenchError(f"partition: {len(rows)} clients given, but clients = {clients}")
-    for i, found in enumerate(rows):
-        if not len(found):
+        raise FedbenchError(f"partition: it has {len(rows)} clients, but clients = {clients}")
+    for i, held in enumerate(rows):
+        if not len(held):
             raise FedbenchError(
                 f"partition: client {i} has no samples; use fewer clients or less skew"
             )
-        chosen = np.asarray(found)
+        chosen = np.asarray(held)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
             raise FedbenchError(
                 f"partition: client {i} holds {chosen.dtype} of shape {chosen.shape}; "
@@ -65,11 +66,11 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
 def mirror(
     counts: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
 ) -> list[Indices]:
-    """Give each client the share of every class's test samples that it has of the training ones.
+    """Divide test samples over clients in proportion to their training samples of each class.
 
-    `counts` are the label counts of the training partition (clients, classes), `labels` those of
-    the test set. Every test sample of a class that was trained on is used once; a client with a
-    small share of everything may get none.
+    `counts` are the label counts of the training partition (clients, classes), `labels` the labels
+    of the test set (n,). Every test sample of a class that was trained on is used once; a client
+    with a small share of every class may get none.
     """
     parts: list[list[Indices]] = [[] for _ in counts]
     for c in np.flatnonzero(counts.sum(axis=0)):

@@ -1,4 +1,4 @@
-"""How unequal a partition is, in small tables."""
+"""Measures of how unequal a partition is, from its label counts (clients, classes)."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ def label_counts(
 
 
 def client_sizes(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the samples of each client, from the label counts."""
+    """Count the samples of each client, (clients,)."""
     sizes: NDArray[np.int64] = counts.sum(axis=1)
     return sizes
 
 
 def classes_held(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the classes each client has a sample of, from the label counts."""
+    """Count the classes of which each client has a sample, (clients,)."""
     held: NDArray[np.int64] = np.count_nonzero(counts, axis=1)
     return held
 
@@ -37,18 +37,18 @@ def size_spread(counts: NDArray[np.int64]) -> float:
 
 
 def label_skew(counts: NDArray[np.int64]) -> float:
-    """Average over clients the distance of the client's label distribution to that of all.
+    """The mean distance of a client's label distribution from the distribution of all samples.
 
-    The distance is total variation: 0 if all clients are alike, up to 1−1/C if each of C equal
-    classes lives on clients of its own. Clients count alike, whatever their size. It is half the
-    distance that Zhao et al. (2018) relate to the loss of accuracy.
+    The distance is total variation: 0 if all clients are alike, and 1−1/C if each of C classes of
+    equal size is on other clients than the rest. All clients count the same, whatever their size.
+    It is half the distance that Zhao et al. (2018) relate to the loss of accuracy.
     """
     overall = counts.sum(axis=0) / counts.sum()
     return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)
 
 
 def pairwise_skew(counts: NDArray[np.int64]) -> float:
-    """Average over pairs of clients the total variation between their label distributions.
+    """The total variation between the label distributions of two clients, averaged over pairs.
 
     0 if all clients are alike or there is only one, 1 if no two share a label.
     """
@@ -57,24 +57,25 @@ def pairwise_skew(counts: NDArray[np.int64]) -> float:
 
 
 def label_divergence(counts: NDArray[np.int64]) -> float:
-    """Measure the Jensen–Shannon divergence of all clients' label distributions, in bits.
+    """The Jensen–Shannon divergence of all clients' label distributions, in bits.
 
-    The entropy of their mean less the mean of their entropies (Lin, IEEE Trans. Inf. Theory 1991):
-    what a sample's label tells about the client that holds it. 0 if all clients are alike, at most
-    log₂ of the number of classes or of clients. Clients count alike, whatever their size.
+    It is the entropy of their mean minus the mean of their entropies (Lin, IEEE Trans. Inf. Theory
+    1991): what the label of a sample tells about the client that holds it. It is 0 if all clients
+    are alike, and at most log₂ of the number of classes or of clients. All clients count the same,
+    whatever their size.
     """
     shares = _shares(counts)
     return float(max(0.0, _entropy(shares.mean(axis=0)) - _entropy(shares).mean()))
 
 
 def effective_classes(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Count the equally frequent classes that would have each client's label entropy, 2^H.
+    """2^H of each client's label entropy H: how many equally frequent classes would have it.
 
-    From 1, a single class, to C, all alike; a class with few samples counts little (Hill, Ecology
-    1973).
+    It is 1 if a client has a single class and C if it has all C equally often; a class with few
+    samples counts little (Hill, Ecology 1973).
     """
-    found: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
-    return found
+    effective: NDArray[np.float64] = np.exp2(_entropy(_shares(counts)))
+    return effective
 
 
 def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Where data sets come from: the base of every source, and the folder they lie in."""
+"""The base of every source of data sets, and the folder that they are read from."""
 
 import os
 from abc import ABC, abstractmethod
@@ -15,19 +15,19 @@ from fedbench.data.dataset import Dataset
 
 @dataclass(frozen=True)
 class Source(Checked, ABC):
-    """A place data come from: one file in `fedbench/data/sources`, found by its class name."""
+    """Where a data set comes from; each source is a file in `fedbench/data/sources`."""
 
     @abstractmethod
     def load(self, folder: Path) -> Dataset:
-        """Read the data set from `folder` (see `data_folder`), fetched into it first if need be."""
+        """Read the data set from `folder` (see `data_folder`); download it if it is missing."""
 
     def samples(self) -> tuple[int, int] | None:
-        """Training and test samples, before anything is read; None if that cannot be known."""
+        """The numbers of training and test samples; None if they are unknown before loading."""
         return getattr(self, "SAMPLES", None)
 
 
 def data_folder(folder: Path | str | None = None) -> Path:
-    """Take the folder given, else the environment's FEDBENCH_DATA, else the user's cache folder."""
+    """The folder given, else that of the variable FEDBENCH_DATA, else the user's cache folder."""
     chosen = (
         folder or os.environ.get("FEDBENCH_DATA") or user_cache_dir("fedbench", appauthor=False)
     )
@@ -35,7 +35,7 @@ def data_folder(folder: Path | str | None = None) -> Path:
 
 
 def load_data(name: str, params: dict[str, Any], folder: Path | None) -> Dataset:
-    """The data set of a name and its parameters; raises `FedbenchError` if it cannot be read."""
+    """The data set of the source of that name; raises `FedbenchError` if it cannot be read."""
     source = registry.build("dataset", name, params)
-    found: Dataset = source.load(data_folder(folder))
-    return found
+    data: Dataset = source.load(data_folder(folder))
+    return data

@@ -1,4 +1,4 @@
-"""Labelled texts: their files, and the data set they become."""
+"""Labelled texts: reads their files, and turns them into a data set of token ids."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Texts = Sequence[tuple[int, str]]  # label 0…classes−1 and text
 class TextSet:
     """Training and test texts with their labels, and where they came from.
 
-    `held_out` is an official validation set, empty if there is none or none is wanted.
+    `held_out` is an official validation set; it is empty if there is none, or if none is wanted.
     """
 
     name: str
@@ -29,15 +29,15 @@ class TextSet:
 
 
 def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
-    """The texts as token ids; the origin names the tokenizer."""
+    """The texts as a data set of token ids, whose origin names the tokenizer."""
     _check_all_classes(texts)
-    tokenizer, named = tokens.tokenizer([text for _, text in texts.train], folder)
+    tokenizer, name = tokens.tokenizer([text for _, text in texts.train], folder)
     x = [encode(tokenizer, [t for _, t in part], tokens.length) for part in _parts(texts)]
     y = [np.array([label for label, _ in part], dtype=np.int64) for part in _parts(texts)]
     return Dataset(
         texts.name, x[0], y[0], x[1], y[1],
         classes=texts.classes,
-        origin={**texts.origin, "tokenizer": named},
+        origin={**texts.origin, "tokenizer": name},
         vocabulary=tokenizer.get_vocab_size(),
         x_held_out=x[2] if texts.held_out else None,
         y_held_out=y[2] if texts.held_out else None,
@@ -45,9 +45,11 @@ def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
 
 
 def read_text(file: Path, where: str) -> str:
-    """A file's text; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
+    """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
     try:
-        text = file.read_bytes().decode("utf-8")  # line ends as they are
+        text = file.read_bytes().decode(
+            "utf-8"
+        )  # no change of line ends, unlike read_text of a path
     except (OSError, UnicodeDecodeError) as error:
         raise FedbenchError(
             f"{where}: the file is not readable UTF-8 text ({short(error)}); put a sound one in "

@@ -1,4 +1,4 @@
-"""Texts as token ids: WordPiece from a tokenizer's files, or a word-level vocabulary."""
+"""Turns texts into token ids: by a pretrained WordPiece tokenizer, or by a list of words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ Kind = Literal["auto", "pretrained", "words"]
 Length = Annotated[int, Ge(2)]  # tokens: [CLS] and at least one more
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]")  # ids 0, 1 and 2 of the substitute
-_CHUNK = 10_000  # texts at a time: an encoding holds a hundred bytes a token
+_CHUNK = 10_000  # texts encoded at a time: an encoding takes a hundred bytes per token
 
 
 @dataclass(frozen=True)
 class Tokens(Checked):
-    """How texts become ids: `length` of them a text, cut or filled up with 0, the first [CLS].
+    """How texts become ids: `length` ids per text, cut or filled up with 0; the first is [CLS].
 
-    `kind` 'pretrained' reads distilbert-base-uncased's tokenizer from the data folder, 'words'
-    builds a substitute with the `vocabulary` most frequent words of the training texts, 'auto'
-    takes the first if its files are there. Raises `FedbenchError` if 'pretrained' has no files.
+    `kind` 'pretrained' reads the tokenizer of distilbert-base-uncased from the data folder;
+    'words' builds a substitute from the `vocabulary` most frequent words of the training texts;
+    'auto' is 'pretrained' if its files are there, else 'words'.
     """
 
     length: Length = 128
@@ -43,7 +43,10 @@ class Tokens(Checked):
     kind: Kind = "auto"
 
     def tokenizer(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
-        """The tokenizer for such training texts, and its name."""
+        """The tokenizer for these training texts, and its name.
+
+        Raises `FedbenchError` if `kind` is 'pretrained' and its files are missing or broken.
+        """
         if self.kind == "pretrained" or (self.kind == "auto" and find(folder)):
             return read(folder), "distilbert-base-uncased"
         substitute = word_level(texts, self.vocabulary)
@@ -52,9 +55,10 @@ class Tokens(Checked):
 
 
 def word_level(texts: Sequence[str], vocabulary: int) -> Tokenizer:
-    """Lower case, split at spaces and punctuation, the most frequent words; ties by the alphabet.
+    """A tokenizer of the most frequent words of the texts; ties are broken by the alphabet.
 
-    0 is padding, 1 an unknown word, 2 [CLS], which stands before every text.
+    Texts are put in lower case and split at spaces and punctuation. Id 0 is padding, 1 an unknown
+    word, and 2 is [CLS], which stands before every text.
     """
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # noqa: S106  # no password
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -70,29 +74,29 @@ def word_level(texts: Sequence[str], vocabulary: int) -> Tokenizer:
 
 
 def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int64]:
-    """Token ids (N, length); what is longer is cut, what is shorter ends with 0."""
+    """Token ids (N, length); longer texts are cut, shorter ones are filled up with 0."""
     tokenizer.no_padding()  # NumPy pads in far less memory
     tokenizer.enable_truncation(length)
     ids = np.zeros((len(texts), length), dtype=np.int64)
     for first in range(0, len(texts), _CHUNK):
-        found = tokenizer.encode_batch(list(texts[first : first + _CHUNK]))
-        for row, encoding in enumerate(found, first):
+        encodings = tokenizer.encode_batch(list(texts[first : first + _CHUNK]))
+        for row, encoding in enumerate(encodings, first):
             ids[row, : len(encoding.ids)] = encoding.ids
     return ids
 
 
 NAME = "distilbert-base-uncased"
-_FILES = ("tokenizer.json", "vocab.txt")  # the first that is there is read
+_FILES = ("tokenizer.json", "vocab.txt")  # the first of them that exists is read
 
 
 def find(folder: Path) -> Path | None:
-    """The tokenizer's file in `<folder>/distilbert-base-uncased`, if there is one."""
+    """The file of the tokenizer in `<folder>/distilbert-base-uncased`; None if there is none."""
     files = (folder / NAME / name for name in _FILES)
     return next((file for file in files if exists(file)), None)
 
 
 def read(folder: Path) -> Any:
-    """The tokenizer; raises `FedbenchError` if its file is missing, broken or not BERT's."""
+    """The pretrained tokenizer; raises `FedbenchError` if its file is missing or broken."""
     file = find(folder)
     if file is None:
         raise FedbenchError(

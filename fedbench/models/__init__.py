@@ -1,1 +1,1 @@
-"""The papers' networks, one family per file, with parameters that narrow them."""
+"""The networks that the papers train, with parameters that make them narrower or shallower."""

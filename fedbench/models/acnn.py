@@ -1,4 +1,4 @@
-"""The convolutional network of FedADC."""
+"""The convolutional network of the FedADC paper."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -18,9 +18,10 @@ _CONVOLUTIONS, _HIDDEN = (64, 128, 256, 512), (128, 256, 512, 1024)
 class ACNN(Architecture):
     """4 × (conv 3×3, ReLU, pool) of 64 to 512 channels; 128, 256, 512, 1024, classes.
 
-    2,513,418 parameters on 32×32×3, C=10. `top` 'average' has global average pooling in place of
-    the hidden layers; with `projection: 256` that is the network of MOON in FedADC's comparison.
-    `width` scales channels and hidden units; `side` resizes images, whose side must be 16 at least.
+    2,513,418 parameters on 32×32×3 with C=10. With `top` 'average', global average pooling replaces
+    the hidden layers; with the run's `projection: 256` that is the network of MOON in the FedADC
+    paper. `width` scales channels and hidden units; `side` resizes images, whose side must be at
+    least 16.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 250.0  # trained on one core, as measured
@@ -35,7 +36,7 @@ class ACNN(Architecture):
         layers: list[nn.Module] = [first]
         before = inputs.shape[0]
         for after in scaled(_CONVOLUTIONS, self.width):
-            # ReLU after pooling: the same bits on a quarter of the values
+            # ReLU after pooling gives the same bits and works on a quarter of the values
             layers += [nn.Conv2d(before, after, 3, padding=1), MaxPool2(), nn.ReLU()]
             before = after
         if self.top == "average":

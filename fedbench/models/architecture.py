@@ -1,4 +1,4 @@
-"""The base of every model, a body and a head, and the projection head between them."""
+"""The base of every model: a body that gives features, a head that classifies them."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -11,18 +11,18 @@ from fedbench.data.dataset import Inputs
 
 
 class Architecture(Checked, ABC):
-    """Options of a model; a built module has children `body` (features) and `head` (classifier)."""
+    """The options of a model, and how to build it: a module with the children `body` and `head`."""
 
     @abstractmethod
     def build(self, inputs: Inputs) -> nn.Module:
-        """The module for such data; raises `FedbenchError` if it cannot be built for them."""
+        """The module for samples of this shape; raises `FedbenchError` if they do not fit it."""
 
 
 class BodyHead(nn.Module):
-    """logits = head(body(x)); parts that look at features or at the classifier rely on it.
+    """A module with logits = head(body(x)), where body(x) are the features.
 
-    `ends_hidden`: the body ends in the hidden layer of a classifier of two layers, not in features
-    of its own, so that a projection head needs no other hidden layer.
+    `ends_hidden` says that the last layer of the body is already the hidden layer of a classifier
+    of two layers, so that a projection head needs no other hidden layer.
     """
 
     def __init__(self, body: nn.Module, head: nn.Module, ends_hidden: bool = False) -> None:
@@ -36,17 +36,20 @@ class BodyHead(nn.Module):
 
 
 def with_projection(module: nn.Module, width: int, classes: int, example: Tensor) -> nn.Module:
-    """Features → features, ReLU → `width` → classifier (MOON, FedGKD+).
+    """Put a projection head between body and classifier (MOON, FedGKD+).
 
-    A body that ends in such a layer of its own (`ends_hidden`) gets the rest: `width` → classifier.
-    The features of the result are the projection (B, width); the classifier sits on top of it and
-    stays there at inference. `example` (1, …) is one prepared sample, to measure the features.
+    The head is a hidden layer as wide as the features, with ReLU, and a layer of `width` units; the
+    hidden layer is left out if the body ends in one (`ends_hidden`). The features of the result are
+    the projection (B, width), and its classifier takes them, in training and in evaluation.
+    `example` (1, …) is one prepared sample, which tells how wide the features are.
     """
     body = getattr(module, "body", None)
     if not isinstance(body, nn.Module):
-        raise FedbenchError("projection: the model has no body and head to put it between")
+        raise FedbenchError(
+            "projection: the model has no children `body` and `head` to put a projection between"
+        )
     size = copy.deepcopy(body).eval()(example).shape[1]
-    own = getattr(module, "ends_hidden", False)
-    hidden = [] if own else [nn.Linear(size, size), nn.ReLU()]
+    has_hidden = getattr(module, "ends_hidden", False)
+    hidden = [] if has_hidden else [nn.Linear(size, size), nn.ReLU()]
     head = nn.Sequential(*hidden, nn.Linear(size, width))
     return BodyHead(nn.Sequential(body, head), nn.Linear(width, classes))

@@ -1,4 +1,4 @@
-"""Reads published weights from a safetensors file and compares names and shapes first."""
+"""Reads published weights from a safetensors file, and compares their names and shapes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +16,11 @@ def read_checkpoint(
     wanted: Mapping[str, tuple[int, ...]],
     besides: tuple[str, ...] = (),
 ) -> dict[str, Tensor]:
-    """The tensors whose names begin with `prefix`, without it: those `wanted`, in these shapes.
+    """The tensors whose names begin with `prefix`, by the rest of their names.
 
-    Names that begin with one of `besides` are left out: a classifier for other classes.
-    Raises `FedbenchError` if the file is missing or broken, or if a name or a shape differs.
+    They must be exactly those `wanted`, in these shapes. Names that begin with one of `besides` are
+    ignored, such as a classifier for other classes. Raises `FedbenchError` if the file is missing
+    or broken, or if a name or a shape differs.
     """
     found = {
         name.removeprefix(prefix): value
@@ -30,8 +31,9 @@ def read_checkpoint(
     for name, shape in wanted.items():
         if found[name].shape != shape:
             raise FedbenchError(
-                f"{file}: {prefix}{name} has shape {tuple(found[name].shape)}, the model of this "
-                f"run {shape}; use the checkpoint's own sizes and vocabulary, or weights = 'random'"
+                f"{file}: {prefix}{name} has shape {tuple(found[name].shape)}, but the model of "
+                f"this run needs {shape}; use the checkpoint's sizes and vocabulary, or weights = "
+                "'random'"
             )
     return found
 
@@ -44,7 +46,7 @@ def _open(file: Path) -> dict[str, Tensor]:
         )
     try:
         return load_file(file)
-    except Exception as error:  # the library raises its own kinds and the disk others
+    except Exception as error:  # the library and the disk raise exceptions of many kinds
         raise FedbenchError(
             f"{file}: not a readable safetensors file ({short(error)}); put a sound one in its "
             "place, or use weights = 'random'"
@@ -56,5 +58,5 @@ def _check_names(file: Path, found: set[str], wanted: set[str]) -> None:
         if names:
             raise FedbenchError(
                 f"{file}: {kind} {sorted(names)[0]} and {len(names) - 1} other tensors; use the "
-                "checkpoint's own sizes, or weights = 'random'"
+                "checkpoint's sizes, or weights = 'random'"
             )

@@ -21,11 +21,13 @@ _BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin w
 class DistilBERT(Architecture):
     """DistilBERT (Sanh et al. 2019): [CLS] → pre_classifier → ReLU → dropout → classifier.
 
-    66,362,880 parameters of the backbone at 30,522 words, 590,592 + 769·C of the classifier. The
-    last dropout is transformers' default. `weights` 'pretrained' reads distilbert-base-uncased from
-    `<data folder>/distilbert-base-uncased/model.safetensors`, the data folder being that of the
-    environment (FEDBENCH_DATA); 'random' draws N(0, 0.02²) everywhere, and then layers, heads and
-    widths may be smaller. Clients can be mapped if both dropouts are 0.
+    66,362,880 parameters in the backbone with a vocabulary of 30,522 words, 590,592 + 769·C in the
+    classifier. The last dropout has the default of the transformers library. With `weights`
+    'pretrained', the weights of distilbert-base-uncased are read from
+    `<data folder>/distilbert-base-uncased/model.safetensors`; the data folder is that of the
+    environment variable FEDBENCH_DATA. With 'random', all weights are drawn from N(0, 0.02²), and
+    layers, heads and widths may be smaller. Clients can be trained in one map (instead of one by
+    one) only if both dropouts are 0.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
@@ -40,9 +42,9 @@ class DistilBERT(Architecture):
     weights: Literal["random", "pretrained"] = "pretrained"
 
     def build(self, inputs: Inputs) -> nn.Module:
-        """Features are what the classifier sees: `dim` units after ReLU and dropout.
+        """Features are the input of the classifier: `dim` units after ReLU and dropout.
 
-        The pre-classifier is the hidden layer of a projection head, where there is one.
+        With a projection head, the pre-classifier is its hidden layer.
         """
         self._check(inputs)
         whole = self._classifier(inputs)
@@ -52,7 +54,7 @@ class DistilBERT(Architecture):
         return BodyHead(body, whole.classifier, ends_hidden=True)
 
     def _classifier(self, inputs: Inputs) -> Any:
-        # Seconds to import, and only this model needs it.
+        # Importing it takes seconds, and only this model needs it.
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         sizes: dict[str, Any] = {
@@ -61,7 +63,7 @@ class DistilBERT(Architecture):
             "hidden_dim": self.hidden, "max_position_embeddings": self.positions,
             "dropout": self.dropout, "attention_dropout": self.dropout,
             "seq_classif_dropout": self.last_dropout,
-            # Plain products: they can be mapped over clients and differentiated twice.
+            # Plain matrix products can be mapped over clients and differentiated twice.
             "attn_implementation": "eager",
         }  # fmt: skip
         return DistilBertForSequenceClassification(DistilBertConfig(**sizes))
@@ -69,8 +71,8 @@ class DistilBERT(Architecture):
     def _check(self, inputs: Inputs) -> None:
         if not inputs.vocabulary:
             raise FedbenchError(
-                f"DistilBERT: samples of shape {inputs.shape} are no text; use a data set of token "
-                "ids"
+                f"DistilBERT: samples of shape {inputs.shape} are not texts; use a data set of "
+                "token ids"
             )
         if inputs.shape[0] > self.positions:
             raise FedbenchError(
@@ -84,7 +86,7 @@ class DistilBERT(Architecture):
 
 
 class _Body(nn.Module):
-    """Token ids (B, tokens) to the features of [CLS] (B, dim); id 0 is not attended to."""
+    """From token ids (B, tokens) to the features of [CLS] (B, dim); id 0 is masked as padding."""
 
     def __init__(self, whole: Any) -> None:
         super().__init__()
@@ -92,12 +94,12 @@ class _Body(nn.Module):
             whole.distilbert.embeddings,
             whole.distilbert.transformer,
         )
-        del self.embeddings.position_ids  # 0, 1, 2, … is no state that clients would exchange
+        del self.embeddings.position_ids  # the constant 0, 1, 2, … must not count as traffic
         self.pre_classifier, self.dropout = whole.pre_classifier, whole.dropout
 
     def forward(self, ids: Tensor) -> Tensor:
-        # The mask is made here: the library's own looks at the ids to choose its path, which
-        # cannot be mapped.
+        # The mask is made here because the library's code for it branches on the ids, which cannot
+        # be mapped over clients.
         dtype = self.pre_classifier.weight.dtype
         mask = (ids == 0)[:, None, None].to(dtype) * torch.finfo(dtype).min
         hidden = self.transformer(self.embeddings(ids), mask).last_hidden_state
@@ -106,7 +108,7 @@ class _Body(nn.Module):
 
 
 def _load(body: nn.Module, file: Path) -> None:
-    """Put the checkpoint's backbone in place; the classifier's layers stay as drawn."""
+    """Replace the weights of the backbone by the checkpoint's; the classifier stays as drawn."""
     wanted = {
         name: tuple(value.shape)
         for name, value in body.state_dict().items()

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class MaxPool2(nn.MaxPool2d):
-    """2×2 max pooling; in eval mode by slices: the same bits in 0.57 of the time on a CPU."""
+    """2×2 max pooling; in evaluation mode by slices: the same bits in 57 % of the time on a CPU."""
 
     def __init__(self) -> None:
         super().__init__(2)
@@ -24,7 +24,7 @@ class MaxPool2(nn.MaxPool2d):
 
 
 class GlobalMean(nn.Module):
-    """The mean over all pixels: average pooling to 1×1, in a form that maps over clients."""
+    """The mean over all pixels: average pooling to 1×1, in a form that can map over clients."""
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, C, H, W) → (B, C)."""

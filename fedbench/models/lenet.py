@@ -17,8 +17,8 @@ from fedbench.models.layers import MaxPool2
 class LeNet5(Architecture):
     """conv 6@5×5, pool, conv 16@5×5, pool, 120, 84, classes (62,006 parameters on 32×32×3, C=10).
 
-    `width` scales channels and hidden units (1 is the papers' model); `padding` is added to both
-    convolutions so that images smaller than 32×32 keep something to pool.
+    `width` scales channels and hidden units (1 is the papers' model); both convolutions pad images
+    by `padding` pixels, so that images smaller than 32×32 leave something to pool.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 11_000.0  # trained on one core, as measured
@@ -46,12 +46,13 @@ class LeNet5(Architecture):
         return BodyHead(body, nn.Linear(h2, inputs.classes))
 
     def _side(self, size: int) -> int:
-        """Height or width left after two convolutions and two poolings."""
+        """The height or width that two convolutions and two poolings leave."""
         left = size
         for _ in range(2):
             left = (left + 2 * self.padding - 4) // 2
         if left < 1:
             raise FedbenchError(
-                f"LeNet5: images of side {size} vanish; padding = {self.padding} must be larger"
+                f"LeNet5: images of side {size} are too small for its layers; padding = "
+                f"{self.padding} must be larger"
             )
         return left

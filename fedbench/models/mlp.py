@@ -1,4 +1,4 @@
-"""Multi-layer perceptron."""
+"""The multi-layer perceptron: fully connected layers with ReLU."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from fedbench.models.layers import dense
 class MLP(Architecture):
     """inputs → hidden → ReLU → classes (RMFL on MNIST: 784 → 128 → 10, 101,770 parameters).
 
-    `depth` is the number of hidden layers, each of `hidden` units; 2 for the toy of FedGKD.
+    `depth` is the number of hidden layers, each of `hidden` units; FedGKD's toy problem has 2.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 30_000.0  # trained on one core, as measured
@@ -29,7 +29,7 @@ class MLP(Architecture):
         """Features are the last hidden units after ReLU."""
         if inputs.vocabulary:
             raise FedbenchError(
-                f"MLP: samples of shape {inputs.shape} are token ids, which are no measurements; "
+                f"MLP: samples of shape {inputs.shape} are token ids, not measurements; "
                 "use 'distilbert'"
             )
         widths = [math.prod(inputs.shape), *[self.hidden] * self.depth]

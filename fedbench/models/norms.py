@@ -1,4 +1,4 @@
-"""Normalisation layers as functions of the number of channels."""
+"""Batch and group normalisation, as functions from the number of channels to a layer."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -12,7 +12,10 @@ Kind = Literal["gn", "bn"]
 
 
 def by_groups(kind: Kind, groups: int) -> Norm:
-    """Batch norm, or group norm with that many groups; `FedbenchError` where they do not fit."""
+    """Batch norm, or group norm with `groups` groups.
+
+    The function raises `FedbenchError` if the groups cannot be of equal size.
+    """
 
     def layer(channels: int) -> nn.Module:
         if channels % groups:
@@ -25,7 +28,10 @@ def by_groups(kind: Kind, groups: int) -> Norm:
 
 
 def by_size(kind: Kind, size: int) -> Norm:
-    """Batch norm, or group norm with `size` channels a group (all, of fewer)."""
+    """Batch norm, or group norm with `size` channels per group: one group if there are fewer.
+
+    The function raises `FedbenchError` if the groups cannot be of equal size.
+    """
 
     def layer(channels: int) -> nn.Module:
         if channels > size and channels % size:

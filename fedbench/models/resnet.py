@@ -17,10 +17,11 @@ from fedbench.models.norms import Norm, by_groups
 
 @dataclass(frozen=True)
 class RN20(Architecture):
-    """ResNet-20 (He et al. 2016, section 4.2): 16/32/64 channels, 3 blocks a stage, option A.
+    """ResNet-20 (He et al. 2016, section 4.2): 3 blocks per stage of 16, 32, 64 channels, option A.
 
-    `norm` 'bn' (RMFL) or 'gn' with `groups` groups (ASD); `width` scales the channels and
-    `blocks` the depth for demonstrations (1 and 3 are the paper's; 0.27 M parameters).
+    `norm` is 'bn', batch norm (RMFL), or 'gn', group norm with `groups` groups (ASD). `width`
+    scales the channels and `blocks` is the depth of a stage, for demonstrations; with 1 and 3,
+    which are the paper's, it has 0.27 M parameters.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 300.0  # trained on one core, as measured
@@ -50,7 +51,7 @@ class RN20(Architecture):
 
 
 class _Block(nn.Module):
-    """Two 3×3 convolutions and a shortcut without parameters (option A: subsample, zero pad)."""
+    """Two 3×3 convolutions, and a shortcut that subsamples and pads with zeros (option A)."""
 
     def __init__(self, before: int, after: int, stride: int, norm: Norm) -> None:
         super().__init__()

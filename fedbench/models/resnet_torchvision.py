@@ -1,4 +1,4 @@
-"""Residual networks of torchvision's blocks, whose shortcuts are 1×1 convolutions where needed."""
+"""Residual networks of torchvision's blocks, with 1×1 convolutions in shortcuts where needed."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,7 +15,7 @@ from fedbench.models.norms import Norm, by_groups, by_size
 
 
 class _Plan(NamedTuple):
-    """What the stages of a network are made of; all but the first halve the image."""
+    """What the stages of a network consist of; all but the first halve the image's sides."""
 
     block: Any  # BasicBlock or Bottleneck
     norm: Norm
@@ -25,11 +25,11 @@ class _Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class RN8(Architecture):
-    """ResNet-8 (FedGKD on CIFAR): 3×3 stem of 16 channels, a block a stage of 16, 32, 64 channels.
+    """ResNet-8 (FedGKD on CIFAR): 3×3 stem of 16 channels, one block per stage of 16, 32, 64.
 
-    78,042 parameters on 3 channels with C=10. `norm` 'gn' has `per_group` channels a group, or all
-    where there are fewer; `width` scales the channels, `blocks` is the depth of a stage, `side`
-    resizes images.
+    78,042 parameters on 3 channels with C=10. With `norm` 'gn', a group has `per_group` channels,
+    or all where there are fewer; 'bn' is batch norm. `width` scales the channels, `blocks` is the
+    depth of a stage, `side` resizes images.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
@@ -52,9 +52,9 @@ class RN8(Architecture):
 class RN18(Architecture):
     """ResNet-18 (FedADC on CIFAR-100; FedDPC with `stem` 'imagenet'): 64 to 512 channels.
 
-    11,220,132 parameters with C=100 (11,227,812 with torchvision's own stem). `norm` 'gn' has
-    `groups` groups, or `per_group` channels a group if that is given; `width` scales the channels,
-    `blocks` is the depth of a stage, `side` resizes images.
+    11,220,132 parameters with C=100 (11,227,812 with `stem` 'imagenet', which is torchvision's).
+    `norm` 'gn' has `groups` groups, or `per_group` channels per group if that is given; `width`
+    scales the channels, `blocks` is the depth of a stage, `side` resizes images.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 25.0  # trained on one core, as measured
@@ -82,8 +82,8 @@ class RN18(Architecture):
 class RN50(Architecture):
     """ResNet-50 (FedGKD on Tiny-ImageNet) with a 3×3 stem and no pooling after it.
 
-    23,910,152 parameters with C=200. `norm` 'gn' has `per_group` channels a group, or all where
-    there are fewer; 'bn' is for MOON and FedGKD+. `width` scales the channels and `depth` the
+    23,910,152 parameters with C=200. `norm` 'gn' has `per_group` channels per group, or all where
+    there are fewer; MOON and FedGKD+ use 'bn'. `width` scales the channels and `depth` the
     3, 4, 6, 3 blocks of the stages; `side` resizes images.
     """
 

@@ -1,4 +1,4 @@
-"""The convolutional networks of ASD, those of the FedDyn family."""
+"""The convolutional networks of the ASD paper, which FedDyn and its successors use too."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ class SCNN(Architecture):
     """2 × (conv 64@5×5, ReLU, pool), 384, 192, classes.
 
     797,962 parameters on 32×32×3 with C=10, 815,332 with C=100. `width` scales channels and hidden
-    units; `side` resizes images, whose side must be 16 at least.
+    units; `side` resizes images, whose side must be at least 16.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
@@ -49,8 +49,8 @@ class SCNN(Architecture):
 class SCNNTiny(Architecture):
     """3 × (conv 64@3×3, group norm, ReLU, pool), 512, 384, classes.
 
-    2,447,688 parameters on 64×64×3 with C=200. `groups` of the group norms; `width` scales channels
-    and hidden units; `side` resizes images, whose side must be 8 at least.
+    2,447,688 parameters on 64×64×3 with C=200. Each group norm has `groups` groups; `width` scales
+    channels and hidden units; `side` resizes images, whose side must be at least 8.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 100.0  # trained on one core, as measured

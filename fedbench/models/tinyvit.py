@@ -1,4 +1,4 @@
-"""TinyViT, trained from scratch."""
+"""TinyViT, a small vision transformer that is trained from scratch."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -20,10 +20,11 @@ _HEADS, _BLOCKS, _WINDOWS = (3, 6, 12, 18), (2, 2, 6, 2), (7, 7, 14, 7)
 class TinyViT(Architecture):
     """timm's tiny_vit_21m_224 (Wu et al., ECCV 2022; ASD on ImageNet-100), without its weights.
 
-    20,679,268 parameters with C=100. `norm` 'ln' has a layer norm over the channels of each pixel
-    in place of every batch norm; `drop_path` is the largest probability that a sample skips a
-    block. `width` scales the 32 channels of each of 3, 6, 12, 18 heads, `depth` the 2, 2, 6, 2
-    blocks of the stages; windows shrink to the image where it is smaller; `side` resizes images.
+    20,679,268 parameters with C=100. With `norm` 'ln', a layer norm over the channels of each pixel
+    replaces every batch norm. `drop_path` is the largest probability that a sample skips a block.
+    `width` scales the 32 channels per head, `depth` the 2, 2, 6, 2 blocks of the stages (their
+    heads are 3, 6, 12, 18). Attention windows shrink to the image where it is smaller; `side`
+    resizes images.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core, as measured
@@ -63,12 +64,12 @@ class TinyViT(Architecture):
 
 
 def _normalise_channels(unit: Any) -> None:
-    """Layer norm in place of batch norm, with its first weights: 0 at the end of a residual."""
+    """Replace a batch norm by a layer norm with the same initial weights, 0 at a residual's end."""
     layer = LayerNorm2d(unit.bn.num_features, eps=unit.bn.eps)
     layer.weight, layer.bias = unit.bn.weight, unit.bn.bias
     unit.bn = layer
 
 
 def _forget(attention: Any, args: Any, out: Any) -> None:
-    """Drop the biases that timm keeps in eval mode: the next call may come with other weights."""
+    """Drop the biases that timm caches in evaluation: the next call may have other weights."""
     attention.attention_bias_cache = {}

@@ -1,4 +1,4 @@
-"""Vision Transformer for images of any size, which it resizes."""
+"""The small Vision Transformer, which resizes images of any size."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -19,12 +19,13 @@ from fedbench.models.images import at_side
 class ViTSmall(Architecture):
     """timm's vit_small_patch16_224 (ASD): [CLS] → bottleneck → classifier.
 
-    21,665,664 parameters of the backbone, 98,560 of the bottleneck, 257·C of the classifier. Images
-    are resized to `side` pixels. `weights` 'pretrained' reads the published ones from
-    `<data folder>/vit_small_patch16_224/model.safetensors`, the data folder being that of the
-    environment (FEDBENCH_DATA), for three channels; 'random' draws them as Flax does, and then
-    sizes may be smaller. Bottleneck and classifier are linear, with nothing between them, and start
-    as in the authors' code: weights normal with variance 2 / (inputs + outputs), biases 0.
+    21,665,664 parameters in the backbone, 98,560 in the bottleneck, 257·C in the classifier. Images
+    are resized to `side` pixels. With `weights` 'pretrained', the published weights, which are for
+    three channels, are read from `<data folder>/vit_small_patch16_224/model.safetensors`; the data
+    folder is that of the environment variable FEDBENCH_DATA. With 'random', they are drawn as Flax
+    does, and sizes may be smaller. Bottleneck and classifier are linear layers with nothing between
+    them, and start as in the authors' code: weights normal with variance 2 / (inputs + outputs),
+    biases 0.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.6  # trained on one core, as measured
@@ -38,7 +39,7 @@ class ViTSmall(Architecture):
     bottleneck: Count = 256
 
     def build(self, inputs: Inputs) -> nn.Module:
-        """Features are the `bottleneck` units ."""
+        """Features are the `bottleneck` units."""
         self._check()
         first, inputs = at_side("ViTSmall", inputs, self.side)
         backbone = self._backbone(inputs)
@@ -69,16 +70,16 @@ class ViTSmall(Architecture):
 
 
 class _Xavier(nn.Linear):
-    """A linear layer that starts with Glorot's normal weights and without bias."""
+    """A linear layer that starts with Glorot's normal weights and with biases of 0."""
 
     def reset_parameters(self) -> None:
-        """Draw the weights."""
+        """Draw the weights and set the biases to 0."""
         nn.init.xavier_normal_(self.weight)
         nn.init.zeros_(self.bias)
 
 
 def _load(backbone: nn.Module) -> None:
-    """Put the published weights in place; those of its own classifier are left out."""
+    """Load the published weights, except those of the classifier."""
     file = data_folder() / "vit_small_patch16_224" / "model.safetensors"
     wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
     backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))

@@ -1,55 +1,58 @@
 """What a claim may say: a sentence of the paper as a comparison that code can judge.
 
-For who writes a paper's YAML. A claim compares numbers of a `table` (its place, metrics, moment and
-repeats are taken over) or of a `grid`. What the sides do not name is spanned: each combination of
-the levels of the other axes, and each metric, is a cell, and `cells` says in how many of them the
-comparison must hold (every | most | mean | a number). `where` leaves cells out.
+For authors of a paper's YAML. A claim compares numbers of a `table` (whose grid, `where`, metrics,
+moment and repeats it takes over) or of a `grid`. Each combination of the levels of the axes that
+its sides do not name, with each metric, is a cell of the claim; `cells` says in how many of them
+the comparison must hold (every | most | mean | a number), and `where` leaves cells out.
 
     best:
       text: FedADC+ is the best in all six settings (Section V, Table I).
       table: table1
       kind: greater
-      winner: FedADC+     # a level of method; [A, B]: each of them; {alpha: 1, method: A}: a place
-      loser: others       # all other levels of the winner's axes; controls are never among them
+      winner: FedADC+     # a level of the axis method; [A, B] is each of the two;
+                          # {alpha: 1, method: A} names levels of several axes
+      loser: others       # all other levels of the axes that the winner names, but no controls
 
 kind     fields                      says
-greater  winner, loser               the winner is better, by more than `by` points, which may be
-                                     missed by `margin`; `place: 2`: one rival may be ahead;
-                                     `winners: one`: it is enough that one of the winners is; a
-                                     number as a side is a threshold
+greater  winner, loser               the winner is better by more than `by` points, which may be
+                                     missed by `margin`; with `place: 2` one rival may be ahead;
+                                     with `winners: one` it is enough that one of the winners is
+                                     better; a number in place of a side is a threshold
 order    order: [A, B, C]            each is better than the next
 equal    of, to, margin              the two differ by less than the margin
-trend    along: {K: [500, 100]}      the value rises along these levels, at each step or (`steps:
-                                     overall`) in a straight line through all; {a: [1, 2],
-                                     C: [.1, .2]} are the places (1, .1), (2, .2). With `of` and
-                                     `minus` it is the difference that rises: a gap that grows
+trend    along: {K: [500, 100]}      the value rises along these levels: at each step, or (`steps:
+                                     overall`) on a straight line fitted through all of them;
+                                     {a: [1, 2], C: [.1, .2]} are the two points a = 1, C = .1 and
+                                     a = 2, C = .2. With `of` and `minus` the difference of the two
+                                     rises: a gap that grows
 spread   winner, loser               the winner's standard deviation over the seeds is smaller
-earlier  winner, loser               rounds to the loser's best accuracy, or to `target`
+earlier  winner, loser               the winner needs fewer rounds to reach the loser's best
+                                     accuracy, or to reach `target`
 slope    of, goes: up | down         the metric, a slope that a probe wrote, is above or below zero
-together claims: [a, b]              these claims hold, all of them
+together claims: [a, b]              all of these claims hold
 
-Any of them may say `negate: true`: the claim is that this does not hold. Of several cells or steps
-it is then enough that it fails in one; with `cells: 1` it must fail in every one.
+Any kind may say `negate: true`: the claim is then that this does not hold. Where it has several
+cells or steps, it is enough that the comparison fails in one of them; with `cells: 1` it must fail
+in every one.
 
-Printed sizes, one rule for all papers: a size that the text prints is tested as a size. `by` is the
-printed size. Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a
-quarter of the size, and the claim's text says that the margin is ours. 'Up to x' is `by: x` with
-`cells: 1`.
-A claim that is ours and not the paper's begins its text with 'Ours: '.
+One rule for all papers: where the text prints a size, the size is tested. `by` is the printed size.
+Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a quarter of the
+size, and the claim's text says that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
+The text of a claim that is ours and not the paper's begins with 'Ours: '.
 
-A claim that is wrong holds with a probability of 5 % at most, and one that is right fails with 5 %
-at most, over all its comparisons: `fedbench.report.claims.tree` says how.
+A wrong claim is judged to hold with a probability of at most 5 %, and a right one to fail with at
+most 5 %, over all its comparisons together: `fedbench.report.claims.tree` says how.
 
-Better is more, and less for losses, seconds, eigenvalues; `wins: low` or `high` says otherwise.
-How much a curve varies, 'accuracy@std' and 'accuracy@jumps', is better low.
-Differences are in percentage points for accuracy and F1, in percent of the loser's value where
-`relative` is true, else in the metric's own unit.
+A higher value is better, but for losses, seconds and eigenvalues a lower one is; `wins: low` or
+`wins: high` says otherwise. For how much a curve varies, 'accuracy@std' and 'accuracy@jumps', lower
+is better. Differences are in percentage points for accuracy and F1, in percent of the loser's value
+where `relative` is true, and in the unit of the metric for all else.
 
-A star pairs levels: winner '*+ASD', loser '*' compares FedAvg+ASD with FedAvg, FedDyn+ASD with
+A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg, FedDyn+ASD with
 FedDyn and so on. `metric` is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}.
 A metric 'probe/column' is the mean of a column of the table that a probe wrote, whose other columns
-may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}. A moment may
-look at the last N evaluated rounds alone: accuracy@mean:10, accuracy@std:50 (see
+may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}. A moment may be
+taken over the last N evaluated rounds: accuracy@mean:10, accuracy@std:50 (see
 `fedbench.paper.places`).
 """
 
@@ -69,20 +72,23 @@ OTHERS = "others"
 
 
 class Statement(Strict):
-    """What all kinds say: the paper's words in short and where they stand; which numbers.
-
-    One of `table` and `grid`; metrics are the table's, or accuracy, unless they are named.
-    `cells`: in every cell, in more than half, on average, or in so many. `negate`: the claim is
-    that this does not hold.
-    """
+    """What all comparisons have: the paper's words in short, and the numbers that are compared."""
 
     text: Annotated[str, Field(min_length=1)]
+    """What the paper says, in short, and where; 'Ours: …' where the claim is not the paper's."""
     table: str = ""
+    """The table whose numbers are compared; a claim names either a table or a grid."""
     grid: str = ""
+    """The grid whose runs are compared; a claim names either a table or a grid."""
     where: Where = Field(default_factory=dict)
+    """Compares only these levels: {alpha: 0.1, dataset: [MNIST, CIFAR-10]}."""
     metrics: tuple[str, ...] = ()
+    """What is compared: those of the table, or accuracy, unless others are named here."""
     cells: Literal["every", "most", "mean"] | Annotated[int, Field(ge=1)] = "every"
+    """Where the comparison must hold: in every cell, in more than half of them, for the mean over
+    them, or in at least this many."""
     negate: bool = False
+    """true: the claim is that the comparison does not hold."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "Statement":
@@ -93,7 +99,7 @@ class Statement(Strict):
         return self
 
     def sides(self) -> Iterator[tuple[str, Side]]:
-        """Fields that name places, with what they name."""
+        """The fields that name levels, each with what it names."""
         for name in ("winner", "loser", "of", "to", "minus"):
             side = getattr(self, name, None)
             if side is not None:
@@ -101,20 +107,26 @@ class Statement(Strict):
 
 
 class Greater(Statement):
-    """The winner is better than the loser by more than `by` (negative: not worse by more).
-
-    `margin`: by how much a printed size `by` may be missed.
-    """
+    """The winner is better than the loser by more than `by`."""
 
     kind: Literal["greater"]
+    """The winner is better than the loser."""
     winner: Side
+    """Who is better: a level of `method`, a list of them, levels by axis, or a number."""
     loser: Side = OTHERS
+    """Who is worse: as `winner`, or 'others' for all other levels of the axes that it names."""
     by: Number = 0.0
+    """By more than how much the winner is better; below 0: it may be worse by up to this size."""
     margin: NotNegative = 0.0
+    """By how much the size `by` may be missed."""
     place: Annotated[int, Field(ge=1)] = 1
+    """The rank that the winner reaches at least: with 2, one loser may be ahead of it."""
     winners: Literal["each", "one"] = "each"
+    """Of several winners, whether each must be better or one is enough."""
     wins: Literal["high", "low"] | None = None
+    """Which values are better, if it is not those that the metric itself declares."""
     relative: bool = False
+    """true: `by` and `margin` are in percent of the loser's value."""
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Greater":
@@ -128,25 +140,33 @@ class Greater(Statement):
 
 
 class Order(Statement):
-    """From the best to the worst, each better than the next."""
+    """From the best to the worst, each is better than the next."""
 
     kind: Literal["order"]
+    """Each is better than the next."""
     order: Annotated[tuple[str | Where, ...], Field(min_length=2)]
+    """Levels of `method`, or levels by axis, the best first."""
     wins: Literal["high", "low"] | None = None
+    """Which values are better, if it is not those that the metric itself declares."""
 
     def sides(self) -> Iterator[tuple[str, Side]]:
-        """Every member."""
+        """Every entry of the order."""
         yield from (("order", side) for side in self.order)
 
 
 class Equal(Statement):
-    """The two differ by less than the margin, up or down: two one-sided tests."""
+    """Two values differ by less than the margin in either direction: two one-sided tests."""
 
     kind: Literal["equal"]
+    """The two differ by less than the margin."""
     of: Side
+    """The first: a level of `method`, a list of them, levels by axis, or a number."""
     to: Side = OTHERS
+    """The second: as `of`, or 'others' for all other levels of the axes that it names."""
     margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """The difference that is too large."""
     relative: bool = False
+    """true: the margin is in percent of the second value."""
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Equal":
@@ -155,18 +175,24 @@ class Equal(Statement):
 
 
 class Trend(Statement):
-    """A value, or the difference of two, rises along some places by more than `by`.
+    """A value, or the difference of two values, rises along some levels.
 
-    A side that names several places stands for the best of them, seed by seed. `by` is for each
-    step, or from the first place to the last on the straight line.
+    A side that names several levels stands for the best of them, seed by seed.
     """
 
     kind: Literal["trend"]
+    """The value rises along these levels."""
     along: Places
+    """The levels along which it rises, by axis; several axes are walked in step."""
     of: str | tuple[str, ...] | Where | None = None
+    """Whose value rises: a level of `method`, a list of them, or levels by axis; every cell's if
+    none is named."""
     minus: str | tuple[str, ...] | Where | None = None
+    """Whose value is subtracted, so that the gap between the two must rise."""
     steps: Literal["each", "overall"] = "each"
+    """Whether the value rises at each step, or overall: on the fitted straight line."""
     by: Number = 0.0
+    """By more than how much: at each step, or overall from the first level to the last."""
 
     @model_validator(mode="after")
     def _places(self) -> "Trend":
@@ -174,7 +200,9 @@ class Trend(Statement):
         if len(sizes) != 1 or min(sizes) < 2:
             raise ValueError("along: each axis needs the same number of levels, two or more")
         if (self.minus is not None and self.of is None) or self.of == OTHERS:
-            raise ValueError("of: what is `minus` subtracted from? name it; it cannot be 'others'")
+            raise ValueError(
+                "of: name the levels that `minus` is subtracted from; 'others' is not allowed"
+            )
         return self
 
 
@@ -182,8 +210,11 @@ class Spread(Statement):
     """The winner's standard deviation over the seeds is smaller than the loser's."""
 
     kind: Literal["spread"]
+    """The winner's standard deviation over the seeds is smaller."""
     winner: Side
+    """Who varies less: a level of `method`, a list of them, or levels by axis."""
     loser: Side = OTHERS
+    """Who varies more: as `winner`, or 'others' for all other levels of the axes that it names."""
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Spread":
@@ -192,12 +223,16 @@ class Spread(Statement):
 
 
 class Earlier(Statement):
-    """The winner needs fewer rounds to `target` percent, or else to the loser's best accuracy."""
+    """The winner needs fewer rounds to reach an accuracy."""
 
     kind: Literal["earlier"]
+    """The winner needs fewer rounds."""
     winner: Side
+    """Who is faster: a level of `method`, a list of them, or levels by axis."""
     loser: Side = OTHERS
+    """Who is slower: as `winner`, or 'others' for all other levels of the axes that it names."""
     target: Annotated[float, Field(gt=0, le=100)] | None = None
+    """The accuracy to reach, in percent; the loser's best accuracy if it is not given."""
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Earlier":
@@ -209,26 +244,35 @@ class Slope(Statement):
     """The metric, a slope that a probe wrote, is above zero or below it."""
 
     kind: Literal["slope"]
+    """The metric is above or below zero."""
     of: str | tuple[str, ...] | Where
+    """Whose slope: a level of `method`, a list of them, or levels by axis."""
     goes: Literal["up", "down"]
+    """up: the slope is above zero; down: it is below zero."""
 
     @model_validator(mode="after")
     def _a_slope(self) -> "Slope":
         if not where_of(self.of):
-            raise ValueError("of: it cannot be 'others'; name the levels")
+            raise ValueError("of: 'others' is not allowed; name the levels")
         for metric in self.metrics:
             if "slope" not in metric:
-                raise ValueError(f"metrics: '{metric}' is no slope that could be above zero")
+                raise ValueError(
+                    f"metrics: '{metric}' is not a slope; its name must contain 'slope'"
+                )
         return self
 
 
 class Together(Strict):
-    """Several claims of the same paper, all of which hold; with `negate` not all of them."""
+    """Several claims of the same paper hold, all of them."""
 
     text: Annotated[str, Field(min_length=1)]
+    """What the paper says, in short, and where; 'Ours: …' where the claim is not the paper's."""
     kind: Literal["together"]
+    """All of these claims hold."""
     claims: Annotated[tuple[str, ...], Field(min_length=2)]
+    """The names of the claims."""
     negate: bool = False
+    """true: the claim is that not all of them hold."""
 
 
 SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope
@@ -236,7 +280,7 @@ Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
 
 
 def check_sides(first: Side, second: Side, relative: bool = False) -> None:
-    """Refuse a claim whose sides do not name any level: two numbers, 'others' of a number."""
+    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number."""
     if not where_of(first) and not where_of(second):
         raise ValueError(f"one of {first!r} and {second!r} must name levels")
     if relative and isinstance(second, float):
@@ -244,7 +288,7 @@ def check_sides(first: Side, second: Side, relative: bool = False) -> None:
 
 
 def where_of(side: Side | None) -> Where:
-    """A side as a place: 'A' is {method: A}; a number, 'others' and nothing are none."""
+    """The levels that a side names, by axis: 'A' is {method: A}; a number or 'others' is {}."""
     if side is None or isinstance(side, float) or side == OTHERS:
         return {}
     return side if isinstance(side, dict) else {"method": side}

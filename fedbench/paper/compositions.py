@@ -1,4 +1,4 @@
-"""Methods under the names that papers give them: parts, and the settings they need beside them."""
+"""Methods under the names that papers give them: their parts, and the settings that they need."""
 
 from functools import cache
 from pathlib import Path
@@ -17,12 +17,16 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 
 class Composition(Strict):
-    """A named method: its parts in order, what a run needs `with` it, and where it is from."""
+    """A named method: its parts, the settings that it needs, and where it was published."""
 
     parts: tuple[Choice, ...]
+    """The parts, in order; none is FedAvg."""
     settings: dict[str, Any] = Field(default_factory=dict, alias="with")
+    """Settings of a run that the method needs beside its parts."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
+    """The papers of this project that use the method."""
     citation: str
+    """Authors, venue and year of its publication."""
 
     @model_validator(mode="after")
     def _known_names(self) -> "Composition":
@@ -34,7 +38,7 @@ class Composition(Strict):
         return self
 
     def run_settings(self) -> dict[str, Any]:
-        """What a RunSpec needs to run this method: `RunSpec(**run_settings(), …)`."""
+        """The settings that make a run use this method: `RunSpec(**run_settings(), …)`."""
         return {"parts": list(self.parts), **self.settings}
 
 
@@ -72,7 +76,7 @@ def named(name: str) -> Composition:
 
 def _checked(file: Path, name: str, fields: Any) -> Composition:
     if not isinstance(fields, dict):
-        raise FedbenchError(f"{file}: {name}: must be a mapping of fields")
+        raise FedbenchError(f"{file}: {name}: must be a mapping of fields (parts, with, citation)")
     try:
         return Composition(**fields)
     except FedbenchError as error:

@@ -1,4 +1,4 @@
-"""What a paper's YAML file lists: grids of runs, tables, figures and facts."""
+"""What a paper's YAML file lists: grids of runs, tables, figures, and tables of facts."""
 
 from typing import Annotated, Literal
 
@@ -14,55 +14,63 @@ from fedbench.spec import Choice
 
 
 class Case(Strict):
-    """Settings that hold only where some axes have certain levels: 'FedGKD with M = 7 on …'.
-
-    A setting may name a part's parameter ('asd.lam': 20).
-    """
+    """Settings of some points of a grid only, such as 'FedGKD has M = 7 on CIFAR-100'."""
 
     where: Where
+    """The points meant, as levels by axis: {dataset: CIFAR-100, method: [FedAvg, FedDyn]}."""
     settings: Settings
+    """What is set there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
 class Grid(Strict):
-    """All combinations of some axes' levels, each with every seed.
-
-    `settings` win over those of the paper and of the levels, but may not overwrite what the levels
-    of an axis differ in. `without` leaves out the points that match any of its entries; `cases`
-    change the settings of those that match, in order, last of all.
-    """
+    """Runs to train: all combinations of the levels of some axes, each with every seed."""
 
     axes: dict[str, tuple[Level, ...]]
+    """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+    """Each combination is trained once with each of these seeds."""
     settings: Settings = Field(default_factory=dict)
+    """Settings of all runs of this grid. They win over those of the paper and of the levels, but
+    may not overwrite what the levels of an axis differ in."""
     without: tuple[Where, ...] = ()
+    """Combinations to leave out: those that match any of these entries."""
     cases: tuple[Case, ...] = ()
+    """Changes to the settings of some combinations, made in this order and after all others."""
 
 
 class Table(Strict):
-    """A table: rows × columns of a grid, one or more metrics, at one point of the history.
-
-    rows and columns name axes of the grid, or 'metric'; `at` is 'final', 'best' or a round, unless
-    a metric names its own ('accuracy@best').
-    `controls` are levels of the method axis that the paper does not print. Axes in `over` count as
-    repeats, like seeds. `minus`: each number less that of the same seed at these levels, a gain.
-    `printed`: the table whose printed numbers stand beside, its own if empty; for a table that
-    shows the cells of another with more seeds.
-    """
+    """A table of a grid's runs: mean and standard deviation over the seeds, in rows and columns."""
 
     title: str
+    """The table's name in the paper, such as 'Table 2'."""
     caption: str = ""
+    """What the table shows, as plain text."""
     grid: str
+    """The grid whose runs it shows."""
     where: Where = Field(default_factory=dict)
+    """Shows only these levels of the grid: {alpha: 0.1, method: [FedAvg, FedDyn]}."""
     over: tuple[str, ...] = ()
+    """Axes over whose levels the mean is taken, as it is over seeds."""
     minus: dict[str, Level] = Field(default_factory=dict)
+    """Shows gains: from each number, that of the same seed at these levels is subtracted."""
     rows: tuple[str, ...]
+    """The axes of the grid that make the rows; 'metric' counts as an axis."""
     columns: tuple[str, ...] = ("method",)
+    """The axes of the grid that make the columns; 'metric' counts as an axis."""
     metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("accuracy",)
+    """What is shown: columns of the history, each with its own moment if it names one
+    ('accuracy@best', 'accuracy@mean:10', 'accuracy@50')."""
     at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"
+    """The moment of the metrics that name none: the last round, the best, or this round."""
     unit: Literal["percent", "fraction"] = "percent"
+    """How accuracies and F1 scores are shown: as percent (81.2) or as fractions (0.812)."""
     digits: Annotated[int, Field(ge=0, le=10)] = 2
+    """Digits after the decimal point."""
     printed: str = ""
+    """The table of this paper whose printed numbers stand beside the measured ones, if it is not
+    this table: for one that shows the cells of another, with more seeds."""
     controls: tuple[Level, ...] = ()
+    """Levels of the axis `method` that the paper does not print; their rows are marked."""
 
     @model_validator(mode="after")
     def _known_moments(self) -> "Table":
@@ -72,20 +80,26 @@ class Table(Strict):
 
 
 class Figure(Strict):
-    """A figure of a grid's runs: a panel a point of `panels`, a look a level of `hue`.
-
-    `kind` is a file in `fedbench/report/kinds` with its options: {curves: {smooth: 10}}. Several
-    metrics need 'metric' among the panels or as the hue.
-    """
+    """A figure of a grid's runs: one panel per point of `panels`, one style per level of `hue`."""
 
     title: str
+    """The figure's name in the paper, such as 'Fig. 3'."""
     caption: str = ""
+    """What the figure shows, as plain text."""
     kind: Choice = Choice(name="curves")
+    """The kind of figure, with its options: {curves: {smooth: 10}}. Each is a file in
+    `fedbench/report/kinds`."""
     grid: str
+    """The grid whose runs it shows."""
     where: Where = Field(default_factory=dict)
+    """Shows only these levels of the grid: {alpha: 0.1, method: [FedAvg, FedDyn]}."""
     panels: tuple[str, ...] = ()
+    """The axes that make the panels, one panel per combination of their levels."""
     hue: str = "method"
+    """The axis whose levels differ in colour and line style."""
     metric: str | tuple[str, ...] = "accuracy"
+    """What is drawn: a column of the history, or several, which need 'metric' among the panels or
+    as the hue."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -103,14 +117,15 @@ class Figure(Strict):
 
 
 class Facts(Strict):
-    """A table that no run is needed for: declared costs, traits of methods, sizes of models.
-
-    `kind` is a file in `fedbench/report/facts` with its options.
-    """
+    """A table that needs no run: declared costs, traits of methods, sizes of models."""
 
     title: str
+    """The table's name in the paper, or what it shows."""
     caption: str = ""
+    """What the table shows, as plain text."""
     kind: Choice
+    """The kind of table, with its options: {costs: {methods: [FedAvg]}}. Each is a file in
+    `fedbench/report/facts`."""
 
     @model_validator(mode="after")
     def _known_kind(self) -> "Facts":

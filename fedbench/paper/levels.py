@@ -1,4 +1,4 @@
-"""What the levels of a grid's axes stand for, and whether a grid's own settings keep them apart."""
+"""Which settings the levels of an axis stand for; refuses grids whose settings overwrite them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -43,9 +43,9 @@ def _fill(template: Any, level: Level) -> Any:
 
 
 def layered(layers: Iterable[Settings]) -> Settings:
-    """Settings over settings, the last wins.
+    """All layers of settings in one; where two set the same, the later one wins.
 
-    Parameters of parts are set once all fields are, so that any layer may name the parts.
+    Parameters of parts are set after all fields, so that any layer may name the parts.
     """
     pairs = [pair for layer in layers for pair in layer.items()]
     fields = {key: value for key, value in pairs if "." not in key}
@@ -53,7 +53,7 @@ def layered(layers: Iterable[Settings]) -> Settings:
 
 
 def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings:
-    """The settings with fields, and parameters of parts, set in this order."""
+    """A copy of the settings with fields, or parameters of parts, set one after the other."""
     changed = settings | {"parts": [dict(checked(Choice, p)) for p in parts_of(settings)]}
     for key, value in changes:
         assign(changed, key, value)
@@ -61,11 +61,11 @@ def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings
 
 
 def parts_of(settings: Settings) -> Sequence[Any]:
-    """The parts that settings name; raises `FedbenchError` if they are no list."""
+    """The parts that settings name; raises `FedbenchError` if they are not a list."""
     found = settings.get("parts", ())
     if not isinstance(found, list | tuple):
         raise FedbenchError(
-            f"parts = {quoted(found)} is not allowed: must be a list of methods' parts"
+            f"parts = {quoted(found)} is not allowed: it must be a list of parts of methods"
         )
     return found
 
@@ -77,7 +77,7 @@ def refuse_flattening(
     for axis, labels in axes.items():
         found = [level_settings(levels, axis, label) for label in labels]
         for key in settings:
-            values = [_value(key, own) for own in found]
+            values = [_value(key, each) for each in found]
             if "." in key:  # only the levels that have the part can differ in its parameter
                 values = [value for value in values if value is not _UNSET]
             if any(value != values[0] for value in values):
@@ -88,11 +88,11 @@ def refuse_flattening(
 
 
 def _value(key: str, settings: Settings) -> Any:
-    """What a level sets a field to, or the `part.parameter` of the parts that it names."""
+    """What a level sets a field to, or `part.parameter` of the parts that it names."""
     part, _, parameter = key.partition(".")
     if key in settings or not parameter:
         return settings.get(key, _UNSET)
     parts = [checked(Choice, each) for each in parts_of(settings)]
-    own = [each.params for each in parts if each.name == part]
-    usual = registry.find("method", part).fields.get(parameter) if own else None
-    return [params.get(parameter, usual) for params in own] or _UNSET
+    given = [each.params for each in parts if each.name == part]
+    usual = registry.find("method", part).fields.get(parameter) if given else None
+    return [params.get(parameter, usual) for params in given] or _UNSET

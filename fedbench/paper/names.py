@@ -1,4 +1,4 @@
-"""Whether all that a paper's file names is there: axes, levels, grids, tables, claims."""
+"""Refuses a paper's file that names an axis, level, grid, table or claim it does not have."""
 
 import math
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Levels = dict[str, dict[Level, dict[str, Any]]]
 
 
 class Named(Protocol):
-    """What of a paper has a name, or names something: a `Paper` is one."""
+    """The fields of a `Paper` that have names, or that name others."""
 
     levels: Levels
     grids: dict[str, Grid]
@@ -28,7 +28,7 @@ class Named(Protocol):
 
 
 def check_names(paper: Named) -> None:
-    """Raise `FedbenchError` on the first name that the paper does not have."""
+    """Raise `FedbenchError` on the first name in a grid, table or figure that there is not."""
     for name, grid in paper.grids.items():
         for axis, labels in grid.axes.items():
             _check_axis(f"grids.{name}.axes", axis, labels, paper.levels)
@@ -47,9 +47,9 @@ def check_names(paper: Named) -> None:
 
 
 def drawn_axes(figure: Figure) -> tuple[str, ...]:
-    """Panels, hue, and the axis that the kind's option of that name puts along the bottom."""
-    usual = registry.find("figure", figure.kind.name).fields
-    along = figure.kind.params.get("axis", usual.get("axis"))
+    """The axes that a figure shows: as panels, as hue, or along the bottom (its option `axis`)."""
+    defaults = registry.find("figure", figure.kind.name).fields
+    along = figure.kind.params.get("axis", defaults.get("axis"))
     return (*figure.panels, figure.hue, *([str(along)] if along else []))
 
 
@@ -68,10 +68,10 @@ def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
     if not values:
-        raise FedbenchError(f"{place}: at least one is needed")
+        raise FedbenchError(f"{place}: the list is empty; at least one entry is needed")
     twice = [value for value in values if values.count(value) > 1]
     if twice:
-        raise FedbenchError(f"{place}: {quoted(twice[0])} is given twice")
+        raise FedbenchError(f"{place}: {quoted(twice[0])} is given twice; once is enough")
 
 
 def _check_size(place: str, grid: Grid) -> None:
@@ -131,11 +131,14 @@ def _check_points(place: str, where: Where, used: Iterable[str], grid: Grid) -> 
     """Refuse a table or figure whose cells would mix several levels of an axis."""
     for axis, levels in grid.axes.items():
         if axis not in used and len(as_tuple(where.get(axis, levels))) > 1:
-            raise FedbenchError(f"{place}: axis '{axis}' is neither shown nor set by 'where'")
+            raise FedbenchError(
+                f"{place}: axis '{axis}' has several levels and is not shown; name it as row, "
+                "column, panel or hue, or choose one level in 'where'"
+            )
 
 
 def check_claims(paper: Named) -> None:
-    """Raise `FedbenchError` on the first name that the paper does not have."""
+    """Raise `FedbenchError` on the first name in a claim that there is not."""
     for name, claim in paper.claims.items():
         at = f"claims.{name}"
         if isinstance(claim, Together):
@@ -145,8 +148,8 @@ def check_claims(paper: Named) -> None:
 
 
 def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
-    """The claims about some tables and grids, and those about nothing but these claims."""
-    own = {
+    """The claims about some tables and grids, and those that join nothing but these claims."""
+    about = {
         name: claim
         for name, claim in claims.items()
         if not isinstance(claim, Together) and (claim.table in tables or claim.grid in grids)
@@ -154,7 +157,7 @@ def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> 
     return {
         name: claim
         for name, claim in claims.items()
-        if name in own or (isinstance(claim, Together) and own.keys() >= set(claim.claims))
+        if name in about or (isinstance(claim, Together) and about.keys() >= set(claim.claims))
     }
 
 
@@ -169,7 +172,9 @@ def _check_comparison(at: str, claim: SingleClaim, paper: Named) -> None:
     if claim.table and claim.table not in paper.tables:
         raise FedbenchError(f"{at}.table: {unknown('table', claim.table, paper.tables)}")
     if claim.table and paper.tables[claim.table].minus:
-        raise FedbenchError(f"{at}.table: {claim.table} shows gains; name its grid instead")
+        raise FedbenchError(
+            f"{at}.table: {claim.table} shows differences ('minus'); name its grid instead"
+        )
     if claim.grid and claim.grid not in paper.grids:
         raise FedbenchError(f"{at}.grid: {unknown('grid', claim.grid, paper.grids)}")
     grid = paper.grids[claim.grid or paper.tables[claim.table].grid]
@@ -182,7 +187,7 @@ def _check_comparison(at: str, claim: SingleClaim, paper: Named) -> None:
 
 
 def _check_levels(at: str, grid: Grid, axis: str, levels: tuple[Level, ...], free: bool) -> None:
-    """`free`: axes that the grid does not have are columns of a probe's table."""
+    """Refuse unknown levels; with `free`, an unknown axis may be a column of a probe's table."""
     if axis == "metric":
         for level in levels:
             reading(str(level))

@@ -19,26 +19,33 @@ from fedbench.spec import Choice
 
 
 class Paper(Strict):
-    """A paper: what all its runs share, what each level of an axis stands for, and its results.
-
-    `levels` says which settings a level of an axis stands for: `{label: settings}`, or
-    `{each: settings}` where '$' is the level itself. A setting may name a part's parameter
-    (`asd.tau: $`), whichever axis names the parts. A level of the axis `method` that is not among
-    them is a named method (`fedbench list methods`). An axis without levels is a field of RunSpec.
-    `always` are parts that stand before those of every method.
-    """
+    """What a paper did: the runs that it trained, and what it shows and says of them."""
 
     title: str
+    """The paper's title."""
     authors: str
+    """The paper's authors, separated by commas."""
     settings: Settings = Field(default_factory=dict)
+    """Settings that all runs of the paper share: fields of a run (`RunSpec`)."""
     always: tuple[Choice, ...] = ()
+    """Parts that stand before those of every method."""
     levels: dict[str, dict[Level, Settings]] = Field(default_factory=dict)
+    """What the levels of an axis stand for, by axis: {level: settings}, or {each: settings}, where
+    '$' stands for the level itself. A setting may be a part's parameter (`asd.tau: $`), whichever
+    axis names the parts. A level of `method` that is not listed is one of fedbench's named methods
+    (`fedbench list methods`). An axis that is not listed is a field of a run."""
     grids: dict[Name, Grid]
+    """The runs to train, as grids by name."""
     tables: dict[Name, Table] = Field(default_factory=dict)
+    """The paper's tables, and tables of ours, by name."""
     figures: dict[Name, Figure] = Field(default_factory=dict)
+    """The paper's figures, and figures of ours, by name."""
     facts: dict[Name, Facts] = Field(default_factory=dict)
+    """Tables that need no run, by name."""
     claims: dict[Name, Claim] = Field(default_factory=dict)
+    """The paper's claims, by name, as comparisons that code judges."""
     deviations: tuple[str, ...] = ()
+    """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
 
     def items(self) -> list[tuple[str, Table | Figure]]:
         """Tables, then figures, by key."""

@@ -1,4 +1,4 @@
-"""Places in a grid, and moments of a run: levels, stars, 'accuracy@best'."""
+"""Points of a grid and moments of a run as papers' files write them: levels, 'accuracy@best'."""
 
 from typing import Literal, NamedTuple
 
@@ -9,12 +9,12 @@ Where = dict[str, Level | tuple[Level, ...]]
 
 
 def as_tuple(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
-    """One level or several, as several."""
+    """One level or several, as a tuple."""
     return levels if isinstance(levels, tuple) else (levels,)
 
 
 def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list[str]:
-    """What the star of a pattern stands for: FedAvg, for '*+ASD' among FedAvg and FedAvg+ASD."""
+    """What the star of a pattern can stand for: '*+ASD' gives FedAvg if FedAvg+ASD is a level."""
     if not has_star(pattern):
         return []
     head, _, tail = str(pattern).partition("*")
@@ -24,27 +24,28 @@ def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list
 
 
 def has_star(level: Level | tuple[Level, ...]) -> bool:
-    """Whether it is a pattern."""
+    """Whether it is a pattern: text with one star."""
     return isinstance(level, str) and level.count("*") == 1
 
 
 def level_text(level: Level) -> str:
-    """A level as written: 0.1, 1, a name."""
+    """A level as reports write it: 0.1, 1, or a name."""
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps"]
 At = Word | int
 _WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps")
-_VARYING = ("std", "jumps")  # of a single round there is none
+_VARYING = ("std", "jumps")  # they need two rounds
 
 
 class Reading(NamedTuple):
-    """A column of the history and the moment: a round, or over evaluated rounds.
+    """A column of the history, and the moment at which it is read: one round, or several.
 
-    `last`: over so many of the last evaluated rounds; 0: over all. 'jumps' is the mean size of the
-    step from one evaluated round to the next and 'std' the standard deviation (ddof = 1) over the
-    rounds: both are low where the curve is smooth.
+    `at` is a round, 'final' or 'best', or what is computed over evaluated rounds: 'mean', 'median',
+    'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute change from one evaluated
+    round to the next); the last two are low where the curve is smooth. `last` is how many of the
+    last evaluated rounds are looked at; 0 is all.
     """
 
     metric: str
@@ -53,32 +54,34 @@ class Reading(NamedTuple):
 
     @property
     def moment(self) -> str:
-        """As it is spelled after the @: 'mean:10'."""
+        """The moment as it is written after the @: 'mean:10'."""
         return f"{self.at}:{self.last}" if self.last else str(self.at)
 
     def needs(self, eval_every: int) -> int:
-        """How many rounds a run must have for it; every so many are evaluated, and the last."""
+        """The rounds that a run needs for it, if every `eval_every`-th and the last are scored."""
         return self.at if isinstance(self.at, int) else max(self.last - 1, 0) * eval_every + 1
 
 
 def reading(text: str, usual: At = "final") -> Reading:
-    """'accuracy@best' is (accuracy, best); without a moment the usual one is meant."""
+    """Read 'accuracy@best' as (accuracy, best); a metric without a moment gets the `usual` one."""
     metric, _, moment = text.partition("@")
     if not moment:
         return Reading(metric, usual)
     if _is_count(moment) and int(moment):
         return Reading(metric, int(moment))
     word, colon, last = moment.partition(":")
-    for known in _WORDS:
-        if word == known:
-            return Reading(metric, known, _window(text, known, last) if colon else 0)
+    for allowed in _WORDS:
+        if word == allowed:
+            return Reading(metric, allowed, _window(text, allowed, last) if colon else 0)
     raise FedbenchError(f"metric '{text}': after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
 
 
 def _window(text: str, word: Word, last: str) -> int:
-    """How many of the last evaluated rounds are meant."""
+    """The number of last evaluated rounds; raises `FedbenchError` where it makes no sense."""
     if word == "final":
-        raise FedbenchError(f"metric '{text}': final is one round; mean:N looks at the last N")
+        raise FedbenchError(
+            f"metric '{text}': final is one round; write mean:N for the mean of the last N"
+        )
     fewest = 2 if word in _VARYING else 1
     if not _is_count(last) or int(last) < fewest:
         raise FedbenchError(
@@ -88,5 +91,5 @@ def _window(text: str, word: Word, last: str) -> int:
 
 
 def _is_count(text: str) -> bool:
-    """Whether it is a number of rounds; Python does not read numbers of thousands of digits."""
+    """Whether it is a number of rounds (Python refuses to read thousands of digits)."""
     return text.isdecimal() and len(text) < 10

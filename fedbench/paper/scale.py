@@ -20,24 +20,25 @@ _SHARES = ("participation", "validation")
 
 
 class Cut(Strict):
-    """Changes to a paper's runs.
-
-    seeds: at most so many of each grid; tune: false drops the searches; factors: what numeric
-    settings are multiplied by (a share stays ≤ 1, a count ≥ 1); limit: upper bounds of them;
-    settings: values that replace the paper's; substitutes: by kind ('dataset', 'model', 'parts',
-    'watch'), what stands in for what (same name: only the parameters given are replaced). keep: the
-    tables and figures that are made, all by default; levels: the levels of an axis that are run.
-    What is left out is listed in the report.
-    """
+    """Changes to a paper's runs that make them cheaper; the report lists what they leave out."""
 
     seeds: Annotated[int, Field(ge=1)] | None = None
+    """The most seeds of each grid: the first ones are run."""
     tune: bool | None = None
+    """false drops the searches, so that runs use the settings written beside them."""
     factors: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Numeric settings are multiplied by these; a share stays at most 1, a count at least 1."""
     limit: dict[str, float] = Field(default_factory=dict)
+    """Upper bounds of numeric settings, which apply after the factors."""
     settings: dict[str, Any] = Field(default_factory=dict)
+    """Values that replace those of the paper, last of all."""
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
+    """What replaces what, by kind ('dataset', 'model', 'partition', 'sampler', 'parts', 'watch'):
+    {dataset: {cifar10: digits}}. Where the name stays, only the parameters given are replaced."""
     keep: tuple[str, ...] | None = None
+    """The tables, figures and facts that are made, by name; all of them by default."""
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)
+    """The levels of an axis that are run, by axis; all of them by default."""
 
     @model_validator(mode="after")
     def _known_fields(self) -> "Cut":
@@ -53,31 +54,31 @@ class Cut(Strict):
 
 
 class Scale(Cut):
-    """A cut for all papers, with further cuts for some; `about` is printed in every report.
-
-    speeds: samples a second that one core trained on, by model as reports write it; for models
-    that no run has timed yet.
-    """
+    """How papers are cut down to fit a machine: a cut for all papers, and further cuts for some."""
 
     about: str
+    """What this scale is for and what it leaves out; every report prints it."""
     speeds: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Samples per second that one core trains on, by model as reports write it: what the plan
+    reckons with until a run has been timed."""
     papers: dict[Name, Cut] = Field(default_factory=dict)
+    """Further cuts by paper; an entry here wins over the same entry for all papers."""
 
     def of(self, paper: str) -> Cut:
-        """The cut of one paper: its own entries win over the common ones."""
-        own = self.papers.get(paper, Cut())
+        """The cut of one paper: entries for this paper win over those for all papers."""
+        special = self.papers.get(paper, Cut())
         return Cut(
-            seeds=own.seeds or self.seeds,
-            tune=self.tune if own.tune is None else own.tune,
-            factors=self.factors | own.factors,
-            limit=self.limit | own.limit,
-            settings=self.settings | own.settings,
+            seeds=special.seeds or self.seeds,
+            tune=self.tune if special.tune is None else special.tune,
+            factors=self.factors | special.factors,
+            limit=self.limit | special.limit,
+            settings=self.settings | special.settings,
             substitutes={
-                kind: self.substitutes.get(kind, {}) | own.substitutes.get(kind, {})
-                for kind in {*self.substitutes, *own.substitutes}
+                kind: self.substitutes.get(kind, {}) | special.substitutes.get(kind, {})
+                for kind in {*self.substitutes, *special.substitutes}
             },
-            keep=self.keep if own.keep is None else own.keep,
-            levels=self.levels | own.levels,
+            keep=self.keep if special.keep is None else special.keep,
+            levels=self.levels | special.levels,
         )
 
 
@@ -100,29 +101,29 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
 
 
 def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
-    """A run's search; the settings of its trials are cut as the run's own are."""
+    """A run's search; the settings of its trials are cut as those of the run are."""
     match tune:
         case {"trials": dict(trials)}:
-            own = {key: value for key, value in settings.items() if key != "tune"} | trials
-            small = cut(own, by)
+            whole = {key: value for key, value in settings.items() if key != "tune"} | trials
+            small = cut(whole, by)
             return tune | {"trials": {key: small[key] for key in trials}}
     return tune
 
 
 def _times(field: str, value: float, factor: float) -> float:
     if not math.isfinite(value * factor):
-        raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is no finite number")
+        raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is not a finite number")
     if isinstance(value, int):
         return max(1, round(value * factor))
     product = round(value * factor, 12)  # 0.05 · 6 is 0.3
     return min(1.0, product) if field in _SHARES else product
 
 
-def _substituted(found: Any, replacements: Replacements) -> Any:
-    """A choice, or a list of them, after replacement."""
-    if isinstance(found, list | tuple):
-        return [_substitute(checked(Choice, choice), replacements) for choice in found]
-    return _substitute(checked(Choice, found), replacements)
+def _substituted(chosen: Any, replacements: Replacements) -> Any:
+    """A choice, or a list of choices, after replacement."""
+    if isinstance(chosen, list | tuple):
+        return [_substitute(checked(Choice, choice), replacements) for choice in chosen]
+    return _substitute(checked(Choice, chosen), replacements)
 
 
 def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
 
 
 def load_scale(workflow: Path, name: str) -> Scale:
-    """The scale of that name; raises `FedbenchError` naming the ones there are."""
+    """The scale of that name; raises `FedbenchError` that lists the scales if there is none."""
     files = files_by_name(workflow / "scales", "*.yaml")
     if name not in files:
         raise unknown("scale", name, files)

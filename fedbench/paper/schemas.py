@@ -1,7 +1,7 @@
-"""JSON schemas of the YAML files, so that an editor marks a typo while it is written.
+"""JSON schemas of the YAML files, so that an editor explains fields and marks typing errors.
 
-`python -m fedbench.paper.schemas` writes them; the loader checks the same
-models with better sentences.
+`python -m fedbench.paper.schemas` writes them to `workflow/schemas`. fedbench itself does not read
+them: it checks the models that they are made from.
 """
 
 import json

@@ -1,1 +1,1 @@
-"""Which clients train in a round, one rule per file."""
+"""Samplers: the rules that draw which clients train in a round."""

@@ -1,4 +1,4 @@
-"""Client sampling in which the cohort holds every class together."""
+"""Coverage sampling: the clients of a cohort together hold samples of every class."""
 
 from dataclasses import dataclass
 
@@ -13,55 +13,57 @@ _TRIES = 1000
 
 @dataclass(frozen=True)
 class Coverage(Sampler):
-    """A uniform m-subset, given that its clients hold samples of all classes together.
+    """m clients drawn uniformly from those sets of m that together hold samples of every class.
 
-    FedADC paper, section IV-E. Drawn by rejection; after 1000 failures by greedy set cover, ties
-    broken at random, and a random fill, which is no longer uniform.
+    FedADC paper, section IV-E. Sets are drawn uniformly until one covers all classes. After 1000
+    failures a cover is built greedily, with ties broken at random, and filled up with random
+    clients, which is no longer uniform.
     """
 
     def __call__(
         self, rng: np.random.Generator, K: int, participation: float, labels: NDArray[np.int64]
     ) -> list[int]:
-        """The cohort, ascending; what uniform sampling gives if its first draw covers."""
-        m, knows = cohort_size(K, participation), labels > 0
-        _refuse_impossible(m, knows)
+        """The cohort, ascending; it is that of `uniform` if the first set covers all classes."""
+        m, holds = cohort_size(K, participation), labels > 0
+        _refuse_impossible(m, holds)
         for _ in range(_TRIES):
             chosen = rng.choice(K, size=m, replace=False)
-            if knows[chosen].any(axis=0).all():
+            if holds[chosen].any(axis=0).all():
                 return sorted(int(i) for i in chosen)
         for _ in range(_TRIES):
-            cover = _greedy_cover(rng, knows)
+            cover = _greedy_cover(rng, holds)
             if len(cover) <= m:
                 rest = np.setdiff1d(np.arange(K), cover)
                 fill = rng.choice(rest, size=m - len(cover), replace=False)
                 return sorted(int(i) for i in [*cover, *fill])
         raise FedbenchError(
-            f"sampler 'coverage': found no {m} of {K} clients that know all classes"
+            f"sampler 'coverage': no {m} of {K} clients that hold all classes were found; raise "
+            "participation"
         )
 
 
-def _greedy_cover(rng: np.random.Generator, knows: NDArray[np.bool_]) -> list[int]:
-    """Clients that know all classes, each the one who adds most to those before."""
-    order = rng.permutation(len(knows))
-    missing = np.ones(knows.shape[1], dtype=bool)
+def _greedy_cover(rng: np.random.Generator, holds: NDArray[np.bool_]) -> list[int]:
+    """Clients that together hold all classes; each adds the most classes to those before it."""
+    order = rng.permutation(len(holds))
+    missing = np.ones(holds.shape[1], dtype=bool)
     cover: list[int] = []
     while missing.any():
-        gains = knows[order][:, missing].sum(axis=1)
+        gains = holds[order][:, missing].sum(axis=1)
         cover.append(int(order[gains.argmax()]))
-        missing &= ~knows[cover[-1]]
+        missing &= ~holds[cover[-1]]
     return cover
 
 
-def _refuse_impossible(m: int, knows: NDArray[np.bool_]) -> None:
-    absent = np.flatnonzero(~knows.any(axis=0))
+def _refuse_impossible(m: int, holds: NDArray[np.bool_]) -> None:
+    absent = np.flatnonzero(~holds.any(axis=0))
     if len(absent):
         raise FedbenchError(
             f"sampler 'coverage': no client has a sample of class {absent[0]}, "
             "so no cohort can cover all classes"
         )
-    most, classes = int(np.sort(knows.sum(axis=1))[-m:].sum()), knows.shape[1]
+    most, classes = int(np.sort(holds.sum(axis=1))[-m:].sum()), holds.shape[1]
     if most < classes:
         raise FedbenchError(
-            f"sampler 'coverage': the m = {m} clients with the most classes know {most} at most, "
+            f"sampler 'coverage': the m = {m} clients with the most classes hold {most} at most, "
             f"fewer than all {classes}; raise participation"
         )

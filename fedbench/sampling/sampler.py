@@ -1,4 +1,4 @@
-"""Base of client samplers."""
+"""The base of samplers, which draw the clients of a round."""
 
 from abc import ABC, abstractmethod
 
@@ -9,15 +9,18 @@ from fedbench.base.checked import Checked
 
 
 class Sampler(Checked, ABC):
-    """Chooses a round's cohort."""
+    """A rule that draws the cohort of a round."""
 
     @abstractmethod
     def __call__(
         self, rng: np.random.Generator, K: int, participation: float, labels: NDArray[np.int64]
     ) -> list[int]:
-        """Ascending client numbers; K clients, C = participation, label counts (K, classes)."""
+        """Draw client numbers, ascending, of K clients with participation C.
+
+        `labels` are the label counts of all clients, (K, classes).
+        """
 
 
 def cohort_size(K: int, participation: float) -> int:
-    """The number m = max(1, round(C·K)) of clients a round."""
+    """The number of clients per round, m = max(1, round(C·K))."""
     return max(1, round(participation * K))

@@ -1,4 +1,4 @@
-"""Uniform client sampling."""
+"""Uniform sampling: each set of m clients is equally likely."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from fedbench.sampling.sampler import Sampler, cohort_size
 
 @dataclass(frozen=True)
 class Uniform(Sampler):
-    """m = max(1, round(C·K)) clients without replacement, each subset equally likely."""
+    """m = max(1, round(C·K)) clients without replacement; each set of m is equally likely."""
 
     def __call__(
         self, rng: np.random.Generator, K: int, participation: float, labels: NDArray[np.int64]
     ) -> list[int]:
-        """A uniform m-subset, ascending."""
+        """Draw the m clients, ascending."""
         chosen = rng.choice(K, size=cohort_size(K, participation), replace=False)
         return sorted(int(i) for i in chosen)

@@ -279,7 +279,9 @@ def test_a_damaged_archive(content, words, tmp_path, monkeypatch):
     folder.mkdir()
     file = folder / f"{TOP}.zip"
     file.write_bytes(content)
-    assert f"{TOP}.zip): sha256 is " in refusal(TinyImageNet(), folder)  # another than published
+    assert f"{TOP}.zip): the sha256 is " in refusal(
+        TinyImageNet(), folder
+    )  # another than published
     one_image_a_class(monkeypatch, file)
     sentence = refusal(TinyImageNet(), folder)
     assert str(file) in sentence
@@ -436,12 +438,12 @@ TABLES = {
     ),
     "a cell too many": (b"a,kind\n1,x\n1,2,y\n", "line 3 has 3 cells; every line must have 2"),
     "semicolons": (b"a;b;kind\n1;2;x\n1;2;y\n", "the file has one column; it needs labels and"),
-    "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; each needs its own"),
+    "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
     "no label": (b"a,kind\n1,x\n2, \n", "line 3 has no label in column 'kind'; every row needs"),
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5'; labels must be whol"),
     "a negative label": (b"a,kind\n1,-1\n2,1\n", "y has label -1; whole numbers must be ≥ 0"),
     "one class only": (b"a,kind\n1,x\n2,x\n", "y has only the label 'x'; it needs at least two"),
-    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 leaves no sample of 2 for the test"),
+    "nothing to test on": (b"a,kind\n1,x\n2,y\n", "test = 0.5 of 2 samples is none"),
 }
 
 
@@ -459,9 +461,9 @@ def test_a_damaged_table_of_ones_own(content, words, tmp_path):
     [
         ({}, "File: path = '' is not allowed; it must name a file that ends in .npz or .csv"),
         ({"path": "my.xlsx"}, "path = 'my.xlsx' is not allowed"),
-        ({"path": "gone.csv"}, "gone.csv): there is no such file; give its path"),
+        ({"path": "gone.csv"}, "gone.csv): there is no such file; `path` must name one"),
         ({"path": "folder.csv"}, "folder.csv): there is no such file"),
-        ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels; there are 'a', 'k"),
+        ({"path": "my.csv", "label": "sort"}, "no column 'sort' for the labels, only 'a', 'k"),
         ({"path": "my.npz", "label": "kind"}, "label = 'kind' is not allowed; "),
     ],
     ids=["no path", "no such kind", "no such file", "a folder", "no such column", "no columns"],

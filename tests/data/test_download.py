@@ -45,7 +45,7 @@ def test_what_arrives_is_kept_if_it_is_the_published_file(tmp_path, served):
 
 
 def test_what_arrives_is_thrown_away_if_it_is_another(tmp_path, served):
-    with pytest.raises(FedbenchError, match=r"a.zip has sha256 .*, not 00 as known"):
+    with pytest.raises(FedbenchError, match=r"a.zip has sha256 .*, but 00 is expected"):
         obtain(Remote("https://there/a.zip", "00"), tmp_path / "a.zip")
     assert not list(tmp_path.iterdir())
 

@@ -87,7 +87,7 @@ def test_the_share_of_ag_news_is_stratified_seeded_and_in_order(tmp_path, monkey
 def test_fewer_rows_than_asked_for_are_all_used_and_said_so(tmp_path):
     data = AGNews(tokenizer="words").load(put(tmp_path, "ag_news", train=NEWS, test=NEWS))
     assert len(data.y_train) == 4
-    assert data.origin["rows"] == "all 4 of the file; 60000 were asked for"
+    assert data.origin["rows"] == "all 4 of the file; 60000 were wanted"
 
 
 def test_sst5_reads_labels_and_trees_alike(tmp_path):
@@ -199,7 +199,7 @@ BAD_REVIEWS = [
     ("__label__6 good\n", "line 1 has label '__label__6'; it must be __label__1 to __label__5"),
     ("__label__0 good\n", "line 1 has label '__label__0'"),
     ("__label__ good\n", "line 1 has label '__label__'"),
-    ("a good film\n", "line 1 begins with 'a'; it must be SST-5, a sentence a line"),
+    ("a good film\n", "line 1 begins with 'a'; it must be SST-5, one sentence per line"),
     (LABELS + "\n__label__3\n", "line 7 has no sentence; every label needs one beside it"),
     ("(3 (2 a) (2 b)\n", "line 1 is not a tree ('(3 x x' is left when all nodes are folded)"),
     (TREES + "(5 (2 a) (2 b))\n", "line 6 is not a tree ('(5 x x)' is left"),
@@ -231,7 +231,7 @@ def test_a_folder_in_the_files_place_is_refused(tmp_path):
     ("source", "missing", "layout"),
     [
         (AGNews(), "ag_news/train.csv", "AG News as comma"),
-        (SST5(), "sst5/train.txt", "SST-5, a sen"),
+        (SST5(), "sst5/train.txt", "SST-5, one sen"),
     ],
 )
 def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp_path):
@@ -254,8 +254,8 @@ def test_a_download_with_the_published_checksum_is_kept(tmp_path, monkeypatch):
 
 def test_a_download_with_another_checksum_is_refused(tmp_path, monkeypatch):
     serve(monkeypatch, b"<html>not found</html>")
-    refused(AGNews(), tmp_path, "as published; put AG News", tmp_path / "ag_news" / "train.csv")
-    refused(SST5(), tmp_path, "as published; put SST-5", tmp_path / "sst5" / "train.txt")
+    refused(AGNews(), tmp_path, "is expected; put AG News", tmp_path / "ag_news" / "train.csv")
+    refused(SST5(), tmp_path, "is expected; put SST-5", tmp_path / "sst5" / "train.txt")
     assert not list(tmp_path.rglob("*.*"))
 
 

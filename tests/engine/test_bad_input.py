@@ -144,7 +144,7 @@ def of_objects(**changes):
         ([np.array([0, 1]), np.array([], int)], ["client 1 has no samples"]),
         ([np.array([0, 1]), np.array([3])], ["client 1", "outside 0…2"]),
         ([np.array([-1, 1]), np.array([2])], ["client 0", "outside 0…2"]),
-        ([np.array([0, 1, 2])], ["1 clients given", "clients = 2"]),
+        ([np.array([0, 1, 2])], ["it has 1 clients", "clients = 2"]),
         ([np.array([True, False, True]), np.array([1])], ["client 0", "bool", "row numbers"]),
         ([np.array([0.0, 1.0]), np.array([1])], ["client 0", "float64", "row numbers"]),
         ([np.array([[0, 1]]), np.array([1])], ["client 0", "shape (1, 2)", "row numbers"]),
@@ -189,14 +189,14 @@ def test_token_ids_have_no_mean():
 
 @pytest.mark.parametrize("model", ["lenet5", "rn20", "rn8", "acnn", "scnn", "scnntiny", "tinyvit"])
 def test_models_of_images_refuse_numbers_and_texts(model):
-    refuses(on(TABLE, model=model), "samples of shape (30,) are no images", "use an 'mlp'")
-    refuses(on(TEXTS, model=model), "samples of shape (16,) are no images", "use 'distilbert'")
+    refuses(on(TABLE, model=model), "samples of shape (30,) are not images", "use an 'mlp'")
+    refuses(on(TEXTS, model=model), "samples of shape (16,) are not images", "use 'distilbert'")
 
 
 def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
     refuses(on(TEXTS, model="mlp"), "MLP", "token ids", "use 'distilbert'")
-    refuses(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are no text")
-    refuses(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are no text")
+    refuses(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are not texts")
+    refuses(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are not texts")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Conventions 1 to 14 of the specification's section 0, each worked by hand."""
+"""Conventions 1 to 14 of docs/conventions.md, each worked by hand."""
 
 import math
 from collections.abc import Callable

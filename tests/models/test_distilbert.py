@@ -197,7 +197,11 @@ def test_published_weights_fill_the_backbone_and_leave_the_classifier(published,
 
 
 WRONG = [
-    ("embeddings.word_embeddings.weight", torch.zeros(51, 32), "has shape (51, 32), the model of"),
+    (
+        "embeddings.word_embeddings.weight",
+        torch.zeros(51, 32),
+        "has shape (51, 32), but the model of",
+    ),
     ("transformer.layer.0.ffn.lin1.weight", torch.zeros(65, 32), "has shape (65, 32)"),
     (
         "transformer.layer.2.ffn.lin1.bias",
@@ -241,7 +245,7 @@ def refused(sentence, folder):
         (
             Inputs((3, 32, 32), 10),
             {},
-            r"samples of shape \(3, 32, 32\) are no text; use a data set",
+            r"samples of shape \(3, 32, 32\) are not texts; use a data set",
         ),
         (Inputs((17,), 4, 50), {}, "texts of 17 tokens need positions = 16 to be as large"),
         (TEXT, {"heads": 5}, "dim = 32 must be a multiple of heads = 5"),
@@ -255,5 +259,5 @@ def test_what_cannot_be_built_is_refused(inputs, params, sentence):
 
 
 def test_a_run_on_images_is_refused():
-    with pytest.raises(FedbenchError, match="are no text"):
+    with pytest.raises(FedbenchError, match="are not texts"):
         run(RunSpec(model={"distilbert": SMALL}), machine=CPU)

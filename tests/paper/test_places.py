@@ -82,7 +82,7 @@ def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("accuracy@final:3", "final is one round; mean:N looks at the last N"),
+        ("accuracy@final:3", "final is one round; write mean:N for the mean of the last N"),
         ("accuracy@std:1", "after std: must stand a number of evaluated rounds ≥ 2"),
         ("accuracy@mean:", "after mean: must stand a number of evaluated rounds ≥ 1"),
         ("accuracy@mean:x", "after mean: must stand a number of evaluated rounds ≥ 1"),

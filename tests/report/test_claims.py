@@ -795,7 +795,7 @@ def test_a_slope_is_judged_against_zero(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"of": "others"}, "of: it cannot be 'others'"),
+        ({"of": "others"}, "of: 'others' is not allowed"),
         ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is no slope"),
         ({"goes": "left"}, "goes = 'left' is not allowed"),
         ({"of": "D"}, "claims.c.of.method: no level 'D'"),

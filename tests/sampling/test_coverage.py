@@ -139,12 +139,12 @@ def test_a_bad_tie_is_drawn_again():
 @pytest.mark.parametrize(
     ("labels", "C", "message"),
     [
-        (sorted_shards(100, 2), 0.04, "m = 4 clients with the most classes know 8 at most"),
+        (sorted_shards(100, 2), 0.04, "m = 4 clients with the most classes hold 8 at most"),
         (np.array([[1, 0, 0], [0, 1, 0]]), 1.0, "no client has a sample of class 2"),
         # 3 + 3 ≥ 5 classes: the first and the last know all five …
         (np.array([[1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 1, 1]]), 2 / 3, ""),
         # … but no two of three who share two classes
-        (np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]]), 2 / 3, "found no 2 of 3"),
+        (np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]]), 2 / 3, "no 2 of 3 clients"),
     ],
 )
 def test_what_cannot_be_covered_is_refused(labels, C, message):

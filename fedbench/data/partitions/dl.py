@@ -25,27 +25,27 @@ ATTEMPTS = 100_000
 
 @dataclass(frozen=True)
 class DL(Partition):
-    """Divide each class within groups of clients, then cut all in a row into equal slices.
+    """Divide classes by Dirichlet proportions within groups, then even out the clients' sizes.
 
-    The shuffled samples are shared out to groups of `group` clients. Inside a group each class is
-    cut by Dir(α·1_group), clients that hold the group's average get no more, and all is drawn again
-    until the smallest client has half the average. Client after client, class after class, the
-    samples then stand in a row, from which client i takes the i-th ⌊n/K⌋: its surplus goes to its
-    neighbours, and at most K−1 samples are not used. The public code of FedDF (Lin et al., NeurIPS
-    2020), on which FedGKD builds.
+    The shuffled samples are divided equally over groups of `group` clients. Within a group each
+    class is divided by Dir(α·1_group), where clients that hold the group's average get no more; the
+    group is drawn again until its smallest client has half the average. Then all samples are put in
+    one row, client after client and class after class, and client i takes the i-th ⌊n/K⌋ of it: a
+    client's surplus goes to its neighbours, and at most K−1 samples are not used. This is the
+    public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds.
     """
 
-    alpha: Concentration = 0.5  # small is skewed
+    alpha: Concentration = 0.5  # the smaller, the more skewed
     group: Count = 10  # clients; the last group may be smaller
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Stand the samples in a row and cut it."""
+        """Put the samples in a row and cut it into equal slices."""
         row = np.concatenate(self.uncut(labels, clients, rng))
         size = len(labels) // clients
         return list(row[: size * clients].reshape(clients, size))
 
     def uncut(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Divide all samples, unequally: what each client holds before the row is cut."""
+        """Each client's samples before sizes are evened out: all samples are used."""
         firsts = np.arange(self.group, clients, self.group)
         shuffled = rng.permutation(len(labels))
         # Deviation: FedDF's code rounds every group's share down and gives the rest to the last,

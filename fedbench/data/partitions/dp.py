@@ -1,4 +1,4 @@
-"""DP: every client draws its fixed quota, sample by sample, from its own class prior."""
+"""DP: each client draws the same number of samples, one by one, from class shares of its own."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from fedbench.data.partition import Concentration, Indices, Partition, by_class,
 
 @dataclass(frozen=True)
 class DP(Partition):
-    """Fill each client's quota of ⌊n/K⌋ samples from its prior Dir(δ·1_C), without replacement.
+    """Give each client ⌊n/K⌋ samples whose classes it draws from its prior Dir(δ·1_C).
 
-    Again and again a random client that is not full draws a class that is not exhausted (FedDyn,
-    Acar et al., ICLR 2021). The last clients to fill deviate from their priors, because classes
-    have run out. At most K−1 samples are not used.
+    At each step a random client that is not full draws a class of which samples are left, without
+    replacement (FedDyn, Acar et al., ICLR 2021). The clients that fill last deviate from their
+    priors, because classes have run out. At most K−1 samples are not used.
     """
 
-    delta: Concentration = 0.3  # small is skewed
+    delta: Concentration = 0.3  # the smaller, the more skewed
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Draw how many samples of each class a client gets, then deal them."""
@@ -31,10 +31,10 @@ class DP(Partition):
 
 
 def _turns(clients: int, quota: int, rng: np.random.Generator) -> list[int]:
-    """Draw the order in which clients receive samples.
+    """Draw the order in which clients receive samples: client numbers, each `quota` times.
 
-    "A random client that is not full" at each step is the order of events of K independent Poisson
-    clocks that stop after `quota` events each, which needs no loop.
+    Choosing a random client that is not full at each step gives the order of events of K
+    independent Poisson clocks that stop after `quota` events each, which needs no loop.
     """
     times = rng.standard_exponential((clients, quota)).cumsum(axis=1)
     turns: list[int] = (times.argsort(axis=None) // quota).tolist()
@@ -44,7 +44,7 @@ def _turns(clients: int, quota: int, rng: np.random.Generator) -> list[int]:
 def _fill(
     priors: NDArray[np.float64], turns: list[int], left: list[int], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw a class at each turn; redrawing exhausted ones is drawing from the classes that last."""
+    """Draw a class at each turn, from those of which samples are left; returns (K, C) counts."""
     counts = [[0] * len(left) for _ in priors]
     tables = _cumulate(priors, left)
     for k, u in zip(turns, rng.random(len(turns)).tolist(), strict=True):
@@ -58,11 +58,11 @@ def _fill(
 
 
 def _cumulate(priors: NDArray[np.float64], left: list[int]) -> list[list[float]]:
-    """Sum each client's prior over the classes that last, class by class."""
-    lasting = (np.array(left) > 0).astype(np.float64)
-    kept = priors * lasting
-    # Deviation: FedDyn's code loops forever once a client's prior has no mass on any class that
-    # lasts; here such a client takes from all of them alike.
-    kept[kept.sum(axis=1) < np.finfo(np.float64).tiny] = lasting
-    tables: list[list[float]] = kept.cumsum(axis=1).tolist()
+    """Cumulative sums of each client's prior over the classes of which samples are left."""
+    remaining = (np.array(left) > 0).astype(np.float64)
+    masked = priors * remaining
+    # Deviation: FedDyn's code loops forever once a client's prior gives 0 to all classes that are
+    # left; here such a client draws from them with equal probability.
+    masked[masked.sum(axis=1) < np.finfo(np.float64).tiny] = remaining
+    tables: list[list[float]] = masked.cumsum(axis=1).tolist()
     return tables

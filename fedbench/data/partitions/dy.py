@@ -1,4 +1,4 @@
-"""DY: every class is divided over the clients by Dirichlet proportions; everything is used."""
+"""DY: each class is divided over the clients by Dirichlet proportions; all samples are used."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -23,16 +23,19 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DY(Partition):
-    """Divide each class over all clients; two flavours, as two author codes do it.
+    """Divide each class over all clients, in one of two flavours that authors' codes have.
 
-    'yurochkin' (Yurochkin et al., ICML 2019): each class's proportions are Dir(α·1_K), a client
-    that holds n/K samples gets no more, and all is drawn again until the smallest client has ten
-    samples. Sizes differ widely. 'fedadc' (FedADC's author): each client's class mix is Dir(α·1_C),
-    each class is divided in proportion, rounded down, and the left-overs of all classes go in equal
-    chunks to the smaller half of the clients. Sizes come out near n/K; each client has a sample.
+    'yurochkin' (Yurochkin et al., ICML 2019): the proportions of each class are Dir(α·1_K), a
+    client that holds n/K samples gets no more, and everything is drawn again until the smallest
+    client has ten samples. Clients' sizes differ widely.
+
+    'fedadc' (FedADC's author): the class shares of each client are Dir(α·1_C); each class is
+    divided in proportion to them, rounded down, and what is left of all classes goes in equal
+    chunks to the smaller half of the clients. Clients' sizes are near n/K; each client has at least
+    one sample.
     """
 
-    alpha: Concentration = 0.5  # small is skewed
+    alpha: Concentration = 0.5  # the smaller, the more skewed
     flavour: Literal["yurochkin", "fedadc"] = "yurochkin"
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

@@ -1,4 +1,4 @@
-"""IID: every client sees the same distribution."""
+"""IID: all clients draw from the same distribution."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,16 @@ from fedbench.data.partition import Indices, Partition, by_class, deal
 
 @dataclass(frozen=True)
 class IID(Partition):
-    """Shuffle and cut into equal parts; at most clients−1 samples are left over and not used.
+    """Shuffle the samples and cut them into equal parts; at most clients−1 samples are not used.
 
-    `stratified` gives every client the same ⌊n_c/clients⌋ samples of each class c, as the code of
-    FedDyn (Acar et al., ICLR 2021) does for CIFAR-100; the left-overs of a class are not used.
+    `stratified` gives every client ⌊n_c/clients⌋ samples of each class c, as the code of FedDyn
+    (Acar et al., ICLR 2021) does for CIFAR-100; the rest of a class is not used.
     """
 
     stratified: bool = False
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Cut one permutation, or one per class."""
+        """Cut one permutation of all samples, or one per class."""
         if not self.stratified:
             size = len(labels) // clients
             return list(rng.permutation(len(labels))[: size * clients].reshape(clients, size))

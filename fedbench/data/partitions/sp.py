@@ -1,4 +1,4 @@
-"""SP: sort and partition, every client holds exactly s classes."""
+"""SP (sort and partition): each client holds samples of exactly s classes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +17,13 @@ class SP(Partition):
 
     Every sample is used. Blocks of a class differ by at most one sample, so that with classes of
     equal size clients differ by at most s. FedADC (Ozfatura et al., 2021) calls s the maximum
-    number of classes; as in its author's later code it is the exact number.
+    number of classes of a client; here it is the exact number, as in its author's later code.
     """
 
     s: Count = 2  # classes per client, at most the number of classes
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Cut the classes into blocks and hand them out."""
+        """Cut the classes into blocks and give each client s of them."""
         groups = by_class(labels, rng)
         blocks = self._blocks(groups, clients)
         slots = rng.permutation(np.repeat(np.arange(len(groups)), blocks)).reshape(clients, self.s)
@@ -35,7 +35,7 @@ class SP(Partition):
         return deal(groups, counts)[0]
 
     def _blocks(self, groups: list[Indices], clients: int) -> int:
-        """Count the blocks of a class; refuse what cannot be cut."""
+        """The number of blocks of each class; raises `FedbenchError` if it is not whole."""
         blocks, rest = divmod(clients * self.s, len(groups))
         smallest = min(len(group) for group in groups)
         if self.s > len(groups):
@@ -54,7 +54,7 @@ class SP(Partition):
 
 
 def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Swap slots between clients until none holds a class twice; return who holds what (K, C)."""
+    """Swap slots, in place, until no client holds a class twice; returns the counts (K, C)."""
     held = np.stack([np.bincount(row, minlength=classes) for row in slots])
     for k, row in enumerate(slots):
         for j in range(len(row)):
@@ -66,10 +66,10 @@ def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray
 def _swap(
     slots: Indices, held: NDArray[np.int64], slot: tuple[int, int], rng: np.random.Generator
 ) -> None:
-    """Trade a slot's surplus class to a client that lacks it.
+    """Give the surplus class of a slot to a client that lacks it, in exchange for another class.
 
-    Every call lowers the number of surplus slots by one or more, so the loop above ends: the other
-    client gives a class this one lacks, or else one of its own surplus.
+    Every call lowers the number of surplus slots by at least one, so the loop above ends: the other
+    client gives a class that this one lacks, or else a class that it holds twice.
     """
     k, c = slot[0], slots[slot]
     other = rng.choice(np.flatnonzero(held[:, c] == 0))

@@ -1,4 +1,4 @@
-"""AG News: 120,000 + 7,600 short news of four topics; the federated papers use half of them."""
+"""AG News: 120,000 + 7,600 short news texts of four topics, of which FedGKD trains on half."""
 
 import csv
 import io
@@ -36,9 +36,9 @@ _OFFICIAL = 120_000  # training texts
 class AGNews(Source):
     """News by topic: world, sports, business, science (Zhang, Zhao & LeCun, NeurIPS 2015).
 
-    Title and description are joined by a space. Of the official 120,000 training texts `share` is
-    drawn, the same share of each class, by `seed`: FedGKD uses 60,000. If the file has fewer all
-    are used, and the origin says so.
+    Title and description are joined by a space. The share `share` of the official 120,000 training
+    texts is drawn by `seed`, the same share of each class: FedGKD uses 60,000. If the file has
+    fewer, all of them are used, and the origin of the data set says so.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
@@ -51,24 +51,24 @@ class AGNews(Source):
     tokenizer: Kind = "auto"
 
     def samples(self) -> tuple[int, int]:
-        """See the base class."""
+        """The numbers of training texts that `share` asks for, and of test texts."""
         return round(self.share * _OFFICIAL), self.SAMPLES[1]
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/ag_news/{train,test}.csv`, or download them."""
         place = folder / "ag_news"
         everything, test = (_read(place / name) for name in _REMOTES)
-        train, said = self._draw(everything)
-        origin = {"source": "csv", "file": str(place), "rows": said}
+        train, note = self._draw(everything)
+        origin = {"source": "csv", "file": str(place), "rows": note}
         origin |= {f"sha256 {name}": archive.checksum(place / name) for name in _REMOTES}
         texts = TextSet("agnews", 4, train, test, origin)
         return tokenised(texts, Tokens(self.length, self.vocabulary, self.tokenizer), folder)
 
     def _draw(self, rows: Texts) -> tuple[Texts, str]:
-        """The rows to train on, in the file's order, and a word on how many."""
+        """The rows to train on, in the file's order, and a note on how many they are."""
         wanted = round(self.share * _OFFICIAL)
         if len(rows) <= wanted:
-            return rows, f"all {len(rows)} of the file; {wanted} were asked for"
+            return rows, f"all {len(rows)} of the file; {wanted} were wanted"
         rng = np.random.default_rng(self.seed)
         labels = np.array([label for label, _ in rows])
         groups = (rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels))

@@ -1,4 +1,4 @@
-"""CIFAR-10: 50,000 + 10,000 colour images of ten kinds of things."""
+"""CIFAR-10: 50,000 + 10,000 small colour photographs of ten classes."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Digit pairs: a hundred classes of tiny images that need no file and no network."""
+"""Digit pairs: tiny images of a hundred classes, which need no file and no network."""
 
 import hashlib
 import random
@@ -15,27 +15,27 @@ from fedbench.data.source import Source
 from fedbench.data.sources.digits import Digits
 
 _CLASSES = 100
-_BORDER = ((0, 0), (4, 4), (0, 0))  # 8×16 becomes a square, which every image model takes
+_BORDER = ((0, 0), (4, 4), (0, 0))  # makes 8×16 a square, which every image model accepts
 
 
 @dataclass(frozen=True)
 class DigitPairs(Source):
     """A substitute for CIFAR-100 and Tiny-ImageNet: two digits side by side, 16×16 grey.
 
-    Class 10·l + r shows scikit-learn's digits l and r with four dark rows above and below. Training
-    pairs are made of the training images of `digits` alone, test pairs of its test images; no pair
-    comes twice. The pairs are the same for every run, seed and library version.
+    Class 10·l + r shows scikit-learn's digits l and r, with four dark rows above and below.
+    Training pairs consist of training images of `digits`, test pairs of its test images; no pair
+    occurs twice. The pairs are the same for every run, seed and library version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (6_000, 2_000)  # by default
     SHAPE: ClassVar[tuple[int, int, int]] = (1, 16, 16)  # channels, height, width
     CLASSES: ClassVar[int] = 100
 
-    train: Annotated[int, Ge(1), Le(5_000)] = 60  # training pairs a class
-    test: Annotated[int, Ge(1), Le(500)] = 20  # test pairs a class
+    train: Annotated[int, Ge(1), Le(5_000)] = 60  # training pairs per class
+    test: Annotated[int, Ge(1), Le(500)] = 20  # test pairs per class
 
     def samples(self) -> tuple[int, int]:
-        """See the base class."""
+        """The numbers of training and test pairs of all classes."""
         return self.train * _CLASSES, self.test * _CLASSES
 
     def load(self, folder: Path) -> Dataset:

@@ -1,4 +1,4 @@
-"""Digits: 1,797 tiny images that come with scikit-learn; no file, no network."""
+"""Digits: 1,797 tiny images that come with scikit-learn, so no file and no network is needed."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""File: a data set of the user's own, as npz arrays or as a CSV table."""
+"""File: a data set that the user brings, as npz arrays or as a CSV table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +9,10 @@ from annotated_types import Gt, Lt
 from fedbench.base.checked import Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
+from fedbench.data.csvfile import read_csv
 from fedbench.data.dataset import Dataset
 from fedbench.data.labels import different, numbered, set_apart
 from fedbench.data.source import Source
-from fedbench.data.table import read_table
 
 _PAIR = ("x", "y")
 _ENDINGS = (".npz", ".csv")
@@ -23,10 +23,11 @@ class File(Source):
     """An npz file or a CSV table at `path`, relative to the data folder or absolute.
 
     npz: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`; x are images or feature
-    vectors as in `Dataset`. CSV: the first line names the columns; labels stand in the column
-    `label` (the last one if it is not given), finite numbers in all others, kept as float32 as they
-    are (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words, numbered in sorted
-    order. Where no test set is given, the share `test` of every class is drawn for it by `seed`.
+    vectors as in `Dataset`. CSV: the first line names the columns; the column `label` (the last one
+    if it is not given) holds the labels, all others hold finite numbers, which are read as float32
+    and not scaled (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
+    numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
+    for it by `seed`.
     """
 
     path: str = ""  # ends in .npz or .csv
@@ -43,14 +44,14 @@ class File(Source):
             different(f"{where}: y", arrays["y"])
             arrays = self._split(where, arrays["x"], arrays["y"])
             origin["test set"] = f"{self.test:g} of every class, drawn by seed {self.seed}"
-        known = different(f"{where}: y_train", arrays["y_train"])
+        classes = different(f"{where}: y_train", arrays["y_train"])
         y_train, y_test = (
-            numbered(f"{where}: {name}", arrays[name], known) for name in ("y_train", "y_test")
+            numbered(f"{where}: {name}", arrays[name], classes) for name in ("y_train", "y_test")
         )
-        origin |= {"labels": ", ".join(map(str, known)), "sha256": archive.checksum(file)}
+        origin |= {"labels": ", ".join(map(str, classes)), "sha256": archive.checksum(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
-            classes=len(known), origin=origin, columns=columns,
+            classes=len(classes), origin=origin, columns=columns,
         )  # fmt: skip
 
     def _file(self, folder: Path) -> Path:
@@ -61,20 +62,20 @@ class File(Source):
                 f"{' or '.join(_ENDINGS)}"
             )
         if not file.is_file():
-            raise FedbenchError(f"file ({file}): there is no such file; give its path")
+            raise FedbenchError(f"file ({file}): there is no such file; `path` must name one")
         return file
 
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...]]:
-        """The arrays, and the names of the features of a table."""
+        """The arrays, and for a table the names of its features."""
         if file.suffix.lower() == ".npz":
             return self._arrays(file), ()
-        table = read_table(file, where, self.label)
-        return {"x": table.x, "y": table.y}, table.columns
+        rows = read_csv(file, where, self.label)
+        return {"x": rows.x, "y": rows.y}, rows.columns
 
     def _arrays(self, file: Path) -> archive.Arrays:
         if self.label:
             raise FedbenchError(
-                f"File: label = {self.label!r} is not allowed; {file} has no columns, its labels "
+                f"File: label = {self.label!r} is not allowed; {file} is not a table: its labels "
                 "are y_train and y_test, or y"
             )
         whole = archive.fields(file, "file")
@@ -89,7 +90,6 @@ class File(Source):
         test = set_apart(y, self.test, self.seed)
         if not test.any():
             raise FedbenchError(
-                f"{where}: test = {self.test} leaves no sample of {len(y)} for the test set; "
-                "raise it"
+                f"{where}: test = {self.test} of {len(y)} samples is none; it must be larger"
             )
         return {"x_train": x[~test], "y_train": y[~test], "x_test": x[test], "y_test": y[test]}

@@ -1,4 +1,4 @@
-"""Grades: 2,500 made-up film verdicts, from very negative to very positive; no file, no network."""
+"""Grades: 2,500 generated verdicts on films, very negative to very positive; needs no file."""
 
 import random
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Grades(Source):
-    """A substitute for reviews by sentiment: sentences from a small grammar, 5 grades as they fall.
+    """A substitute for film reviews by sentiment: sentences of a small grammar, in 5 grades.
 
-    Three clauses such as "the plot is not dull" are worth −2, −1, 1 or 2 by their last word, with
-    "not" the opposite; their sum gives the grade: −4 or less, −3…−1, 0, 1…3, 4 or more. Without the
-    order of words "not" tells little. The sentences are the same for every run, seed and library
-    version.
+    A sentence has three clauses such as "the plot is not dull". Each is worth −2, −1, 1 or 2 by its
+    last word, or the opposite with "not"; the sum gives the grade: −4 or less, −3…−1, 0, 1…3, 4 or
+    more. A model must use the order of words to know what "not" refers to. Grades are not equally
+    frequent. The sentences are the same for every run, seed and library version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 5
 
     length: Length = 20  # tokens
-    vocabulary: Count = 1_000  # words of the tokenizer: all there are
+    vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
 
     def load(self, folder: Path) -> Dataset:
         """Make the sentences; `folder` is not used."""
@@ -54,7 +54,7 @@ def _sentences(count: int, rng: random.Random) -> Texts:
 
 
 def _sentence(rng: random.Random) -> tuple[int, str]:
-    """Three clauses, and the grade of their sum."""
+    """A grade, and a sentence of three clauses that has it."""
     worths, clauses = zip(*(_clause(rng) for _ in range(3)), strict=True)
     return _GRADES[sum(worths)], "{}, {} and {}".format(*clauses)
 

@@ -22,7 +22,7 @@ _USUAL = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLASSES = 100
 _ENDINGS = (".jpeg", ".jpg", ".png")
 _LAYOUT = "train/<class>/*.JPEG and val/<class>/*.JPEG (or train.X1 … and val.X in their places)"
-_CHUNK = 256  # images decoded before the next are begun
+_CHUNK = 256  # images decoded at a time
 
 Listing = Mapping[str, Sequence[Path]]  # the images of each class
 
@@ -31,10 +31,10 @@ Listing = Mapping[str, Sequence[Path]]  # the images of each class
 class ImageNet100(Source):
     """Photographs of 100 classes (Tian, Krishnan & Isola, ECCV 2020), size×size colour.
 
-    Each is scaled so that its shorter side is `size` and cropped in the middle. The pixels are kept
-    in `<folder>/imagenet100-<size>.npy`, with a `.json` beside it, and mapped from disk: at 224
-    they take 19 GB. A file is compared with its checksum whenever it is read. Classes are numbered
-    in the order of their folders' names; the validation images are the test set.
+    Each is scaled so that its shorter side is `size`, and its middle is cropped. The pixels are
+    written to `<folder>/imagenet100-<size>.npy`, with a manifest `.json` beside it, and mapped from
+    disk: at 224 they take 19 GB. The file's checksum is compared whenever it is read. Classes are
+    numbered in the order of their folders' names; the validation images are the test set.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (126_689, 5_000)  # training and test samples
@@ -44,9 +44,9 @@ class ImageNet100(Source):
     size: Count = 224  # pixels
 
     def load(self, folder: Path) -> Dataset:
-        """Read the pixels kept, or decode `<folder>/imagenet100/` once."""
+        """Read the decoded pixels; if there are none, decode `<folder>/imagenet100/` first."""
         file = folder / f"imagenet100-{self.size}.npy"
-        if not mapped.is_kept(file):
+        if not mapped.is_complete(file):
             _decode(folder / "imagenet100", file, self.size)
         x, contents = mapped.read(file, "imagenet100", self.size, _CLASSES)
         y, y_test = (np.repeat(np.arange(_CLASSES), n) for n in (contents.train, contents.test))
@@ -80,7 +80,7 @@ def _decode(source: Path, file: Path, size: int) -> None:
 
 
 def _listing(source: Path, part: str) -> Listing:
-    """The images of a part by class, all sorted by name."""
+    """The image files of train or val by class, all sorted by name."""
     tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
     folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
     found: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
@@ -94,7 +94,7 @@ def _listing(source: Path, part: str) -> Listing:
 
 
 def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
-    """The images in order, on all cores, a few of them in memory at a time."""
+    """The decoded images in order; all cores work, and few images are in memory at a time."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for first in range(0, len(files), _CHUNK):
             yield from pool.map(partial(read, side=size), files[first : first + _CHUNK])

@@ -17,7 +17,9 @@ from fedbench.data.source import Source
 from fedbench.data.text import Texts, TextSet, read_text, tokenised
 from fedbench.data.tokens import Kind, Length, Tokens
 
-_LAYOUT = "SST-5, a sentence a line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
+_LAYOUT = (
+    "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
+)
 _REMOTE = Remote(
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
@@ -29,10 +31,10 @@ _LABEL = "__label__"
 
 @dataclass(frozen=True)
 class SST5(Source):
-    """Sentences by sentiment, 5 grades (Socher et al., EMNLP 2013); the grade of the whole tree.
+    """Film reviews by sentiment, 5 grades (Socher et al., EMNLP 2013): whole sentences only.
 
-    `development`: a run that validates does so on the official 1,101 development sentences, and its
-    clients keep all training sentences; otherwise that file is not read.
+    With `development`, a run that validates does so on the official 1,101 development sentences,
+    and all training sentences go to clients; without it that file is not read.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
@@ -60,7 +62,7 @@ def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
     if not missing:
         return
     content = fetch(_REMOTE, missing[0], _LAYOUT)
-    with zipfile.ZipFile(io.BytesIO(content)) as trees:  # as published, by its checksum
+    with zipfile.ZipFile(io.BytesIO(content)) as trees:  # `fetch` has compared its checksum
         for file in missing:
             with atomic(file) as scratch:
                 scratch.write_bytes(trees.read(f"trees/{file.name}"))
@@ -95,7 +97,7 @@ _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*"}
 
 
 def root_and_words(line: str) -> tuple[int, str]:
-    """The root's grade 0…4 and the sentence; raises `ValueError` on anything but one tree."""
+    """The grade 0…4 at a tree's root, and its sentence; raises `ValueError` if it is no tree."""
     rest = _LEAF.sub("x", line)
     while (folded := _NODE.sub("x", rest)) != rest:
         rest = folded

@@ -1,4 +1,4 @@
-"""Tiny-ImageNet: 100,000 + 10,000 small colour photographs of 200 kinds of things."""
+"""Tiny-ImageNet: 100,000 + 10,000 small colour photographs of 200 classes."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ from fedbench.data.photographs import Pixels, decode
 from fedbench.data.source import Source
 
 _NAME = "tiny-imagenet-200"
-# The authors publish no checksum; this is what several independent projects pin.
+# The authors publish no checksum; this is the one that several independent projects use.
 _REMOTE = Remote(
     f"https://cs231n.stanford.edu/{_NAME}.zip",
     "6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
 )
 _USUAL = Normalisation((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821))
 _CLASSES = 200
-_EACH = {"train": 500, "val": 50}  # images of a class
+_EACH = {"train": 500, "val": 50}  # images per class
 _SHAPE = (64, 64, 3)
 _NOTES = "val/val_annotations.txt"
 
@@ -47,7 +47,7 @@ class TinyImageNet(Source):
     CLASSES: ClassVar[int] = 200
 
     def load(self, folder: Path) -> Dataset:
-        """Read `<folder>/tinyimagenet.npz`; without it decode the official folder or archive."""
+        """Read `<folder>/tinyimagenet.npz`; if it is missing, write it from the official images."""
         images = ImageSet("tinyimagenet", "", _SHAPE, _CLASSES, _USUAL)
         return load_images(images, folder, lambda: _arrays(_official(folder)))
 
@@ -59,17 +59,18 @@ def _official(folder: Path) -> Tree:
     file = folder / f"{_NAME}.zip"
     if not exists(file):
         obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
-    found = checksum(file) if os.path.isfile(file) else "none, being no file"
+    found = checksum(file) if os.path.isfile(file) else "missing (this is not a file)"
     if found != _REMOTE.sha256:
         raise FedbenchError(
-            f"tinyimagenet ({file}): sha256 is {found}, not {_REMOTE.sha256} as known; delete it "
-            f"or put a sound one in its place, or unpack it as {folder / _NAME}/"
+            f"tinyimagenet ({file}): the sha256 is {found}, but {_REMOTE.sha256} is expected; "
+            "delete it or put a sound one in its place, or unpack a sound one as "
+            f"{folder / _NAME}/"
         )
     return Zip(file, _NAME)
 
 
 def _arrays(tree: Tree) -> Arrays:
-    """All images, once each of them is known to be there."""
+    """The arrays of all images; raises `FedbenchError` if one is missing, before any is decoded."""
     classes, names = _classes(tree), tree.names()
     train = _training(names, classes, tree)
     test = _validation({n for n in names if n.startswith("val/images/")}, classes, tree)
@@ -84,7 +85,7 @@ def _classes(tree: Tree) -> Mapping[str, int]:
     if len(names) != _CLASSES or len(set(names)) != _CLASSES:
         raise FedbenchError(
             f"{tree.path}: wnids.txt has {len(names)} lines with {len(set(names))} different "
-            f"classes; it must name {_CLASSES}, one a line"
+            f"classes; it must name {_CLASSES}, one per line"
         )
     return {name: label for label, name in enumerate(sorted(names))}
 
@@ -95,7 +96,7 @@ def _training(names: Sequence[str], classes: Mapping[str, int], tree: Tree) -> L
 
 
 def _validation(images: set[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
-    """In the order of the annotations, of which each image has one."""
+    """The validation images with their classes, in the order of the annotations."""
     found: dict[str, int] = {}
     for line in tree.text(_NOTES):
         file, wnid = (*line.split("\t"), "")[:2]

@@ -1,4 +1,4 @@
-"""Topics: 2,500 made-up headlines of four topics; no file, no network."""
+"""Topics: 2,500 generated headlines of four topics; needs no file and no network."""
 
 import random
 from dataclasses import dataclass
@@ -34,25 +34,25 @@ _VERBS = (
     "buys sells cuts forecasts borrows invests",
     "launches patches measures detects upgrades discovers",
 )
-_OWN = 0.5  # the share of words taken from the headline's own topic on purpose
+_FROM_TOPIC = 0.5  # the share of words that are drawn from the list of the headline's topic
 _TRAIN, _TEST = 2_000, 500
 
 
 @dataclass(frozen=True)
 class Topics(Source):
-    """A substitute for news by topic: sentences from a small grammar, 4 topics alike in number.
+    """A substitute for news by topic: sentences of a small grammar, equally many of 4 topics.
 
-    A frame such as "the {noun} {verb} the {noun} in {noun}" is filled word by word: half of the
-    nouns and verbs come from the topic's own list, the others from the list of any of the four, and
-    a list's first words come more often than its last. So every single word may mislead. The
-    sentences are the same for every run, seed and library version.
+    A frame such as "the {noun} {verb} the {noun} in {noun}" is filled word by word. Half of the
+    nouns and verbs are drawn from the list of the headline's topic, the others from the list of any
+    of the four topics, so that a single word may mislead; the first words of a list are drawn more
+    often than its last. The sentences are the same for every run, seed and library version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 4
 
     length: Length = 16  # tokens
-    vocabulary: Count = 1_000  # words of the tokenizer: all there are
+    vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
 
     def load(self, folder: Path) -> Dataset:
         """Make the sentences; `folder` is not used."""
@@ -67,12 +67,12 @@ def _sentences(count: int, rng: random.Random) -> Texts:
 
 
 def _sentence(topic: int, rng: random.Random) -> str:
-    """A frame, its gaps filled one after the other."""
+    """A frame whose gaps are filled one after the other."""
     lists = {"{n}": _NOUNS, "{v}": _VERBS}
     words = _pick(_FRAMES, rng).split()
     for i, gap in enumerate(words):
         if gap in lists:
-            owner = topic if rng.random() < _OWN else int(rng.random() * len(_NOUNS))
+            owner = topic if rng.random() < _FROM_TOPIC else int(rng.random() * len(_NOUNS))
             words[i] = _pick(lists[gap][owner].split(), rng, skew=2)
         elif gap == "{l}":
             words[i] = _pick(_LINKS, rng)
@@ -80,5 +80,5 @@ def _sentence(topic: int, rng: random.Random) -> str:
 
 
 def _pick(words: tuple[str, ...] | list[str], rng: random.Random, skew: int = 1) -> str:
-    """One of the words; with `skew` above 1 the first ones come more often."""
+    """Draw one of the words; with `skew` above 1 the first ones are drawn more often."""
     return words[int(len(words) * rng.random() ** skew)]

@@ -1,4 +1,4 @@
-"""Toy: points of a square in four classes, to look at decision regions."""
+"""Toy: points of a square in four classes, for pictures of decision regions."""
 
 import hashlib
 import random
@@ -21,9 +21,10 @@ class Toy(Source):
     """Points (x1, x2) spread evenly over (−4, 4)², 4 classes (FedGKD paper, Fig. 5).
 
     The paper says: a "4-class classification task", "2-dim data points … randomly generalized in
-    (-4,4)". Reconstructed: the even spread, the quadrants as classes (0 where x1, x2 > 0, then
-    counter-clockwise) and the numbers of points. The points depend on `seed` alone, not on the
-    run's seed or a library's version.
+    (-4,4)". It does not say how they are spread, which classes they have and how many they are:
+    here they are uniform, the classes are the quadrants (0 where x1, x2 > 0, then
+    counter-clockwise), and the numbers are those below. The points depend on `seed` alone, not on
+    the seed of the run or on a library's version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (300, 1_000)  # by default
@@ -35,7 +36,7 @@ class Toy(Source):
     seed: Natural = 0
 
     def samples(self) -> tuple[int, int]:
-        """See the base class."""
+        """The numbers of training and test points."""
         return self.train, self.test
 
     def load(self, folder: Path) -> Dataset:

@@ -1,4 +1,4 @@
-"""Reads a CSV file of numbers with one column of labels."""
+"""Reads a CSV file of numbers that has one column of labels."""
 
 import csv
 import re
@@ -18,7 +18,7 @@ Rows = list[tuple[int, list[str]]]  # line numbers and cells
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelledRows:
     """Numbers (N, features), labels (N,), which are int64 or words, and the features' names."""
 
     x: NDArray[np.float32]
@@ -26,11 +26,12 @@ class Table:
     columns: tuple[str, ...]
 
 
-def read_table(file: Path, where: str, label: str) -> Table:
-    """The table, its labels taken from the column `label`, or from the last one if that is ''.
+def read_csv(file: Path, where: str, label: str) -> LabelledRows:
+    """The rows of a CSV file; their labels stand in the column `label`, or in the last if it is ''.
 
-    Raises `FedbenchError` naming line and column of a cell that is no finite number, of a missing
-    label, of a row with too few or too many cells, and on a file that is no such table.
+    Raises `FedbenchError`, which begins with `where`, if the file is not such a table, or names
+    line and column of a cell that is not a finite number, of a missing label, or of a row with too
+    few or too many cells.
     """
     columns, rows = _read(file, where)
     _check_columns(where, columns, label)
@@ -41,11 +42,11 @@ def read_table(file: Path, where: str, label: str) -> Table:
         words.append(_label(cells.pop(at).strip(), f"{where}: line {line}", columns[at]))
         x[i] = _numbers(cells, f"{where}: line {line}", columns[:at] + columns[at + 1 :])
     y = _labels(words, f"{where}: column {columns[at]!r}")
-    return Table(x, y, tuple(columns[:at] + columns[at + 1 :]))
+    return LabelledRows(x, y, tuple(columns[:at] + columns[at + 1 :]))
 
 
 def _read(file: Path, where: str) -> tuple[list[str], Rows]:
-    """The names of the columns, and the rows below them; empty lines are passed over."""
+    """The names of the columns, and the rows below them; empty lines are skipped."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             rows = list(_rows(csv.reader(stream, strict=True), where))
@@ -77,10 +78,10 @@ def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
         raise FedbenchError(f"{where}: line 1 has only numbers; it must name the columns")
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
-        raise FedbenchError(f"{where}: two columns are named {twice[0]!r}; each needs its own name")
+        raise FedbenchError(f"{where}: two columns are named {twice[0]!r}; names must differ")
     if label and label not in columns:
         raise FedbenchError(
-            f"{where}: no column {label!r} for the labels; there are "
+            f"{where}: there is no column {label!r} for the labels, only "
             f"{', '.join(map(repr, columns))}"
         )
     if len(columns) < 2:
@@ -92,7 +93,9 @@ def _numbers(cells: Sequence[str], where: str, columns: Sequence[str]) -> NDArra
         found = np.array(cells, dtype=np.float64)
     except ValueError:
         found = np.array([float(c) if _is_number(c) else np.nan for c in cells])
-    with np.errstate(over="ignore"):  # what overflows is not finite, and refused here
+    with np.errstate(
+        over="ignore"
+    ):  # a number too large for float32 becomes infinite, refused below
         values = found.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -110,7 +113,7 @@ def _label(cell: str, where: str, column: str) -> str:
 
 
 def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
-    """Whole numbers if all are, else words."""
+    """The labels as whole numbers if all of them are, else as words."""
     if all(_WHOLE.fullmatch(word) for word in words):
         return np.array([int(word) for word in words], dtype=np.int64)
     if all(_is_number(word) for word in words):

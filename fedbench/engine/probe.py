@@ -12,15 +12,15 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
-from fedbench.engine.local import Reply
+from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import Prepared
+from fedbench.engine.turns import PreparedClient
 from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """One round as a probe sees it, after aggregation.
 
@@ -34,8 +34,8 @@ class Scene:
 
     problem: Problem
     r: Round
-    clients: Sequence[Prepared]
-    replies: Sequence[Reply]
+    clients: Sequence[PreparedClient]
+    replies: Sequence[ClientResult]
     new: Model
     scored: Model
     evaluated: bool
@@ -43,7 +43,7 @@ class Scene:
     mine: State = field(default_factory=dict)
 
     @property
-    def world(self) -> Model:
+    def global_model(self) -> Model:
         """The global model x_t."""
         return Model(self.r.w, self.r.buffers)
 
@@ -54,7 +54,9 @@ class Scene:
 
     def number(self, purpose: str) -> int:
         """A seed of the probe's own in this round."""
-        return seeds.number(self.problem.spec.seed, self.r.t, seeds.EVERYONE, f"probe {purpose}")
+        return seeds.number(
+            self.problem.spec.seed, self.r.round, seeds.EVERYONE, f"probe {purpose}"
+        )
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
         """Random numbers of the probe's own from torch's shared generators, for a while."""

@@ -61,7 +61,7 @@ class FedDPC(Part):
         P = r.mine["P"]
         square = dot(P, P)
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
-        if self.scaling == "none" or (self.first_round == "one" and r.t == 0):
+        if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
             return residual
         return self._scaled(delta, residual, r.lr)
 

@@ -95,16 +95,16 @@ class FedGen(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Train Γ on the clients' classifiers; the global update stays as it is."""
         net, gamma = self._net(r.fed), unpack(r.mine, "gamma")
-        first = gamma.w if r.t else generator.first_weights(net, r.rng).to(gamma.w)
+        first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # move in place
         counts = torch.stack([up["counts"] for up in r.ups])
 
         def loss(w: Tensor) -> Tensor:
             return self._loss(lambda x: net.train(w, buffers, x)[0], counts, r)
 
-        adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.t]
+        adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.round]
         memory = {name: r.mine[name] for name in ("m", "v")}
-        w, memory = descend(loss, first, adam, rates * self.N, memory, r.t * self.N)
+        w, memory = descend(loss, first, adam, rates * self.N, memory, r.round * self.N)
         r.mine = {**pack(Model(w, buffers), "gamma"), **memory, "counts": counts.sum(0)}
         return d
 

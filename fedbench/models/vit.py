@@ -1,6 +1,7 @@
 """Vision Transformer for images of any size, which it resizes."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from timm.models.vision_transformer import VisionTransformer
@@ -9,7 +10,6 @@ from torch import nn
 from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.data.source import data_folder
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.checkpoint import read_checkpoint
 from fedbench.models.images import at_side
@@ -21,10 +21,10 @@ class ViTSmall(Architecture):
 
     21,665,664 parameters of the backbone, 98,560 of the bottleneck, 257·C of the classifier. Images
     are resized to `side` pixels. `weights` 'pretrained' reads the published ones from
-    `<data folder>/vit_small_patch16_224/model.safetensors`, the data folder being that of the
-    environment (FEDBENCH_DATA), for three channels; 'random' draws them as Flax does, and then
-    sizes may be smaller. Bottleneck and classifier are linear, with nothing between them, and start
-    as in the authors' code: weights normal with variance 2 / (inputs + outputs), biases 0.
+    `<data folder>/vit_small_patch16_224/model.safetensors`, for three channels; 'random' draws them
+    as Flax does, and then sizes may be smaller. Bottleneck and classifier are linear, with nothing
+    between them, and start as in the authors' code: weights normal with variance
+    2 / (inputs + outputs), biases 0.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.6  # trained on one core, as measured
@@ -42,10 +42,17 @@ class ViTSmall(Architecture):
         self._check()
         first, inputs = at_side("ViTSmall", inputs, self.side)
         backbone = self._backbone(inputs)
-        if self.weights == "pretrained":
-            _load(backbone)
         body = nn.Sequential(first, backbone, _Xavier(self.dim, self.bottleneck))
         return BodyHead(body, _Xavier(self.bottleneck, inputs.classes))
+
+    def load(self, module: nn.Module, folder: Path) -> None:
+        """Read the backbone; the published classifier is left out."""
+        if self.weights == "random":
+            return
+        file = folder / "vit_small_patch16_224" / "model.safetensors"
+        backbone = module.get_submodule("body.1")
+        wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
+        backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))
 
     def _backbone(self, inputs: Inputs) -> Any:
         return VisionTransformer(
@@ -75,10 +82,3 @@ class _Xavier(nn.Linear):
         """Draw the weights."""
         nn.init.xavier_normal_(self.weight)
         nn.init.zeros_(self.bias)
-
-
-def _load(backbone: nn.Module) -> None:
-    """Put the published weights in place; those of its own classifier are left out."""
-    file = data_folder() / "vit_small_patch16_224" / "model.safetensors"
-    wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
-    backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))

@@ -70,7 +70,7 @@ class Angles(Probe):
         found = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
         values = (*_means(found), *_variances(freed, scaled))
         rows = [
-            {"round": s.r.t + 1, "client": int(i), **shape._asdict()}
+            {"round": s.r.round + 1, "client": int(i), **shape._asdict()}
             for i, shape in zip(s.r.clients, found, strict=True)
         ]
         return dict(zip(_BEFORE, values, strict=True)), rows
@@ -98,7 +98,7 @@ def _global(s: Scene) -> dict[str, float]:
     squares = torch.as_tensor(s.mine.get("squares", 0) + square)
     lengths = torch.as_tensor(s.mine.get("lengths", 0) + square.sqrt())
     s.mine.update(update=update, total=total, squares=squares, lengths=lengths)
-    n = s.r.t + 1
+    n = s.r.round + 1
     spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NOTHING
     return {
         "update_cosine": _NOTHING if before is None else _cosine(update, before),

@@ -69,8 +69,8 @@ class Calibration(Probe):
         for kind, parts in self._parts().items():
             clients = calibration.calibrate(s.problem, s.scored, parts, how).clients
             if kind == "none":
-                world = clients["global_accuracy"]
-                yield _column(clients, "global", world)
+                global_model = clients["global_accuracy"]
+                yield _column(clients, "global", global_model)
             yield _column(clients, kind, clients["accuracy"])
 
     def _parts(self) -> dict[str, tuple[Part, ...]]:

@@ -39,15 +39,15 @@ class Changes(Probe):
 
     def table(self, s: Scene) -> list[Cells]:
         """A row a client and class."""
-        if not (s.r.t + 1 == self.at if self.at else s.last):
+        if not (s.r.round + 1 == self.at if self.at else s.last):
             return []
-        before, counts = class_accuracy(s.problem, s.world), s.r.fed.labels
+        before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels
         rows: list[Cells] = []
         for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
             measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
                 held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
                 seen = {"before": float(old), "after": float(new), "change": 100 * float(new - old)}
-                own = {"round": s.r.t + 1, "client": int(i), "label": label, "count": int(n)}
+                own = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
                 rows.append({**own, "held": held, **seen})
         return rows

@@ -54,7 +54,7 @@ class Dissimilarity(Probe):
             f"client {i}": model for i, model in zip(s.r.clients, s.local, strict=True)
         }
         chosen = list(models.items())[: self.clients + 1]
-        found = {name: quadratics(s.problem, model, s.world) for name, model in chosen}
+        found = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
         part = regulariser(s.problem)
         lam = part.lam if part else 0.0
         return Sight(_columns(found, lam), list(self._rows(found, lam)))

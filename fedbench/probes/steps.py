@@ -46,7 +46,7 @@ class Steps(Probe):
 
     def see(self, s: Scene) -> Sight:
         """Every step of a watched round."""
-        if (s.r.t + 1) % self.every:
+        if (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
@@ -56,7 +56,7 @@ class Steps(Probe):
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]
             columns |= {name: sum(values) / len(values)} if values else {}
-        return Sight(columns, [{"round": s.r.t + 1, **row} for row in found + momenta])
+        return Sight(columns, [{"round": s.r.round + 1, **row} for row in found + momenta])
 
 
 def _momentum(s: Scene) -> list[Cells]:

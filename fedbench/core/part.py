@@ -76,7 +76,8 @@ class Part(Checked):
     shares: ClassVar[str] = ""  # what leaves the clients beside models and vectors of their size
     proxy_data: ClassVar[bool] = False  # whether the server needs data of its own
     needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier
-    own_momentum: ClassVar[bool] = False  # whether it keeps the momentum buffer itself
+    own_momentum: ClassVar[bool] = False  # whether it has a momentum buffer in place of the run's
+    uploaded_momentum: ClassVar[str] = ""  # the entry of `t.up` that is a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
     MODELS: ClassVar[tuple[str, ...]] = ()  # that `evaluate` names, beside 'next'; a literal
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from fedbench.analysis.scores import class_accuracy
 from fedbench.base.checked import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -22,9 +22,16 @@ class Changes(Probe):
     through the test set for each of the clients, and one.
     """
 
-    TABLE: ClassVar[tuple[str, ...]] = (
-        "round", "client", "label", "count", "held", "before", "after", "change",
-    )  # fmt: skip
+    TABLE: ClassVar[Columns] = {
+        "round": ("Communication round", "", ""),
+        "client": ("Client", "", ""),
+        "label": ("Class", "", ""),
+        "count": ("Training samples of the class", "", ""),
+        "held": ("Rare or common at the client", "", ""),
+        "before": ("Accuracy before the local round", "fraction", "higher"),
+        "after": ("Accuracy after the local round", "fraction", "higher"),
+        "change": ("Change of accuracy", "percentage points", "higher"),
+    }
 
     at: Count | None = None  # the round; the last if null
     clients: Count = 2  # of the cohort, in ascending order

@@ -10,7 +10,7 @@ from fedbench.analysis.plane import mesh, painted, predictions
 from fedbench.base.checked import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
-from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -23,7 +23,14 @@ class Regions(Probe):
     grid). The global model is the one that is scored. Cost: grid² samples forward a model.
     """
 
-    TABLE: ClassVar[tuple[str, ...]] = ("model", "kind", "x1", "x2", "predicted", "label")
+    TABLE: ClassVar[Columns] = {
+        "model": ("Model", "", ""),
+        "kind": ("Grid or sample", "", ""),
+        "x1": ("First coordinate", "", ""),
+        "x2": ("Second coordinate", "", ""),
+        "predicted": ("Predicted class", "", ""),
+        "label": ("Class", "", ""),
+    }
 
     grid: Annotated[int, Ge(2)] = 100  # points a side
     reach: Positive = 4.0  # the plane is (−reach, reach)²

@@ -57,8 +57,8 @@ class Calibration(Checked):
 class Calibrated:
     """What calibration gives, accuracies as fractions.
 
-    clients: one row a client with train_samples, test_samples, accuracy and global_accuracy, x_T's
-    on the same share (not a number where the share is empty); test_accuracy: x_T's on the whole
+    clients: one row per client with train_samples, test_samples, accuracy and global_accuracy,
+    x_T's on the same share (not a number where the share is empty); test_accuracy: x_T's on the whole
     test set; heads: every client's classifier (K, d_head).
     """
 

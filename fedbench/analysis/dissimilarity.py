@@ -16,7 +16,7 @@ from fedbench.core.round import Batch, Turn
 from fedbench.engine.problem import Problem
 from fedbench.methods.asd import ASD
 
-_CHUNK = 500  # samples a pass
+_CHUNK = 500  # samples per pass
 
 
 @dataclass(frozen=True)

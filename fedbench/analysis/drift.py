@@ -34,7 +34,7 @@ def spread(vectors: Tensor) -> float:
 
 
 def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
-    """One row a step and client that makes it: client, step, cosine, projection, spread, bias.
+    """One row per step and client that makes it: client, step, cosine, projection, spread, bias.
 
     trails: each client's gradients (H_i, d), the k-th at its own y^k; origin: ∇f(x_t). Cosine and
     projection are against the mean over the clients at that step, `spread` is the step's largest

@@ -13,7 +13,7 @@ from fedbench.engine.problem import Problem
 
 
 class Seen(NamedTuple):
-    """What a model makes of samples: features (N, f) and predicted classes (N,)."""
+    """A model's outputs for samples: features (N, f) and predicted classes (N,)."""
 
     features: NDArray[np.float64]
     predicted: NDArray[np.int64]
@@ -34,7 +34,7 @@ def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArra
 
 
 def silhouette(features: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Mean silhouette of the features by label, −1…1; not a number with one label, or all own."""
+    """Mean silhouette of the features by label, −1…1; NaN if all labels are equal or all differ."""
     if not 1 < len(np.unique(labels)) < len(labels):
         return float("nan")
     return float(silhouette_score(features, labels))

@@ -23,7 +23,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from fedbench.core.flat import Model
 from fedbench.engine.local import LocalTask, Loss
 
-_CHUNK = 500  # samples a pass
+_CHUNK = 500  # samples per pass
 _DENSE = 32  # weights up to which the matrix is formed
 
 
@@ -36,7 +36,7 @@ class Density(NamedTuple):
 
 
 class _Mean(nn.Module):
-    """The mean of a loss that gives one value a sample."""
+    """The mean of a loss that gives one value per sample."""
 
     reduction = "mean"
 

@@ -1,4 +1,4 @@
-"""Trains a round's clients once more, outside the run, to see what passed inside."""
+"""Repeats the local training of a round's clients to record the gradients of every step."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -76,7 +76,7 @@ def require_classes(probe: "Probe", problem: Problem) -> None:
 
 
 class Sight(NamedTuple):
-    """What a probe saw in a round: columns of the history, rows of its own table."""
+    """What a probe measured in a round: columns of the history, and rows of its table."""
 
     columns: dict[str, float]
     rows: list[Cells]
@@ -99,7 +99,7 @@ class Probe(Checked, ABC):
         """Raise `FedbenchError`, before any training, if such a run cannot be watched."""
 
     def see(self, s: Scene) -> Sight:
-        """Columns and rows of a round; the columns count where the round is evaluated."""
+        """Columns and rows of a round; columns are used only if the round is evaluated."""
         rows = self.table(s)
         return Sight(self.row(s) if s.evaluated else {}, rows)
 

@@ -1,4 +1,4 @@
-"""FedDPC: updates freed of the last global direction, then scaled."""
+"""FedDPC: removes the last global direction from the updates, then scales them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -44,7 +44,7 @@ class FedGen(Part):
     # width of ε: 64 for ResNet-8, 2048 for ResNet-50, 768 for DistilBERT; in the code only
     noise: Count = 64
     hidden: Count = 512  # 512, 2048, 768
-    N: Natural = 50  # steps a round at the server: 10 epochs of 5
+    N: Natural = 50  # steps per round at the server: 10 epochs of 5
     eta: NonNegative = 1e-4  # of Adam
     eta_decay: Share = 0.98  # a round
     weight_decay: NonNegative = 1e-2

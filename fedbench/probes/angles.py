@@ -1,4 +1,4 @@
-"""How local updates lie to the previous global one."""
+"""Angles between the clients' updates and the previous global update."""
 
 import statistics
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one local round does to each class."""
+"""Test accuracy of each class before and after one client's local training."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -45,7 +45,7 @@ class Changes(Probe):
             )
 
     def table(self, s: Scene) -> list[Cells]:
-        """A row a client and class."""
+        """One row per client and class."""
         if not (s.r.round + 1 == self.at if self.at else s.last):
             return []
         before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels

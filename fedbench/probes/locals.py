@@ -1,4 +1,4 @@
-"""How good the clients' own models are."""
+"""Test accuracy of the models that the clients trained."""
 
 from dataclasses import dataclass
 from typing import ClassVar

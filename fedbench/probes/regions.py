@@ -1,4 +1,4 @@
-"""What models predict over the plane."""
+"""The classes that models predict for the points of a plane."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -20,7 +20,7 @@ class Regions(Probe):
 
     FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global'), kind
     ('grid', or 'point' for a client's own training samples), x1, x2, predicted, label (−1 on the
-    grid). The global model is the one that is scored. Cost: grid² samples forward a model.
+    grid). The global model is the one that is scored. Cost: grid² samples forward per model.
     """
 
     TABLE: ClassVar[Columns] = {
@@ -32,7 +32,7 @@ class Regions(Probe):
         "label": ("Class", "", ""),
     }
 
-    grid: Annotated[int, Ge(2)] = 100  # points a side
+    grid: Annotated[int, Ge(2)] = 100  # points per side
     reach: Positive = 4.0  # the plane is (−reach, reach)²
 
     def require(self, problem: Problem) -> None:

@@ -1,4 +1,4 @@
-"""How the clients' gradients drift apart over the local steps."""
+"""How far the clients' gradients drift apart over their local steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

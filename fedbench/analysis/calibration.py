@@ -58,8 +58,8 @@ class Calibrated:
     """What calibration gives, accuracies as fractions.
 
     clients: one row per client with train_samples, test_samples, accuracy and global_accuracy,
-    x_T's on the same share (not a number where the share is empty); test_accuracy: x_T's on the whole
-    test set; heads: every client's classifier (K, d_head).
+    x_T's on the same share (not a number where the share is empty); test_accuracy: x_T's on the
+    whole test set; heads: every client's classifier (K, d_head).
     """
 
     clients: pd.DataFrame

@@ -18,7 +18,7 @@ from torch import nn
 from fedbench import Dataset, RunSpec
 from fedbench.core.flat import Model
 from fedbench.engine.cohort import loop
-from fedbench.engine.local import Start
+from fedbench.engine.local import RoundStart
 from fedbench.engine.machine import Machine, one_thread_a_process
 from fedbench.engine.problem import Problem, assemble
 from fedbench.engine.server import aggregate, open_round, views
@@ -40,25 +40,25 @@ def problem() -> Problem:
 
 def engine(p: Problem, rounds: int) -> torch.Tensor:
     """The final weights after rounds of the engine, without evaluation."""
-    world = p.fed.start
+    global_model = p.fed.start
     for t in range(rounds):
-        r = open_round(p, world, t)
+        r = open_round(p, global_model, t)
         clients = [prepare(p, r, i, [], []) for i in r.clients]
-        replies = loop(p.task, Start(Model(r.w, r.buffers), r.lr), clients)
-        world = aggregate(p.task.parts, views(p, r, []), r, replies)
-    return world.w
+        replies = loop(p.task, RoundStart(Model(r.w, r.buffers), r.lr), clients)
+        global_model = aggregate(p.task.parts, views(p, r, []), r, replies)
+    return global_model.w
 
 
 def bare(p: Problem, rounds: int) -> torch.Tensor:
     """The final weights after the same rounds with nn.Module and torch.optim, written by hand."""
     net = p.task.net.module()
-    world = [q.detach().clone() for q in net.parameters()]
+    global_model = [q.detach().clone() for q in net.parameters()]
     x, y = p.task.x, p.task.y
     for t in range(rounds):
-        total = [torch.zeros_like(q) for q in world]
+        total = [torch.zeros_like(q) for q in global_model]
         for i in range(CLIENTS):
             with torch.no_grad():
-                for q, start in zip(net.parameters(), world, strict=True):
+                for q, start in zip(net.parameters(), global_model, strict=True):
                     q.copy_(start)
             optimiser = torch.optim.SGD(net.parameters(), lr=LR)
             for rows in batches(0, t, i, p.rows[i], BATCH, 1, None):
@@ -68,8 +68,8 @@ def bare(p: Problem, rounds: int) -> torch.Tensor:
                 optimiser.step()
             for sum_, q in zip(total, net.parameters(), strict=True):
                 sum_ += q.detach()
-        world = [sum_ / CLIENTS for sum_ in total]
-    return nn.utils.parameters_to_vector(world)
+        global_model = [sum_ / CLIENTS for sum_ in total]
+    return nn.utils.parameters_to_vector(global_model)
 
 
 def seconds(train: Callable[[Problem, int], torch.Tensor], p: Problem, rounds: int) -> float:

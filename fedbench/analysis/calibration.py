@@ -24,7 +24,7 @@ from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
 from fedbench.engine.cohort import loop
 from fedbench.engine.inputs import images
-from fedbench.engine.local import Start
+from fedbench.engine.local import RoundStart
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import open_round, views
 from fedbench.engine.turns import prepare
@@ -37,7 +37,6 @@ MODES = {
     "prox": (Choice(name="fedprox", params={"mu": 0.01}),),  # grid 0.1, 0.01, 0.001
     "self-kd": (Choice(name="selfconfidence", params={"lam": 0.35}),),
 }
-_CHUNK = 500  # samples a pass through the body
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,9 @@ class Calibration(Checked):
 class Calibrated:
     """What calibration gives, accuracies as fractions.
 
-    clients: one row a client with train_samples, test_samples, accuracy and global_accuracy, x_T's
-    on the same share (not a number where the share is empty); test_accuracy: x_T's on the whole
-    test set; heads: every client's classifier (K, d_head).
+    clients: one row per client with train_samples, test_samples, accuracy and global_accuracy,
+    x_T's on the same share (not a number where the share is empty); test_accuracy: x_T's on the
+    whole test set; heads: every client's classifier (K, d_head).
     """
 
     clients: pd.DataFrame
@@ -70,12 +69,15 @@ class Calibrated:
     def summary(self) -> dict[str, float]:
         """Unweighted means over the clients that have test samples, and the gains over x_T."""
         scored = self.clients[self.clients["test_samples"] > 0]
-        own, world = float(scored["accuracy"].mean()), float(scored["global_accuracy"].mean())
+        own, global_model = (
+            float(scored["accuracy"].mean()),
+            float(scored["global_accuracy"].mean()),
+        )
         return {
             "accuracy": own,
-            "global_accuracy": world,
+            "global_accuracy": global_model,
             "test_accuracy": self.test_accuracy,
-            "gain_on_shares": own - world,
+            "gain_on_shares": own - global_model,
             "gain_over_test_accuracy": own - self.test_accuracy,
             "clients": len(scored),
             "excluded": len(self.clients) - len(scored),
@@ -98,15 +100,15 @@ def mode(name: str) -> tuple[Part, ...]:
 
 def calibrate(
     problem: Problem,
-    world: Model,
+    global_model: Model,
     parts: Sequence[Part] = (),
     how: Calibration = Calibration(),  # frozen
 ) -> Calibrated:
-    """Tune every client's classifier from x_T = `world` with the local terms of `parts`."""
+    """Tune every client's classifier from x_T = `global_model` with the local terms of `parts`."""
     require_classifier(problem)
-    small = _on_features(problem, world, parts, how)
+    small = _on_features(problem, global_model, parts, how)
     heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
-    x = _features(problem, world, images(problem.data.x_test, problem.device))
+    x = problem.task.outputs(global_model, images(problem.data.x_test, problem.device))[1]
     y = torch.as_tensor(problem.data.y_test, device=problem.device)
     right = _right(small, small.fed.start.w, x, y)
     rows = [
@@ -135,7 +137,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
 
 
 def _on_features(
-    problem: Problem, world: Model, parts: Sequence[Part], how: Calibration
+    problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
 ) -> Problem:
     """The same clients with the body's features for samples and the classifier for a model.
 
@@ -146,25 +148,18 @@ def _on_features(
     work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0, "augment": None}
     spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
-    own, decays = net.head_mask().to(world.w.device), problem.task.decays
-    start = Model(world.w[own], {})
+    own, decays = net.head_mask().to(global_model.w.device), problem.task.decays
+    start = Model(global_model.w[own], {})
     task = replace(
         problem.task,
         net=head,
         parts=tuple(parts),
-        x=_features(problem, world, problem.task.x),
+        x=problem.task.outputs(global_model, problem.task.x)[1],
         prepare=lambda x: x,
         decays=None if decays is None else decays[own],
     )
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
     return replace(problem, spec=spec, task=task, fed=fed)
-
-
-def _features(problem: Problem, world: Model, x: Tensor) -> Tensor:
-    task = problem.task
-    with torch.no_grad():
-        pieces = [task.net.eval(world, task.prepare(piece))[1] for piece in torch.split(x, _CHUNK)]
-    return torch.cat(pieces)
 
 
 def _tuned(small: Problem) -> Tensor:
@@ -175,7 +170,7 @@ def _tuned(small: Problem) -> Tensor:
     messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
     kept = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, kept) for i in range(small.spec.clients)]
-    replies = loop(small.task, Start(start, small.spec.lr), clients)
+    replies = loop(small.task, RoundStart(start, small.spec.lr), clients)
     return torch.stack([reply.w for reply in replies])
 
 

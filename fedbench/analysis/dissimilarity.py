@@ -16,7 +16,7 @@ from fedbench.core.round import Batch, Turn
 from fedbench.engine.problem import Problem
 from fedbench.methods.asd import ASD
 
-_CHUNK = 500  # samples a pass
+_CHUNK = 500  # samples per pass
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,15 @@ class Clients:
         return Quadratic(self.squares / self.K, _square(self.loss / self.K, self.term / self.K))
 
 
-def quadratics(problem: Problem, model: Model, world: Model) -> dict[str, Quadratic]:
-    """G_d over all clients and all of their data at `model`, world = x_t being ASD's teacher.
+def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Quadratic]:
+    """G_d over all clients and all of their data at `model`; ASD's teacher is `global_model`, x_t.
 
-    By how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
+    Keys say how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
     """
     part = regulariser(problem)
     sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
     for client in range(problem.fed.K):
-        own = slopes(problem, client, model, world)
+        own = slopes(problem, client, model, global_model)
         for name, clients in sums.items():
             clients.add(own.loss, own.regulariser(name))
     return {name: clients.quadratic() for name, clients in sums.items()}
@@ -88,7 +88,7 @@ def regulariser(problem: Problem) -> ASD | None:
     return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
 
 
-def slopes(problem: Problem, client: int, model: Model, world: Model) -> Slopes:
+def slopes(problem: Problem, client: int, model: Model, global_model: Model) -> Slopes:
     """A client's gradients at `model`, in evaluation mode."""
     task, part = problem.task, regulariser(problem)
     rows = problem.rows[client].to(problem.device)
@@ -97,7 +97,7 @@ def slopes(problem: Problem, client: int, model: Model, world: Model) -> Slopes:
     for piece in torch.split(rows, _CHUNK):
         w = model.w.detach().requires_grad_()
         with torch.enable_grad():
-            b = _batch(problem, piece, Model(w, model.buffers), world)
+            b = _batch(problem, piece, Model(w, model.buffers), global_model)
             mean = task.loss(b.logits, b.y).sum() / len(rows)
             loss += torch.autograd.grad(mean, w, retain_graph=part is not None)[0]
             if part:
@@ -107,16 +107,29 @@ def slopes(problem: Problem, client: int, model: Model, world: Model) -> Slopes:
     return Slopes(loss, term, total, len(rows))
 
 
-def _batch(problem: Problem, rows: Tensor, model: Model, world: Model) -> Batch:
+def _batch(problem: Problem, rows: Tensor, model: Model, global_model: Model) -> Batch:
     net, x, y = problem.task.net, problem.task.prepare(problem.task.x[rows]), problem.task.y[rows]
-    return Batch(x, y, *net.eval(model, x), model.w, net, world)
+    z, features = net.eval(model, x)
+    return Batch(
+        x=x, y=y, logits=z, features=features, w=model.w, net=net, global_model=global_model
+    )
 
 
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
     """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch; ASD itself gives Σ_j α_j D_j with Σ_j α_j = 1."""
     fed = problem.fed
     n, labels = fed.n[client], fed.labels[client]
-    turn = Turn(fed, b.world.w, b.world.buffers, fed.lr, 1, n, labels, 0.0, 0)
+    turn = Turn(
+        fed=fed,
+        w=b.global_model.w,
+        buffers=b.global_model.buffers,
+        lr=fed.lr,
+        H=1,
+        n=n,
+        labels=labels,
+        weight_decay=0.0,
+        round=0,
+    )
     mean = replace(part, lam=1.0).loss(b.logits.new_zeros(()), b, turn)
     size = part.log_alpha(b.ref[0], labels[b.y] / n).exp().sum()
     return size * mean, float(size)

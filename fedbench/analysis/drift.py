@@ -14,7 +14,7 @@ from fedbench.core.round import Round
 from fedbench.core.spill import Spill
 from fedbench.engine.probe import Cells
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import Prepared, full_gradient
+from fedbench.engine.turns import PreparedClient, full_gradient
 
 MEASURES = ("cosine", "projection", "spread", "bias")
 _GB = 4.0  # of gradients in memory; more are mapped from disk
@@ -34,7 +34,7 @@ def spread(vectors: Tensor) -> float:
 
 
 def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
-    """One row a step and client that makes it: client, step, cosine, projection, spread, bias.
+    """One row per step and client that makes it: client, step, cosine, projection, spread, bias.
 
     trails: each client's gradients (H_i, d), the k-th at its own y^k; origin: ∇f(x_t). Cosine and
     projection are against the mean over the clients at that step, `spread` is the step's largest
@@ -53,7 +53,7 @@ def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
     return rows
 
 
-def trails(problem: Problem, r: Round, clients: Sequence[Prepared]) -> dict[int, Tensor]:
+def trails(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> dict[int, Tensor]:
     """Every client's gradients of the round (H_i, d), by client; on disk where they are many."""
     spill, found = Spill(_GB), {}
     for client, again in zip(clients, replay(problem, r, clients), strict=True):
@@ -66,7 +66,7 @@ def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
     """∇f(x_t) over these clients' whole data (d,), float64, mixed with the run's base weights."""
     sizes = problem.fed.n[list(clients)].double()
     p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
-    noise = seeds.number(problem.spec.seed, r.t, seeds.EVERYONE, "dropout")
+    noise = seeds.number(problem.spec.seed, r.round, seeds.EVERYONE, "dropout")
     total = torch.zeros_like(r.w, dtype=torch.float64)
     with chance.lent(noise, problem.device):
         for i, share in zip(clients, p / p.sum(), strict=True):

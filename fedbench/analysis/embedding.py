@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
@@ -12,24 +11,18 @@ from torch import Tensor
 from fedbench.core.flat import Model
 from fedbench.engine.problem import Problem
 
-_CHUNK = 500  # samples a pass
-
 
 class Seen(NamedTuple):
-    """What a model makes of samples: features (N, f) and predicted classes (N,)."""
+    """A model's outputs for samples: features (N, f) and predicted classes (N,)."""
 
     features: NDArray[np.float64]
     predicted: NDArray[np.int64]
 
 
 def seen(problem: Problem, model: Model, rows: Tensor) -> Seen:
-    """What the head sees of these rows of the test set, and what it says."""
-    scorer = problem.scorers[""]
-    with torch.inference_mode():
-        pieces = torch.split(scorer.x[rows.to(problem.device)], _CHUNK)
-        found = [scorer.net.eval(model, scorer.prepare(piece)) for piece in pieces]
-    features = torch.cat([f.flatten(1) for _, f in found]).double().cpu().numpy()
-    return Seen(features, torch.cat([z.argmax(1) for z, _ in found]).cpu().numpy())
+    """The features and predictions of these rows of the test set."""
+    logits, features = problem.task.outputs(model, problem.scorers[""].x[rows.to(problem.device)])
+    return Seen(features.flatten(1).double().cpu().numpy(), logits.argmax(1).cpu().numpy())
 
 
 def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArray[np.float64]:
@@ -41,7 +34,7 @@ def plane(features: NDArray[np.float64], perplexity: float, seed: int) -> NDArra
 
 
 def silhouette(features: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Mean silhouette of the features by label, −1…1; not a number with one label, or all own."""
+    """Mean silhouette of the features by label, −1…1; NaN if all labels are equal or all differ."""
     if not 1 < len(np.unique(labels)) < len(labels):
         return float("nan")
     return float(silhouette_score(features, labels))

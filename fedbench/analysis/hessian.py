@@ -21,9 +21,9 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench.core.flat import Model
-from fedbench.engine.local import Loss, Task
+from fedbench.engine.local import LocalTask, Loss
 
-_CHUNK = 500  # samples a pass
+_CHUNK = 500  # samples per pass
 _DENSE = 32  # weights up to which the matrix is formed
 
 
@@ -36,7 +36,7 @@ class Density(NamedTuple):
 
 
 class _Mean(nn.Module):
-    """The mean of a loss that gives one value a sample."""
+    """The mean of a loss that gives one value per sample."""
 
     reduction = "mean"
 
@@ -48,7 +48,7 @@ class _Mean(nn.Module):
         return self.each(z, y).mean()
 
 
-def hessian(task: Task, model: Model, rows: Tensor) -> Any:
+def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
     """The Hessian (d, d) of the mean base loss over `rows`, at a model in evaluation mode.
 
     An operator of curvlinops. No weight decay, no terms of a method, no augmentation or autocast.

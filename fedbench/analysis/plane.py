@@ -7,7 +7,7 @@ from fedbench.core.flat import Model
 from fedbench.engine.probe import Cells
 from fedbench.engine.problem import Problem
 
-_CHUNK = 10_000  # points a pass
+_PIECE = 10_000  # points per pass
 
 
 def mesh(grid: int, reach: float) -> Tensor:
@@ -17,16 +17,12 @@ def mesh(grid: int, reach: float) -> Tensor:
 
 
 def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
-    """The class that a model gives to stored samples (N,)."""
-    task = problem.task
-    with torch.inference_mode():
-        pieces = torch.split(points.to(problem.device), _CHUNK)
-        found = [task.net.eval(model, task.prepare(piece))[0].argmax(1) for piece in pieces]
-    return torch.cat(found)
+    """The class that a model predicts for each of some samples (N,)."""
+    return problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
 
 
 def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
-    """A row a point: model, kind, x1, x2, predicted, label, from `classes` = (predicted, label)."""
+    """One row per point, of the model `name`; `classes` are the points' (predicted, label)."""
     columns = zip(points.tolist(), *(of.tolist() for of in classes), strict=True)
     return [
         {"model": name, "kind": kind, "x1": x1, "x2": x2, "predicted": guess, "label": label}

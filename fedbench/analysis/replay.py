@@ -1,4 +1,4 @@
-"""Trains a round's clients once more, outside the run, to see what passed inside."""
+"""Repeats the local training of a round's clients to record the gradients of every step."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -9,9 +9,16 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Round
-from fedbench.engine.local import Differentiate, Outputs, Reply, Start, by_autograd, local_round
+from fedbench.engine.local import (
+    ClientResult,
+    Differentiate,
+    Outputs,
+    RoundStart,
+    by_autograd,
+    local_round,
+)
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import Prepared, dropout, twins
+from fedbench.engine.turns import PreparedClient, dropout, twins
 
 
 class Replayed(NamedTuple):
@@ -22,23 +29,23 @@ class Replayed(NamedTuple):
     times a step (SAM) shows the first time, at y^k.
     """
 
-    reply: Reply
+    reply: ClientResult
     gradients: Tensor
 
 
-def replay(problem: Problem, r: Round, clients: Sequence[Prepared]) -> Iterator[Replayed]:
+def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
     """Each client's local training, looped; same batches, messages, states and random numbers.
 
     `clients` stand as before their training and stay so. Costs a client's local work each.
     """
-    start = Start(Model(r.w, r.buffers), r.lr)
+    start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in twins(clients):
         found: list[Tensor] = []
         with torch.no_grad(), dropout(problem.task, client):
             reply = local_round(
-                problem.task, start, client.turns, client.feed, r.buffers, _recording(found)
+                problem.task, start, client.turns, client.batches, r.buffers, _recording(found)
             )
-        yield Replayed(reply, torch.stack(_first(found, len(client.feed.rows))))
+        yield Replayed(reply, torch.stack(_first(found, len(client.batches.rows))))
 
 
 def _recording(found: list[Tensor]) -> Differentiate:

@@ -1,4 +1,4 @@
-"""How local updates lie to the previous global one (FedDPC paper, section 4 and Fig. 2)."""
+"""Client updates against the previous global update (FedDPC paper, section 4 and Fig. 2)."""
 
 import math
 from dataclasses import replace
@@ -28,7 +28,7 @@ class Geometry(NamedTuple):
 
 
 def rule(parts: tuple[Part, ...]) -> FedDPC:
-    """The run's own FedDPC, or that with its defaults where the run does not project."""
+    """The run's FedDPC; one with its defaults if the run does not project."""
     return next((p for p in parts if isinstance(p, FedDPC) and p.projection), FedDPC())
 
 

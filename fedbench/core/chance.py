@@ -10,20 +10,20 @@ from fedbench.base.seeds import number
 
 
 def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.Generator:
-    """A fresh CPU generator: draws are made on the CPU so that devices agree."""
+    """A new generator on the CPU, so that all devices draw the same numbers."""
     return torch.Generator().manual_seed(number(seed, round_, client, purpose))
 
 
 @contextlib.contextmanager
 def lent(number_: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's shared generators for a while: dropout can draw from no other."""
+    """Within this context torch's shared generators, which dropout uses, start from this seed."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(number_)
         yield
 
 
 def replay(state: Tensor | None, device: torch.device) -> Tensor:
-    """Take torch's shared generator back to `state`; without one, the state to go back to."""
+    """Set torch's shared generator to `state`, or without one return its present state."""
     cuda = device.type == "cuda"
     if state is None:
         return torch.cuda.get_rng_state(device) if cuda else torch.get_rng_state()

@@ -16,14 +16,14 @@ _NORMS = (nn.GroupNorm, nn.LayerNorm, nn.modules.batchnorm._NormBase)
 
 
 class Model(NamedTuple):
-    """A model that can be handed around: its flat weights (d,) and its norm buffers."""
+    """The state of a model: its flat weights (d,) and the buffers of its norm layers."""
 
     w: Tensor
     buffers: Buffers
 
 
 class Net:
-    """Calls `module` at any flat weights; the module itself only lends its structure.
+    """Calls `module` at any flat weights; only the structure of the module is used.
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
     runs it under bfloat16 autocast; what goes in and comes out stays float32.
@@ -45,7 +45,7 @@ class Net:
             or getattr(m, "drop_prob", 0) > 0  # timm's DropPath
             for m in module.modules()
         )
-        # Looking for shared weights at every call costs up to a tenth of a small network's step.
+        # Looked up once: doing it at every call takes up to a tenth of a small network's step.
         self._tied = _has_shared_weights(module)
         kept = module.state_dict().keys()  # without constants, such as positions
         self._start = Model(
@@ -66,11 +66,11 @@ class Net:
         return copy.deepcopy(self._module)
 
     def start(self) -> Model:
-        """The module's own weights and buffers, as copies."""
+        """Copies of the weights and buffers that the module came with."""
         return Model(self._start.w.clone(), {k: v.clone() for k, v in self._start.buffers.items()})
 
     def fresh(self, rng: torch.Generator) -> Model:
-        """The module as newly initialised, drawn from `rng` alone."""
+        """Newly initialised weights and buffers, drawn from `rng` alone."""
         module, device = self.module().cpu(), self._start.w.device
         with chance.lent(int(torch.randint(2**62, (), generator=rng)), device):
             for layer in module.modules():
@@ -78,7 +78,7 @@ class Net:
         return Net(module.to(device)).start()
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and features in training mode; running statistics in `buffers` move in place."""
+        """Logits and features in training mode; changes running statistics in `buffers`."""
         return self._call(self._student, w, buffers, x)
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -112,7 +112,7 @@ class Net:
 
     @property
     def features(self) -> int:
-        """The width of what the head sees; 0 if there is no head of matrices."""
+        """The width of the head's input; 0 if there is no head with a weight matrix."""
         shapes = zip(self.names, self.shapes, strict=True)
         return next((s[1] for name, s in shapes if name.startswith("head.") and len(s) == 2), 0)
 

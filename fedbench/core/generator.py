@@ -11,14 +11,14 @@ from fedbench.core.flat import Net
 
 @cache
 def perceptron(inputs: int, hidden: int, outputs: int) -> Net:
-    """Linear, batch norm, ReLU, linear; without weights of its own, so that it draws none."""
+    """Linear, batch norm, ReLU, linear; has no weights, so that building it draws no numbers."""
     with torch.device("meta"):
         first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
         return Net(nn.Sequential(first, nn.BatchNorm1d(hidden), nn.ReLU(), last))
 
 
 def first_weights(net: Net, rng: torch.Generator) -> Tensor:
-    """As PyTorch begins: linear layers uniform in ±1/√inputs, batch norm 1 and 0."""
+    """First weights as PyTorch draws them: linear layers uniform in ±1/√inputs, batch norm 1, 0."""
     inputs = {name[0]: s[1] for name, s in zip(net.names, net.shapes, strict=True) if len(s) == 2}
     within = [1 / math.sqrt(inputs[name[0]]) if name[0] in inputs else 0.0 for name in net.names]
     about = [float(name == "1.weight") for name in net.names]
@@ -29,13 +29,13 @@ def first_weights(net: Net, rng: torch.Generator) -> Tensor:
 
 
 def labels(rng: torch.Generator, often: Tensor, rows: int, size: int) -> Tensor:
-    """(rows, size) labels, each as often as `often` (C,) says."""
+    """(rows, size) labels, drawn in proportion to `often` (C,)."""
     drawn = torch.multinomial(often.cpu(), rows * size, replacement=True, generator=rng)
     return drawn.view(rows, size)
 
 
 def labelled(noise: Tensor, y: Tensor, classes: int) -> Tensor:
-    """Noise beside one-hot labels: what the generator is fed with."""
+    """Noise and one-hot labels side by side: the generator's input."""
     one_hot = y[:, None] == torch.arange(classes, device=y.device)
     return torch.cat([noise, one_hot.to(noise.dtype)], 1)
 

@@ -1,4 +1,4 @@
-"""Functions that several methods share; logits are (B, C), results one value per sample (B,)."""
+"""Functions that several methods share; of logits (B, C) they give one value per sample (B,)."""
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ def entropy(z: Tensor) -> Tensor:
 
 
 def is_true(z: Tensor, y: Tensor) -> Tensor:
-    """(B, C) bool: which logit belongs to the sample's label; a one-hot that can be mapped."""
+    """(B, C) bool: which logit is that of the sample's label; a one-hot that `vmap` accepts."""
     return torch.arange(z.shape[-1], device=z.device) == y[:, None]
 
 
@@ -39,7 +39,7 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def replaced(table: Tensor, rows: int | list[int], values: Tensor) -> Tensor:
-    """What a table's rows held before `values` took their place; the table may lie on disk."""
+    """Write `values` into rows of a table, in place, and return what the rows held."""
     old = table[rows].to(values.device, copy=True)
     table[rows] = values.to(table.device)
     return old
@@ -51,19 +51,22 @@ def ring(newest: dict[str, Tensor], M: int) -> dict[str, Tensor]:
 
 
 def pushed(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The buffer after one more; the oldest falls out."""
+    """The buffer with `newest` in front and the oldest place dropped."""
     return {name: torch.cat([newest[name][None], value[:-1]]) for name, value in old.items()}
 
 
 def buffered(M: int, t: int, from_start: bool) -> int:
-    """How many of the M newest global models round t has; x_0 counts or not, at least x_t."""
+    """How many of the M newest global models there are in round t, 1 at least.
+
+    from_start: whether x_0 counts.
+    """
     return min(M, max(t + from_start, 1))
 
 
 def adaptive_step(
     d: Tensor, v: Tensor, mine: dict[str, Tensor], rates: tuple[float, float, float]
 ) -> Tensor:
-    """η_g m/(√v + τ), m ← β1 m + (1−β1) d; rates (β1, η_g, τ); `mine` keeps m and v."""
+    """η_g m/(√v + τ), m ← β1 m + (1−β1) d; rates: (β1, η_g, τ). Writes m and v into `mine`."""
     beta1, eta_g, tau = rates
     m = beta1 * mine["m"] + (1 - beta1) * d
     mine.update(m=m, v=v)

@@ -1,7 +1,7 @@
-"""Local optimisers on a flat vector: from a gradient to the step that is subtracted, lr apart.
+"""Local optimisers on a flat vector: from a gradient to a step; lr times the step is subtracted.
 
-They follow PyTorch's SGD and Adam to the letter (weight decay is L2, the first momentum buffer is
-the raw gradient even when dampened) and start afresh each round (convention 5). Sums are written
+They compute what PyTorch's SGD and Adam do (weight decay is L2, the first momentum buffer is the
+gradient itself even when dampened) and start anew each round (convention 5). Sums are written
 `torch.add(a, b, alpha=c)`, which rounds once as PyTorch's own do, so that SGD has the same bits.
 """
 
@@ -19,7 +19,7 @@ Memory = dict[str, Tensor]
 
 
 class Optimiser(Protocol):
-    """What the local loop needs: a memory made of the weights, and a step."""
+    """What local training calls: `start` once per round, `step` at each local step."""
 
     def start(self, w: Tensor) -> Memory:
         """The memory before the first step."""
@@ -49,7 +49,7 @@ class SGD(Checked):
         return {"buffer": torch.zeros_like(w)} if self.momentum else {}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """Decay, buffer, then the step."""
+        """Weight decay, then the momentum buffer, then the step."""
         if self.weight_decay:
             g = torch.add(g, w, alpha=self.weight_decay)
         if not self.momentum:

@@ -1,8 +1,9 @@
 """The one abstraction: a method is a tuple of parts, a part is one idea with optional hooks.
 
-Every hook is value in, value out, and its default is the identity, so FedAvg is the empty tuple
-and a method lists only what it changes. Weights, gradients and updates are flat vectors (d,).
-The loop belongs to the engine: no hook loops over clients, layers or epochs.
+Every hook takes a value and returns a value, and changes nothing unless it is overridden: FedAvg is
+the empty tuple, and a method lists only what it changes. Weights, gradients and updates are flat
+vectors (d,). The loop belongs to the engine:
+no hook loops over clients, layers or epochs.
 
 Signs and units (specification section 0): a delta is *old minus new*, in model units; divide by
 `lr` for gradient units. A step is in gradient units: the engine subtracts lr times it.
@@ -15,8 +16,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from fedbench.base import registry
 from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, unknown
 from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
 
 
@@ -37,13 +39,16 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a part adds to FedAvg, a client and round: floats sent, passes a sample, floats kept.
+    """What a part adds to FedAvg's cost, per client and round.
+
+    down, up: numbers sent to and by a client; forward, backward: passes per sample; client_memory,
+    server_memory: numbers stored. teachers: those of the forward passes that would be needed once
+    per round instead of once per epoch if their outputs were stored (without augmentation).
 
     ops_*: operations on vectors of model size beyond FedAvg's (copy x_t; one gradient and one
-    update a step; one difference; one addition a client at the server), as FedDPC's Table 1 counts
-    them: to begin and end local training, each step, each client at the server, once a round at the
-    server, and to maintain previous state there. teachers: those forward passes that would be made
-    once a round instead of once an epoch if their outputs were kept (without augmentation).
+    update per step; one difference; one addition per client at the server), as FedDPC's Table 1
+    counts them: to begin and to end local training, per step, per client at the server, once per
+    round at the server, and to maintain previous state there.
     """
 
     down: float = 0.0
@@ -61,36 +66,42 @@ class Cost:
     ops_maintain: float = 0.0
 
 
-# What one part of a method decides alone
+# What at most one part of a method may decide
+SERVER_OPTIMISER = "which optimiser the server uses"
 GLOBAL_MOMENTUM = "what earlier global updates do to the next one"
 LOCAL_MOMENTUM = "which momentum of earlier rounds enters the local steps"
 STEP_LENGTH = "how long the global step is"
+DECISIONS = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH)
 
 
 class Part(Checked):
-    """Base of every part; a subclass is a frozen dataclass that overrides one to five hooks."""
+    """Base of every part; a subclass is a frozen dataclass that overrides the hooks it needs.
 
-    excludes: ClassVar[dict[str, str]] = {}  # parts it cannot stand beside, and why
-    follows: ClassVar[dict[str, str]] = {}  # parts it can only stand after, and why
-    decides: ClassVar[tuple[str, ...]] = ()  # what no other part may decide too
-    shares: ClassVar[str] = ""  # what leaves the clients beside models and vectors of their size
-    proxy_data: ClassVar[bool] = False  # whether the server needs data of its own
-    needs_head: ClassVar[bool] = False  # whether it looks at features or at the classifier
-    own_momentum: ClassVar[bool] = False  # whether it keeps the momentum buffer itself
+    "My" in a hook's description means: of this part.
+    """
+
+    excludes: ClassVar[dict[str, str]] = {}  # parts it cannot be combined with, and why
+    follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
+    decides: ClassVar[tuple[str, ...]] = ()  # what no other part of the method may decide as well
+    shares: ClassVar[str] = ""  # what clients upload beside models and vectors of the same size
+    proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
+    needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier
+    own_momentum: ClassVar[bool] = False  # whether it has a momentum buffer in place of the run's
+    uploaded_momentum: ClassVar[str] = ""  # the entry of `t.up` that is a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
-    MODELS: ClassVar[tuple[str, ...]] = ()  # that `evaluate` names, beside 'next'; a literal
+    MODELS: ClassVar[tuple[str, ...]] = ()  # what `evaluate` names beside 'next'; a literal
 
     @property
     def unmappable(self) -> str:
-        """Why a map over clients cannot run me; empty if it can."""
+        """Why this part cannot be mapped over clients; empty if it can."""
         return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """My state on the server, before round 0."""
+        """My state on the server before round 0."""
         return {}
 
     def client(self, w: Tensor, fed: Fed) -> State:
-        """My state on a client, before its first turn; `w` is x_0."""
+        """My state on a client before its first turn; `w` is x_0."""
         return {}
 
     def ask(self, w: Tensor, t: Turn) -> State:
@@ -98,11 +109,11 @@ class Part(Checked):
         return {}
 
     def answer(self, asks: Sequence[State], p: Tensor, r: Round) -> State:
-        """What the server answers to all; arrives in `t.msg`."""
+        """What the server answers to all clients; it is added to `t.msg`."""
         return {}
 
     def send(self, r: Round) -> State:
-        """My message to the cohort at the start of a round."""
+        """My message to the cohort at the start of a round; clients read it in `t.msg`."""
         return {}
 
     def draw(self, rng: torch.Generator, t: Turn) -> State:
@@ -157,19 +168,24 @@ class Part(Checked):
         return {}
 
     def cost(self, size: Sizes) -> Cost:
-        """What I add to FedAvg's cost."""
+        """What this part adds to FedAvg's cost."""
         return Cost()
 
 
 def overriding(parts: Sequence[Part], hook: str) -> list[int]:
-    """Places of the parts that override `hook`."""
+    """Positions of the parts that override `hook`."""
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
 def refuse_conflicts(parts: Sequence[Part]) -> None:
-    """Raise `FedbenchError` with the reason if a part stands twice, or where it cannot."""
+    """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
+
+    A part that is listed twice is refused, and one that excludes, follows or decides what no method
+    does: a slip of the keyboard would otherwise never exclude anything.
+    """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
+        _refuse_slips(part, names[i])
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         for other, reason in part.excludes.items():
@@ -179,6 +195,28 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
             if other in names[i:]:
                 raise FedbenchError(f"parts: '{names[i]}' must stand after '{other}': {reason}")
     _refuse_rivals(parts, names)
+
+
+def _refuse_slips(part: Part, name: str) -> None:
+    """Raise if a part names a method or a decision that no other part has."""
+    others = _subclasses(Part) - {type(part)}
+    methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
+    for field in ("excludes", "follows"):
+        for other in getattr(part, field):
+            if other not in methods:
+                raise FedbenchError(f"parts: '{name}'.{field}: {unknown('method', other, methods)}")
+    if set(part.decides) <= {*DECISIONS}:
+        return
+    decisions = {*DECISIONS, *(what for other in others for what in other.decides)}
+    for what in part.decides:
+        if what not in decisions:
+            raise FedbenchError(f"parts: '{name}'.decides: {unknown('decision', what, decisions)}")
+
+
+def _subclasses(cls: type[Part]) -> set[type[Part]]:
+    """All parts that have been defined, in the package or by the user."""
+    below = set(cls.__subclasses__())
+    return below.union(*(_subclasses(each) for each in below))
 
 
 def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Room for large tensors: in memory while it lasts, then in files mapped into memory."""
+"""Large tensors: in memory up to a limit, beyond it in files that are mapped into memory."""
 
 import tempfile
 import weakref
@@ -12,14 +12,14 @@ _GB = 1024**3
 
 
 class Spill:
-    """Hands out tables and keeps clients' states; beyond `limit_gb` they live on disk."""
+    """Makes tables and stores clients' states; beyond `limit_gb` in all they lie on disk."""
 
     def __init__(self, limit_gb: float) -> None:
         self.free = limit_gb * _GB
         self._folder: Path | None = None
 
     def table(self, rows: int, like: Tensor) -> Tensor:
-        """A zero tensor (rows, d) for one vector a client, mapped from a file if it is large."""
+        """Zeros (rows, d), one vector per client, mapped from a file if memory is full."""
         if self.take(rows * like.numel() * like.element_size()):
             return like.new_zeros(rows, like.numel())
         return self._mapped(rows, like)
@@ -31,14 +31,14 @@ class Spill:
         return mapped.view(rows, like.numel())
 
     def keep(self, tensor: Tensor) -> Tensor:
-        """The tensor where there is room for it, for what a checkpoint brings back."""
+        """A tensor of a checkpoint, copied to a file if memory is full."""
         if tensor.dim() != 2 or self.take(tensor.numel() * tensor.element_size()):
             return tensor
         table = self._mapped(tensor.shape[0], tensor[0])
         return table.copy_(tensor)
 
     def take(self, size: int) -> bool:
-        """Whether `size` more bytes fit into memory; they are then taken."""
+        """Reserve `size` more bytes of memory; False if they do not fit."""
         if size > self.free:
             return False
         self.free -= size
@@ -46,7 +46,7 @@ class Spill:
 
     @property
     def folder(self) -> Path:
-        """A scratch folder that goes with this object."""
+        """A temporary folder, deleted together with this object."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="fedbench-"))
             weakref.finalize(self, rmtree, self._folder, ignore_errors=True)

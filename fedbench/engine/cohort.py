@@ -1,4 +1,4 @@
-"""Trains a round's cohort: one client after the other, or all of a chunk at once under `vmap`."""
+"""Trains a round's cohort: one client after the other, or several at once under `vmap`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,33 +11,45 @@ from torch.utils._pytree import tree_map
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
 from fedbench.core.round import State
-from fedbench.engine.local import Feed, Reply, Start, Task, by_func, local_round, own_states
-from fedbench.engine.turns import Prepared, dropout
+from fedbench.engine.local import (
+    ClientBatches,
+    ClientResult,
+    LocalTask,
+    RoundStart,
+    by_func,
+    local_round,
+    part_states,
+)
+from fedbench.engine.turns import PreparedClient, dropout
 
 
-def loop(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
-    """One client after the other: the fastest on a CPU."""
+def loop(
+    task: LocalTask, start: RoundStart, clients: Sequence[PreparedClient]
+) -> list[ClientResult]:
+    """Train one client after the other: the fastest way on a CPU."""
     return [_alone(task, start, client) for client in clients]
 
 
-def _alone(task: Task, start: Start, client: Prepared) -> Reply:
+def _alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> ClientResult:
     with torch.no_grad(), dropout(task, client):
-        return local_round(task, start, client.turns, client.feed, start.world.buffers)
+        return local_round(task, start, client.turns, client.batches, start.global_model.buffers)
 
 
-def mapped(task: Task, start: Start, clients: Sequence[Prepared], chunk: int) -> list[Reply]:
-    """`chunk` clients at a time under `torch.func.vmap`; unequal clients are padded and masked."""
-    replies: list[Reply] = []
+def mapped(
+    task: LocalTask, start: RoundStart, clients: Sequence[PreparedClient], chunk: int
+) -> list[ClientResult]:
+    """Train `chunk` clients at once under `torch.func.vmap`; unequal ones are padded and masked."""
+    replies: list[ClientResult] = []
     with torch.no_grad():
         for first in range(0, len(clients), chunk):
             replies += _map_chunk(task, start, clients[first : first + chunk])
     return replies
 
 
-def refuse_unmappable(task: Task, shapes: set[tuple[int, ...]]) -> None:
-    """Raise `FedbenchError` with the reason if clients cannot be trained under a map.
+def refuse_unmappable(task: LocalTask, shapes: set[tuple[int, ...]]) -> None:
+    """Raise `FedbenchError` with the reason if these clients cannot be trained under a map.
 
-    shapes: the batch sizes of each client's turn, all clients of the federation together.
+    shapes: the different sequences of batch sizes that the federation's clients have in a round.
     """
     for part in task.parts:
         if part.unmappable:
@@ -46,52 +58,61 @@ def refuse_unmappable(task: Task, shapes: set[tuple[int, ...]]) -> None:
             )
     if task.channels_last:
         raise FedbenchError(
-            "mode 'map': a map over clients has no memory layout; set channels_last to false"
+            "mode 'map': clients that are trained together cannot use channels_last; "
+            "set channels_last to false, or use mode 'loop'"
         )
     if task.net.has_dropout:
         raise FedbenchError(
-            "mode 'map': dropout draws other numbers than in a loop over clients; use mode 'loop'"
+            "mode 'map': dropout would draw other random numbers than in mode 'loop'; "
+            "use mode 'loop'"
         )
     if task.net.has_batch_norm and len(shapes) > 1:
         raise FedbenchError(
-            "mode 'map': batch norm would count the padding of unequal clients; use mode 'loop'"
+            "mode 'map': clients have different numbers of samples, and batch norm would count the "
+            "padding; use mode 'loop'"
         )
 
 
-def _map_chunk(task: Task, start: Start, clients: Sequence[Prepared]) -> list[Reply]:
-    feed = _stack(pad([client.feed for client in clients]))
-    states = _stack([[own_states(t) for t in client.turns] for client in clients])
-    buffers = _stack([start.world.buffers for _ in clients])
+def _map_chunk(
+    task: LocalTask, start: RoundStart, clients: Sequence[PreparedClient]
+) -> list[ClientResult]:
+    batches = _stack(pad([client.batches for client in clients]))
+    states = _stack([[part_states(t) for t in client.turns] for client in clients])
+    buffers = _stack([start.global_model.buffers for _ in clients])
     common = clients[0].turns
 
-    def one(feed: Feed, states: list[dict[str, Any]], buffers: Buffers) -> Reply:
+    def one(batches: ClientBatches, states: list[dict[str, Any]], buffers: Buffers) -> ClientResult:
         turns = [
-            replace(t, H=feed.H, n=feed.n, labels=feed.labels, drawn=drawn, **own)
-            for t, own, drawn in zip(common, states, feed.drawn, strict=True)
+            replace(t, H=batches.H, n=batches.n, labels=batches.labels, drawn=drawn, **own)
+            for t, own, drawn in zip(common, states, batches.drawn, strict=True)
         ]
-        return local_round(task, start, turns, feed, buffers, by_func)
+        return local_round(task, start, turns, batches, buffers, by_func)
 
-    together = torch.func.vmap(one, randomness="error")(feed, states, buffers)
-    # Copies: a state that is kept must not hold on to the whole chunk's memory.
+    together = torch.func.vmap(one, randomness="error")(batches, states, buffers)
+    # Copied, since a view into the chunk would keep the memory of all its clients.
     return [tree_map(lambda v, i=i: v[i].clone(), together) for i in range(len(clients))]
 
 
-def pad(feeds: Sequence[Feed]) -> list[Feed]:
-    """Equal numbers of steps and of rows a batch; padded rows repeat row 0 under a zero mask.
+def pad(all_batches: Sequence[ClientBatches]) -> list[ClientBatches]:
+    """The same numbers of steps and of rows per batch for all clients.
 
-    Random numbers drawn step by step (H, …) get rows of zeros for the steps that are not made.
+    Padded rows repeat row 0 of the training data under a mask of 0. Random numbers that are drawn
+    per step (H, …) get rows of zeros for the steps that a client does not make.
     """
-    steps = max(len(feed.rows) for feed in feeds)
-    width = max(len(rows) for feed in feeds for rows in feed.rows)
-    drawn = [_level([feed.drawn[i] for feed in feeds]) for i in range(len(feeds[0].drawn))]
+    steps = max(len(batches.rows) for batches in all_batches)
+    width = max(len(rows) for batches in all_batches for rows in batches.rows)
+    drawn = [
+        _level([batches.drawn[i] for batches in all_batches])
+        for i in range(len(all_batches[0].drawn))
+    ]
     return [
-        replace(_pad(feed, steps, width), drawn=[states[n] for states in drawn])
-        for n, feed in enumerate(feeds)
+        replace(_pad(batches, steps, width), drawn=[states[n] for states in drawn])
+        for n, batches in enumerate(all_batches)
     ]
 
 
 def _level(states: Sequence[State]) -> list[State]:
-    """One part's draws of all clients, each entry as long as the longest."""
+    """One part's random numbers for all clients, each entry made as long as the longest."""
     longest = {k: max(state[k].shape[:1] for state in states) for k in states[0]}
     return [{k: _lengthen(v, *longest[k]) for k, v in state.items()} for state in states]
 
@@ -100,20 +121,22 @@ def _lengthen(v: Tensor, length: int = 0) -> Tensor:
     return torch.cat([v, v.new_zeros(length - len(v), *v.shape[1:])]) if v.ndim else v
 
 
-def _pad(feed: Feed, steps: int, width: int) -> Feed:
-    device = feed.rows[0].device
+def _pad(batches: ClientBatches, steps: int, width: int) -> ClientBatches:
+    device = batches.rows[0].device
     rows = torch.zeros(steps, width, dtype=torch.long, device=device)
-    masks = torch.zeros(steps, width, dtype=feed.n.dtype, device=device)
-    for k, found in enumerate(feed.rows):
+    masks = torch.zeros(steps, width, dtype=batches.n.dtype, device=device)
+    for k, found in enumerate(batches.rows):
         rows[k, : len(found)] = found
         masks[k, : len(found)] = 1
-    H = torch.tensor(len(feed.rows), dtype=feed.n.dtype, device=device)  # β**H in full precision
-    views = _pad_views(feed.views, rows) if feed.views else None
-    return replace(feed, rows=list(rows), masks=list(masks), H=H, views=views)
+    H = torch.tensor(
+        len(batches.rows), dtype=batches.n.dtype, device=device
+    )  # a float, so that β**H has full precision
+    views = _pad_views(batches.views, rows) if batches.views else None
+    return replace(batches, rows=list(rows), masks=list(masks), H=H, views=views)
 
 
 def _pad_views(views: Sequence[Tensor], rows: Tensor) -> list[Tensor]:
-    """Padded rows see the upper left corner; the mask hides it."""
+    """Views of padded rows are all zeros, which the mask hides."""
     padded = rows.new_zeros(*rows.shape, 3)
     for k, view in enumerate(views):
         padded[k, : len(view)] = view

@@ -1,4 +1,4 @@
-"""One client's local training, a pure function: the engine loops it or maps it over clients."""
+"""One client's local training as a pure function, which can be looped or mapped over clients."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,22 @@ from fedbench.core.part import Part, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 from fedbench.engine import inputs
 
-Loss = Callable[[Tensor, Tensor], Tensor]  # (logits (B, C), labels (B,)) -> one value a sample (B,)
+Loss = Callable[
+    [Tensor, Tensor], Tensor
+]  # (logits (B, C), labels (B,)) -> one value per sample (B,)
 Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
 Differentiate = Callable[
     [Callable[[Tensor], tuple[Tensor, Outputs]], Tensor], tuple[Tensor, Outputs]
 ]
 
 
-@dataclass(frozen=True)
-class Task:
-    """What local training needs and no round changes.
+@dataclass(frozen=True, kw_only=True)
+class LocalTask:
+    """What local training needs and what stays the same in all rounds.
 
-    `prepare` turns stored rows into the network's input; `decays` (d,) is 0 where weight decay does
-    not act and 1 elsewhere, None if it acts everywhere; `crop` is the padding of augmented images.
+    x, y: all training samples, as stored; `prepare` turns stored samples into the network's input;
+    `decays` (d,) is 0 where weight decay does not act and 1 elsewhere, None if it acts everywhere;
+    `crop` is the padding of augmented images, in pixels.
     """
 
     net: Net
@@ -44,26 +47,36 @@ class Task:
     channels_last: bool = False
 
     def decayed(self, w: Tensor) -> Tensor:
-        """The weights that weight decay pulls towards 0; 0 for those it leaves alone."""
+        """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
         return w if self.decays is None else w * self.decays
+
+    def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:
+        """(logits, features) of stored samples x (N, …) in evaluation mode, `piece` at a time."""
+        with torch.no_grad():
+            found = [self.net.eval(model, self.prepare(part)) for part in torch.split(x, piece)]
+        logits, features = zip(*found, strict=True)
+        return torch.cat(logits), torch.cat(features)
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where a round begins: the global model and the learning rate η_t."""
+class RoundStart:
+    """What all clients of a round start from: the global model x_t and the learning rate η_t."""
 
-    world: Model
+    global_model: Model
     lr: float
 
 
-@dataclass(frozen=True)
-class Feed:
-    """What one client trains on: `rows[k]` are the indices of batch k; masks mark padded rows.
+@dataclass(frozen=True, kw_only=True)
+class ClientBatches:
+    """What one client trains on in one round.
 
-    `views[k]` say how each of its images is cropped and flipped, if they are.
+    rows[k]: indices of the samples of batch k; masks[k]: 0 for rows that only pad batch k, None
+    if no batch is padded; H: number of steps; n: the client's samples; labels: its label counts
+    (C,); drawn: each part's random numbers; views[k]: how each image of batch k is cropped and
+    flipped, None without augmentation.
 
-    Mapped over clients every tensor has one more leading dimension; `H` is then a tensor and a
-    client that has made its H steps stands still.
+    Where clients are mapped, every tensor has one more leading dimension, the client. H is then a
+    tensor, and the weights of a client that has made its H steps no longer change.
     """
 
     rows: list[Tensor]
@@ -75,9 +88,13 @@ class Feed:
     views: list[Tensor] | None = None
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What local training returns: model y_i, upload, extras and state per part, mean loss."""
+@dataclass(frozen=True, kw_only=True)
+class ClientResult:
+    """What one client's local training returns.
+
+    w, buffers: the trained model y_i; delta: the update that is uploaded, (d,); up: what each part
+    uploads beside it; mine: what each part stores at the client; loss: mean training loss.
+    """
 
     w: Tensor
     delta: Tensor
@@ -87,14 +104,14 @@ class Reply:
     loss: Tensor
 
 
-for _cls in (Feed, Reply):
+for _cls in (ClientBatches, ClientResult):
     torch.utils._pytree.register_dataclass(_cls)
 
 
 def by_autograd(
     objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
 ) -> tuple[Tensor, Outputs]:
-    """Gradient for the loop over clients: the cheapest on one thread."""
+    """The gradient by `torch.autograd`, the fastest way for one client on one thread."""
     w = w.detach().requires_grad_()
     with torch.enable_grad():
         value, outputs = objective(w)
@@ -104,55 +121,55 @@ def by_autograd(
 def by_func(
     objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
 ) -> tuple[Tensor, Outputs]:
-    """Gradient that can be mapped over clients."""
+    """The gradient by `torch.func`, which can be mapped over clients."""
     gradient, outputs = torch.func.grad(objective, has_aux=True)(w)
     return gradient, outputs
 
 
 def local_round(
-    task: Task,
-    start: Start,
+    task: LocalTask,
+    start: RoundStart,
     turns: Sequence[Turn],
-    feed: Feed,
+    batches: ClientBatches,
     buffers: Buffers,
     differentiate: Differentiate = by_autograd,
-) -> Reply:
-    """Train one client: one turn a part holds messages and kept state, `buffers` are its own.
+) -> ClientResult:
+    """Train one client; `turns` holds one turn per part, `buffers` the client's norm buffers.
 
     Order inside a step (convention 4): loss terms, gradient, gradient terms, clip, `decay` and
-    weight decay, momentum buffer, `move`, step.
+    weight decay, momentum buffer, `move`, step. The turns are written to.
     """
-    w = start.world.w
+    w = start.global_model.w
     for part, t in zip(task.parts, turns, strict=True):
         w = part.begin(w, t)
     memory, total = task.optimiser.start(w), w.new_zeros(())
-    for k in range(len(feed.rows)):
+    for k in range(len(batches.rows)):
         for t in turns:
             t.k = k
-        old = (w, memory, buffers, _kept(turns))
-        step, memory, outputs = _step(task, start, turns, feed, k, old[:3], differentiate)
-        w = torch.add(w, step, alpha=-start.lr)  # rounds once, as torch.optim does
+        old = (w, memory, buffers, _states(turns))
+        step, memory, outputs = _step(task, start, turns, batches, k, old[:3], differentiate)
+        w = torch.add(w, step, alpha=-start.lr)  # rounded once, as in torch.optim
         buffers, value = outputs["buffers"], outputs["loss"]
-        if feed.masks:
-            active = k < feed.H
-            w, memory, buffers, kept = _choose(active, (w, memory, buffers, _kept(turns)), old)
+        if batches.masks:
+            active = k < batches.H
+            w, memory, buffers, kept = _choose(active, (w, memory, buffers, _states(turns)), old)
             value = _choose(active, value, torch.zeros_like(value))
             _restore(turns, kept)
         total = total + value
-    return _finish(task, start, turns, w, buffers, total / feed.H)
+    return _finish(task, start, turns, w, buffers, total / batches.H)
 
 
 def _step(
-    task: Task,
-    start: Start,
+    task: LocalTask,
+    start: RoundStart,
     turns: Sequence[Turn],
-    feed: Feed,
+    batches: ClientBatches,
     k: int,
     state: tuple[Tensor, Memory, Buffers],
     differentiate: Differentiate,
 ) -> tuple[Tensor, Memory, Outputs]:
     w, memory, buffers = state
-    batch = _Pass(task, start.world, turns, feed, k, buffers, differentiate)
+    batch = _Pass(task, start.global_model, turns, batches, k, buffers, differentiate)
     g = clip_by_norm(batch.nested()(w), task.clip)
     for i in overriding(task.parts, "decay"):
         g = task.parts[i].decay(g, w, turns[i])
@@ -164,52 +181,58 @@ def _step(
 
 
 def _finish(
-    task: Task, start: Start, turns: Sequence[Turn], w: Tensor, buffers: Buffers, loss: Tensor
-) -> Reply:
-    delta = start.world.w - w
+    task: LocalTask,
+    start: RoundStart,
+    turns: Sequence[Turn],
+    w: Tensor,
+    buffers: Buffers,
+    loss: Tensor,
+) -> ClientResult:
+    delta = start.global_model.w - w
     for part, t in zip(task.parts, turns, strict=True):
-        t.k, t.y = t.H, Model(w, buffers)  # padding is no step
+        t.k, t.y = t.H, Model(w, buffers)  # steps on padding do not count
         delta = part.end(delta, t)
-    return Reply(w, delta, [t.up for t in turns], [t.mine for t in turns], buffers, loss)
+    up, mine = [t.up for t in turns], [t.mine for t in turns]
+    return ClientResult(w=w, delta=delta, up=up, mine=mine, buffers=buffers, loss=loss)
 
 
 class _Pass:
-    """The loss of one batch at any weights; remembers what the first evaluation gave.
+    """The loss of one batch at any weights, and the outputs of the step's first evaluation.
 
-    Only the first evaluation moves running statistics (SAM's second must not).
+    Only the first evaluation moves running statistics (SAM's second evaluation must not).
     """
 
     def __init__(
         self,
-        task: Task,
-        world: Model,
+        task: LocalTask,
+        global_model: Model,
         turns: Sequence[Turn],
-        feed: Feed,
+        batches: ClientBatches,
         k: int,
         buffers: Buffers,
         differentiate: Differentiate,
     ) -> None:
-        rows = feed.rows[k]
+        rows = batches.rows[k]
         x = task.x[rows]
-        if feed.views:
-            x = inputs.seen(x, feed.views[k], task.crop)
+        if batches.views:
+            x = inputs.seen(x, batches.views[k], task.crop)
         self.x, self.y = task.prepare(x), task.y[rows]
-        self.mask = feed.masks[k] if feed.masks else None
-        self.task, self.world, self.turns = task, world, turns
+        self.mask = batches.masks[k] if batches.masks else None
+        self.task, self.global_model, self.turns = task, global_model, turns
         self.buffers, self.differentiate = buffers, differentiate
         self.first: Outputs = {}
         self.seen: Seen = {}
         self.noise: Tensor | None = None
 
     def nested(self) -> Gradient:
-        """The gradient with every part's `grad` around it, the first part nearest."""
+        """The gradient after every part's `grad`; the first part is given the plain gradient."""
         gradient: Gradient = self.inner
         for i in overriding(self.task.parts, "grad"):
             gradient = _wrap(self.task.parts[i], gradient, self.turns[i])
         return gradient
 
     def inner(self, w: Tensor) -> Tensor:
-        """Gradient of the batch's loss, loss terms included; each call drops the same units."""
+        """Gradient of the batch's loss and loss terms; dropout is the same in every call."""
         if self.task.net.has_dropout:
             self.noise = chance.replay(self.noise, w.device)
         g, outputs = self.differentiate(self.objective, w)
@@ -217,7 +240,7 @@ class _Pass:
         return g
 
     def objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
-        """(loss with all parts' terms, the plain loss and the other outputs)."""
+        """(loss with all parts' terms, outputs); the outputs hold the loss without them."""
         parts, turns = self.task.parts, self.turns
         buffers = {name: value.clone() for name, value in self.buffers.items()}
         z, features = self.task.net.train(w, buffers, self.x)
@@ -232,11 +255,13 @@ class _Pass:
 
     def batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
         """The batch as the parts see it."""
-        net, world = self.task.net, self.world
-        return Batch(self.x, self.y, z, features, w, net, world, self.mask, self.seen)
+        return Batch(
+            x=self.x, y=self.y, logits=z, features=features, w=w, net=self.task.net,
+            global_model=self.global_model, mask=self.mask, seen=self.seen,
+        )  # fmt: skip
 
     def show(self, w: Tensor) -> None:
-        """Let the parts see the batch, detached."""
+        """Call the parts' `after` with the batch, detached."""
         for i in overriding(self.task.parts, "after"):
             b = self.batch(self.first["logits"], self.first["features"], w)
             self.task.parts[i].after(b, self.turns[i])
@@ -246,13 +271,13 @@ def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:
     return lambda w: part.grad(inner, w, t)
 
 
-def own_states(t: Turn) -> dict[str, State]:
-    """What a part may write during a turn, as new dictionaries."""
+def part_states(t: Turn) -> dict[str, State]:
+    """What a part may write to during a turn, as new dictionaries."""
     return {"mine": dict(t.mine), "up": dict(t.up), "run": dict(t.run)}
 
 
-def _kept(turns: Sequence[Turn]) -> list[dict[str, State]]:
-    return [own_states(t) for t in turns]
+def _states(turns: Sequence[Turn]) -> list[dict[str, State]]:
+    return [part_states(t) for t in turns]
 
 
 def _restore(turns: Sequence[Turn], kept: list[dict[str, State]]) -> None:
@@ -261,7 +286,7 @@ def _restore(turns: Sequence[Turn], kept: list[dict[str, State]]) -> None:
 
 
 def _choose(active: Any, new: Any, old: Any) -> Any:
-    """`new` where the client is still active, else `old`; entries born in this step are kept."""
+    """`new` where the client is active, else `old`; entries that `old` lacks are taken as new."""
     if isinstance(new, dict):
         return {k: _choose(active, v, old[k]) if k in old else v for k, v in new.items()}
     if isinstance(new, (list, tuple)):

@@ -12,22 +12,23 @@ from fedbench.base.errors import FedbenchError
 
 @dataclass(frozen=True)
 class Machine(Checked):
-    """device 'auto' takes a GPU when there is one; mode 'auto' loops over clients.
+    """The machine's settings.
 
-    chunk: clients mapped together in mode 'map'; checkpoint_minutes: between two checkpoints;
-    keep_model: store the final weights beside the history; state_gb: memory for what clients and
-    server keep of every client, beyond which it is mapped from disk.
+    device: 'auto' takes a GPU if there is one; mode: 'loop' trains one client after the other,
+    'map' trains several at once under `torch.func.vmap`; chunk: how many at once; keep_model:
+    store the final weights beside the history; checkpoint_minutes: time between two checkpoints;
+    state_gb: memory for what is stored per client, beyond which it lies on disk.
     """
 
     device: str = "auto"
-    mode: Literal["auto", "loop", "map"] = "auto"
+    mode: Literal["loop", "map"] = "loop"
     chunk: Count = 16
     checkpoint_minutes: Positive = 5.0
     keep_model: bool = False
     state_gb: Positive = 4.0
 
     def torch_device(self) -> torch.device:
-        """The device; raises `FedbenchError` if it is not there."""
+        """The device; raises `FedbenchError` if this machine does not have it."""
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
@@ -39,10 +40,10 @@ class Machine(Checked):
 
 
 def one_thread_a_process() -> None:
-    """Set up a worker: one thread, and an allocator that keeps its pages.
+    """Make torch use one thread, and stop the allocator from returning memory to the kernel.
 
-    One single-threaded process a core beats threads on small models; without the allocator
-    settings glibc returns every batch's buffers to the kernel, which costs up to half the speed.
+    One single-threaded process per core is faster than threads on small models; without the
+    allocator settings glibc returns every batch's memory, which costs up to half the speed.
     """
     torch.set_num_threads(1)
     try:

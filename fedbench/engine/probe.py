@@ -1,4 +1,4 @@
-"""The base of the probes, which watch a run without changing it."""
+"""The base of all probes, which watch a run without changing it."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -12,30 +12,33 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
-from fedbench.engine.local import Reply
+from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import Prepared
+from fedbench.engine.turns import PreparedClient
 from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
+# By name: label, unit ('' without one, 'fraction' of 1 for what may be shown in percent) and which
+# direction is better ('higher', 'lower', '' for neither)
+Columns = dict[str, tuple[str, str, str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """One round as a probe sees it, after aggregation.
 
-    r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: who
-    trained on what, as it was before local training (see `analysis.replay`); replies: what came
-    back (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy leads the history (new
-    where the round is not evaluated); evaluated: whether this round is a row of the history; last:
-    whether it is the run's last. `mine` is what the probe keeps between rounds: tensors, rebound
-    and not changed in place.
+    r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: the
+    cohort as prepared before local training (see `analysis.replay`); replies: the results of its
+    training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the headline (new
+    if the round is not evaluated); evaluated: whether this round is a row of the history; last:
+    whether it is the run's last. mine: tensors that the probe stores between rounds; it replaces
+    them and never changes them in place.
     """
 
     problem: Problem
     r: Round
-    clients: Sequence[Prepared]
-    replies: Sequence[Reply]
+    clients: Sequence[PreparedClient]
+    replies: Sequence[ClientResult]
     new: Model
     scored: Model
     evaluated: bool
@@ -43,7 +46,7 @@ class Scene:
     mine: State = field(default_factory=dict)
 
     @property
-    def world(self) -> Model:
+    def global_model(self) -> Model:
         """The global model x_t."""
         return Model(self.r.w, self.r.buffers)
 
@@ -53,11 +56,13 @@ class Scene:
         return [Model(reply.w, reply.buffers) for reply in self.replies]
 
     def number(self, purpose: str) -> int:
-        """A seed of the probe's own in this round."""
-        return seeds.number(self.problem.spec.seed, self.r.t, seeds.EVERYONE, f"probe {purpose}")
+        """A seed for this round and purpose, which no other part of the run uses."""
+        return seeds.number(
+            self.problem.spec.seed, self.r.round, seeds.EVERYONE, f"probe {purpose}"
+        )
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
-        """Random numbers of the probe's own from torch's shared generators, for a while."""
+        """A context in which torch's shared generators start from this round and purpose's seed."""
         return chance.lent(self.number(purpose), self.problem.device)
 
 
@@ -65,43 +70,45 @@ def require_classes(probe: "Probe", problem: Problem) -> None:
     """Raise `FedbenchError` if the data have no classes."""
     if not problem.fed.classes:
         raise FedbenchError(
-            f"watch: {type(probe).__name__.lower()} counts hits by class, but data set "
+            f"watch: {type(probe).__name__.lower()} needs classes, but data set "
             f"'{problem.data.name}' has no classes"
         )
 
 
 class Sight(NamedTuple):
-    """What a probe saw in a round: columns of the history, rows of its own table."""
+    """What a probe measured in a round: columns of the history, and rows of its table."""
 
     columns: dict[str, float]
     rows: list[Cells]
 
 
 class Probe(Checked, ABC):
-    """Something to watch; one file in `fedbench/probes`, named in a run's `watch`.
+    """Something that is measured while a run trains; one file per probe, named in `watch`.
 
-    A probe may keep memory in `s.mine`, which survives a crash, and is given every round but that
-    of a divergence. It overrides `row` or `table`, or `see` where both come of one computation.
-    What it may write is declared as a literal, so that a plan can tell a metric that no run has.
+    A probe sees every round except one that diverged, and may store tensors in `s.mine`, which
+    checkpoints include. It overrides `row` or `table`, or `see` where one computation gives both.
+    COLUMNS and TABLE declare what it may write and are literals, which are read without an import:
+    a plan refuses a metric that no run will have, and a report takes from them what a column is
+    called, its unit and which direction is better.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ()  # of the history
-    TABLE: ClassVar[tuple[str, ...]] = ()  # of the probe's own table
+    COLUMNS: ClassVar[Columns] = {}  # that it adds to the history
+    TABLE: ClassVar[Columns] = {}  # of the table that it writes
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError`, before any training, if such a run cannot be watched."""
 
     def see(self, s: Scene) -> Sight:
-        """Columns and rows of a round; the columns count where the round is evaluated."""
+        """Columns and rows of a round; columns are used only if the round is evaluated."""
         rows = self.table(s)
         return Sight(self.row(s) if s.evaluated else {}, rows)
 
     def row(self, s: Scene) -> dict[str, float]:
-        """Columns that an evaluated round adds to the history."""
+        """The columns that an evaluated round adds to the history."""
         return {}
 
     def table(self, s: Scene) -> list[Cells]:
-        """Rows that a round adds to the probe's own table, `<probe>.parquet` in the run folder."""
+        """The rows that a round adds to the probe's table, `<probe>.parquet` in the run folder."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""Puts a run together: data, partition, model, parts, and what trains and scores them."""
+"""Puts a run together: data, partition, model, parts, and what trains and scores models."""
 
 import copy
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
-from fedbench.data.source import load_data
+from fedbench.data.source import data_folder, load_data
 from fedbench.engine import scoring
 from fedbench.engine.fit import refuse_misfit, require_room
 from fedbench.engine.identity import Identity, identify, named
 from fedbench.engine.inputs import images, preparation, refuse_without_images, targets
-from fedbench.engine.local import Loss, Task
+from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.machine import Machine
 from fedbench.engine.scoring import Scorer
 from fedbench.models.architecture import with_projection
@@ -35,7 +35,7 @@ from fedbench.spec import RunSpec
 
 
 class Objects(TypedDict, total=False):
-    """Objects given in place of what the spec names, for problems worked by hand."""
+    """Objects that may be given to `run` in place of what the spec names."""
 
     data: Dataset
     model: nn.Module
@@ -46,22 +46,26 @@ class Objects(TypedDict, total=False):
     loss: Loss
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Everything a run needs that no round changes; `rows[i]` are client i's samples."""
+    """Everything a run needs and what stays the same in all its rounds.
+
+    rows[i]: client i's training samples; scorers: by the prefix of the columns that they write, ''
+    for the test set and 'val_' for held-out data.
+    """
 
     spec: RunSpec
-    identity: Identity  # by which the run is known: the settings before its search, if it had one
+    identity: Identity  # of the settings before the search, if a search chose some of them
     data: Dataset
     fed: Fed
-    task: Task
+    task: LocalTask
     rows: list[Tensor]
     sampler: Sampler
     scorers: dict[str, Scorer]
 
     @property
     def device(self) -> torch.device:
-        """Where the data lie."""
+        """The device that holds the data."""
         return self.task.x.device
 
     def validate(self, model: Model) -> float:
@@ -74,12 +78,14 @@ class Problem:
 
     def _held_out(self) -> Scorer:
         if "val_" not in self.scorers:
-            raise FedbenchError("validation = 0: a part needs held-out data; set validation > 0")
+            raise FedbenchError(
+                "validation = 0: a part of the method needs held-out data; set validation above 0"
+            )
         return self.scorers["val_"]
 
 
 def refuse_unknown(objects: Objects) -> None:
-    """Raise `FedbenchError` on an object that nothing would use."""
+    """Raise `FedbenchError` if an object has a name that no object may have."""
     for name in objects:
         if name not in Objects.__annotations__:
             raise unknown("object", name, Objects.__annotations__)
@@ -102,12 +108,14 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     prepare = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(prepare(x[:1]))
-    net = Net(_module(spec, objects, data, example).to(device, dtype), spec.precision == "bfloat16")
+    module = _module(spec, objects, data, example, folder).to(device, dtype)
+    net = Net(module, spec.precision == "bfloat16")
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
-    task = Task(
-        net, parts, loss, optimiser(spec), spec.weight_decay, spec.clip, x, y, prepare,
+    task = LocalTask(
+        net=net, parts=parts, loss=loss, optimiser=optimiser(spec), weight_decay=spec.weight_decay,
+        clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
         channels_last=spec.channels_last,
@@ -117,18 +125,23 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out, spec)
     identity = identify(spec, objects)
-    return Problem(spec, identity, data, fed, task, tensors, sampler, scorers)
+    return Problem(
+        spec=spec, identity=identity, data=data, fed=fed, task=task, rows=tensors, sampler=sampler,
+        scorers=scorers,
+    )  # fmt: skip
 
 
 def _as_first_seen(x: Tensor) -> Tensor:
-    """An input on the CPU, where modules are built; floats in single precision."""
+    """An input on the CPU in float32, where and as modules are built."""
     return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
 
 
-def _module(spec: RunSpec, objects: Objects, data: Dataset, example: Tensor) -> nn.Module:
+def _module(
+    spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
+) -> nn.Module:
     if "model" in objects:
         return copy.deepcopy(objects["model"])
-    return build_model(spec, data, example)
+    return build_model(spec, data, example, folder)
 
 
 def _name(spec: RunSpec, objects: Objects) -> str:
@@ -140,9 +153,9 @@ def _usual_loss(data: Dataset) -> Loss:
 
 
 def _scorers(
-    task: Task, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
+    task: LocalTask, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
 ) -> dict[str, Scorer]:
-    """How models are scored: on the test set, and on held-out data if the run has any."""
+    """What scores models: on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
@@ -151,14 +164,11 @@ def _scorers(
     elif len(held_out):
         rows = torch.as_tensor(held_out, device=device)
         sets["val_"] = (task.x[rows], task.y[rows])
-    return {
-        prefix: Scorer(task.net, x, y, data.classes, task.loss, task.prepare)
-        for prefix, (x, y) in sets.items()
-    }
+    return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
 
 
 def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machine) -> Fed:
-    """The federation's constants as the parts see them."""
+    """The federation's constants, which parts may read."""
     width = max(data.classes, 1)
     labels = (
         data.y_train.astype(np.int64) if data.classes else np.zeros(len(data.y_train), np.int64)
@@ -181,7 +191,7 @@ def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machi
 
 
 def check_choices(specs: Iterable[RunSpec]) -> None:
-    """Build everything that the specs name, so that a bad value is refused before any training."""
+    """Build all that the specs name; raises `FedbenchError` on a bad value, before any training."""
     seen: set[str] = set()
     for spec in specs:
         chosen = {
@@ -213,13 +223,19 @@ def build_sampler(spec: RunSpec) -> Sampler:
     return spec.sampler.build("sampler")
 
 
-def build_model(spec: RunSpec, data: Dataset, example: Tensor) -> nn.Module:
-    """A freshly initialised model; its weights depend on the seed alone."""
+def build_model(
+    spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None = None
+) -> nn.Module:
+    """A new model, whose random weights depend on the seed alone.
+
+    Published weights are read from the data folder `folder`, by default as `data_folder` says.
+    """
     architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))
         module: nn.Module = architecture.build(data.inputs)
+        architecture.load(module, data_folder(folder))
         if spec.projection:
             module = with_projection(module, spec.projection, data.classes, example)
     return module
@@ -230,12 +246,16 @@ def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
     for part in parts:
         name = type(part).__name__
         if part.needs_projection and not spec.projection:
-            raise FedbenchError(f"projection: {name} needs a projection head; set its width")
+            raise FedbenchError(
+                f"projection: {name} needs a projection head; set projection to its width"
+            )
         if part.proxy_data and not spec.validation:
-            raise FedbenchError(f"validation = 0: {name} needs held-out data; set it above 0")
+            raise FedbenchError(
+                f"validation = 0: {name} needs held-out data; set validation above 0"
+            )
         if part.own_momentum and spec.momentum:
             raise FedbenchError(
-                f"momentum = {spec.momentum}: {name} keeps the momentum buffer itself; set it to 0"
+                f"momentum = {spec.momentum}: {name} has its own momentum buffer; set momentum to 0"
             )
         if part.needs_head and not net.has_head:
             raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")

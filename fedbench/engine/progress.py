@@ -1,4 +1,4 @@
-"""How far a run has come: everything that a checkpoint keeps."""
+"""How far a run has come: everything that a checkpoint holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,27 +17,27 @@ from fedbench.engine.probe import Cells
 
 @dataclass
 class Traffic:
-    """Floats sent to (down) and by (up) clients since the run began, all clients together."""
+    """Numbers sent to clients (down) and by clients (up) since the run began, over all clients."""
 
     down: int = 0
     up: int = 0
 
     def broadcast(self, model: int, messages: Sequence[State], clients: int) -> None:
-        """The global model and every part's message, to each client of the cohort."""
+        """Count the global model and every part's message, sent to this many clients."""
         self.down += clients * (model + floats(messages))
 
     def collect(self, model: int, extras: Sequence[State]) -> None:
-        """One client's model and every part's extras."""
+        """Count one client's model and what every part uploads beside it."""
         self.up += model + floats(extras)
 
 
 def floats(states: Sequence[State]) -> int:
-    """Numbers in the tensors of some states."""
+    """How many numbers the tensors of some states hold."""
     return sum(value.numel() for state in states for value in state.values())
 
 
 def model_floats(d: int, buffers: Buffers) -> int:
-    """Weights and running statistics; counters are not floats."""
+    """How many floats a model has: weights and running statistics, without counters."""
     return d + sum(v.numel() for v in buffers.values() if v.is_floating_point())
 
 
@@ -45,10 +45,10 @@ Kept = list[State]
 
 
 class ClientStates(Mapping[int, Kept]):
-    """States by client number; parts never notice where one lives.
+    """Each client's states by its number, in memory or on disk.
 
-    A client's place is decided when it first takes part: 100 clients of an 11-million-weight model
-    take 4.5 GB for each vector they keep.
+    Where a client's states lie is decided when it first takes part: for a model of 11 million
+    weights, 100 clients take 4.5 GB per vector that is stored.
     """
 
     def __init__(self, spill: Spill) -> None:
@@ -100,24 +100,24 @@ def _no_seconds() -> dict[str, float]:
 
 @dataclass
 class Progress:
-    """The global model after `round` rounds, states of server and clients, and the history."""
+    """The global model after `round` rounds, the states of server and clients, and the history."""
 
-    world: Model
+    global_model: Model
     server: list[State]
     clients: ClientStates
     round: int = 0
     rows: list[Row] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
-    passes: int = 0  # samples through one forward and backward pass
+    passes: int = 0  # samples that went through a forward and backward pass
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
-    memory: list[State] = field(default_factory=list)  # of the probes, in their order
-    tables: list[list[Cells]] = field(default_factory=list)
+    memory: list[State] = field(default_factory=list)  # what each probe stores
+    tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
 
     def state(self) -> dict[str, Any]:
-        """Plain containers and tensors, fit for a checkpoint."""
+        """All of it as plain containers and tensors, to be saved in a checkpoint."""
         return {
-            "world": dict(self.world._asdict()),
+            "world": dict(self.global_model._asdict()),
             "server": self.server,
             "clients": self.clients.state(),
             "round": self.round,
@@ -132,26 +132,26 @@ class Progress:
 
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
-        """The inverse of `state`."""
+        """The progress that `state` described."""
         own = {k: v for k, v in state.items() if k not in ("id", "data")}
         clients = ClientStates(spill)
         clients.restore(own.pop("clients"))
-        world, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
+        global_model, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
         server = [{k: spill.keep(v) for k, v in kept.items()} for kept in own.pop("server")]
-        return cls(world, server, clients, traffic=traffic, **own)
+        return cls(global_model, server, clients, traffic=traffic, **own)
 
 
-CHECKPOINT = "checkpoint.pt"  # dropped when the run is finished
+CHECKPOINT = "checkpoint.pt"  # deleted when the run is finished
 
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
-    """Replace a run folder's checkpoint in one move."""
+    """Replace a run folder's checkpoint; a crash leaves the former one."""
     with atomic(folder / CHECKPOINT) as temporary:
         torch.save(dict(state), temporary)
 
 
 def load_checkpoint(folder: Path, run_id: str, device: torch.device) -> dict[str, Any] | None:
-    """The checkpoint of this very run, if there is one; raises `FedbenchError` if damaged."""
+    """The run's checkpoint, None without one; raises `FedbenchError` if it cannot be used."""
     file = folder / CHECKPOINT
     if not exists(file):
         return None
@@ -160,7 +160,7 @@ def load_checkpoint(folder: Path, run_id: str, device: torch.device) -> dict[str
         owner = state["id"]
     except Exception as error:  # torch raises whatever its unpickler met
         raise FedbenchError(
-            f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start again"
+            f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start the run again"
         ) from None
     if owner != run_id:
         raise FedbenchError(

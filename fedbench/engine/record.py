@@ -1,4 +1,4 @@
-"""What a run leaves: its record, and what `run` gives back."""
+"""The record of a run for its folder, and the result that `run` returns."""
 
 import platform
 from dataclasses import dataclass
@@ -11,16 +11,14 @@ from torch import Tensor
 
 from fedbench.core.flat import Buffers
 from fedbench.engine.problem import Problem
-from fedbench.engine.progress import (
-    Progress,
-)
+from fedbench.engine.progress import Progress
 from fedbench.spec import RunSpec
 
 _PACKAGES = ("fedbench", "torch", "numpy")
 
 
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
-    """Settings, outcome, versions, device, seconds by phase, and where the data came from."""
+    """The run's record: settings, outcome, versions, device, times, and origin of the data."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     return {
@@ -53,13 +51,14 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result:
-    """What a run gives back.
+    """The result of a run.
 
     history: one row per evaluated round, fractions not percent; weights: the final global model
-    (d,); status: 'finished' or 'diverged' (a result, not a crash); tables: 'clients' (client,
-    label, count) and one by the name of each probe that wrote any rows.
+    (d,); buffers: the running statistics of its norm layers; status: 'finished', or 'diverged' if
+    the weights became infinite or NaN; record: settings, versions and times; tables: 'clients'
+    (client, label, count) and one named after each probe that wrote any rows.
     """
 
     spec: RunSpec
@@ -69,3 +68,10 @@ class Result:
     status: str
     record: dict[str, Any]
     tables: dict[str, pd.DataFrame]
+
+    def __repr__(self) -> str:
+        """One line: which run, how it ended, and its last scores."""
+        scores = ("accuracy", "loss")
+        last = [f"{s} {self.history[s].iloc[-1]:.4g}" for s in scores if s in self.history]
+        rounds = f"{self.status} after {self.record['rounds']} rounds"
+        return f"Result({', '.join([self.record['id'], rounds, *last])})"

@@ -1,13 +1,13 @@
-"""Losses of samples, and scores of a model on a data set."""
+"""Losses per sample, and scores of a model on a data set."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.core.flat import Model, Net
+from fedbench.core.flat import Model
+from fedbench.engine.local import LocalTask
 
 
 def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
@@ -16,7 +16,7 @@ def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
 
 
 def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
-    """½ (z − y)², (B,): its gradient is z − y, which is easy to follow by hand."""
+    """½ (z − y)², (B,), the loss of labels without classes; its gradient is z − y."""
     return 0.5 * (z.squeeze(-1) - y) ** 2
 
 
@@ -25,38 +25,34 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True)
 class Scorer:
-    """Evaluates models on fixed rows: mean loss, and with classes accuracy and macro-F1.
+    """Scores models on stored samples x, y: mean loss, and with classes accuracy and macro-F1.
 
-    Fractions, not percent. A model whose outputs are not numbers predicts class 0, as argmax does.
+    Scores are fractions, not percent. A model whose outputs are NaN predicts class 0, as argmax
+    does.
     """
 
-    net: Net
+    task: LocalTask
     x: Tensor
     y: Tensor
     classes: int
-    loss: Callable[[Tensor, Tensor], Tensor]
-    prepare: Callable[[Tensor], Tensor]
-    batch: int = 500
 
     def __call__(self, model: Model) -> Scores:
         """{'loss': …, 'accuracy': …, 'macro_f1': …}."""
         logits = self.logits(model)
-        scores = {"loss": float(self.loss(logits, self.y).double().mean())}
+        scores = {"loss": float(self.task.loss(logits, self.y).double().mean())}
         if self.classes:
             scores |= classification(logits.argmax(1), self.y, self.classes)
         return scores
 
     def logits(self, model: Model) -> Tensor:
-        """Logits of every row (N, C)."""
-        with torch.inference_mode():
-            pieces = torch.split(self.x, self.batch)
-            return torch.cat([self.net.eval(model, self.prepare(piece))[0] for piece in pieces])
+        """Logits of every sample (N, C)."""
+        return self.task.outputs(model, self.x)[0]
 
 
 def classification(predicted: Tensor, y: Tensor, classes: int) -> Scores:
     """Accuracy and the unweighted mean over classes of F1 = 2·hits/(predicted + true).
 
-    A class neither predicted nor present counts as in scikit-learn: it is left out.
+    A class that is neither predicted nor present is left out, as in scikit-learn.
     """
     hits = torch.bincount(y[predicted == y], minlength=classes).double()
     total = torch.bincount(y, minlength=classes) + torch.bincount(predicted, minlength=classes)

@@ -1,4 +1,4 @@
-"""The server's half of a round: from the clients' replies to the next global model."""
+"""The server's side of a round: opens it, and turns the clients' results into the next model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +11,12 @@ from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Round, State, weighted_mean
-from fedbench.engine.local import Reply
+from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
 
 
-def open_round(problem: Problem, world: Model, t: int) -> Round:
-    """Round t's cohort in ascending order, with its base weights and learning rate."""
+def open_round(problem: Problem, global_model: Model, t: int) -> Round:
+    """Round t with its cohort, mixing weights and learning rate."""
     spec, fed = problem.spec, problem.fed
     rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
     labels = fed.labels.cpu().long().numpy()
@@ -28,17 +28,28 @@ def open_round(problem: Problem, world: Model, t: int) -> Round:
         else torch.full_like(counts, 1 / len(clients))
     )
     lr = spec.lr * spec.lr_decay**t
-    model = (world.w, world.buffers)
-    return Round(fed, t, lr, *model, clients, counts, p, problem.validate, problem.proxy)
+    return Round(
+        fed=fed,
+        round=t,
+        lr=lr,
+        w=global_model.w,
+        buffers=global_model.buffers,
+        clients=clients,
+        counts=counts,
+        p=p,
+        validate=problem.validate,
+        proxy=problem.proxy,
+    )
 
 
 def aggregate(
-    parts: Sequence[Part], rounds: Sequence[Round], r: Round, replies: Sequence[Reply]
+    parts: Sequence[Part], rounds: Sequence[Round], r: Round, replies: Sequence[ClientResult]
 ) -> Model:
     """x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), where d is what the parts made of the updates.
 
-    Where no part changes anything the bracket is exactly 0 and the result is the plain mean of the
-    clients' models, bit for bit (convention 13). `rounds` holds one view of `r` per part.
+    Where no part changes anything, the bracket is exactly 0 and the result is the mean of the
+    clients' models, bit for bit (convention 13). `rounds` holds one view of `r` per part, whose
+    fields `models`, `raw`, `statistics`, `ups` and `new` are filled in.
     """
     models = torch.stack([reply.w for reply in replies])
     raw = r.w - models
@@ -48,6 +59,8 @@ def aggregate(
         view.ups = [reply.up[i] for reply in replies]
     p = _weights(parts, rounds, r.p)
     received = [_received(parts, rounds, n, reply) for n, reply in enumerate(replies)]
+    for view in rounds:
+        vars(view).pop("i", None)  # it belongs to one client, and all have been received
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
         d = parts[i].step(d, rounds[i])
@@ -65,7 +78,9 @@ def _weights(parts: Sequence[Part], rounds: Sequence[Round], p: Tensor) -> Tenso
     return p
 
 
-def _received(parts: Sequence[Part], rounds: Sequence[Round], n: int, reply: Reply) -> Tensor:
+def _received(
+    parts: Sequence[Part], rounds: Sequence[Round], n: int, reply: ClientResult
+) -> Tensor:
     delta = reply.delta
     for i in overriding(parts, "receive"):
         rounds[i].i = n
@@ -74,7 +89,7 @@ def _received(parts: Sequence[Part], rounds: Sequence[Round], n: int, reply: Rep
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:
-    """Running statistics averaged with the clients' weights; counters take the maximum."""
+    """Running statistics averaged with the mixing weights p; counters take the maximum."""
     return {name: _mix([b[name] for b in buffers], p) for name in buffers[0]}
 
 
@@ -85,7 +100,7 @@ def _mix(values: list[Tensor], p: Tensor) -> Tensor:
 
 
 def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
-    """One view of the round for each part, with that part's own state and generator."""
+    """One copy of the round per part, with that part's state and random generator."""
     return [
         replace(r, mine=state, rng=_generator(problem, r, part))
         for part, state in zip(problem.task.parts, states, strict=True)
@@ -93,4 +108,4 @@ def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
 
 
 def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
-    return chance.torch_generator(problem.spec.seed, r.t, seeds.EVERYONE, type(part).__name__)
+    return chance.torch_generator(problem.spec.seed, r.round, seeds.EVERYONE, type(part).__name__)

@@ -1,4 +1,4 @@
-"""The only training loop: rounds of sampling, local training, aggregation and evaluation."""
+"""The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import contextlib
 import math
@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine import cohort
-from fedbench.engine.local import Reply, Start
+from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
 from fedbench.engine.problem import Objects, Problem, assemble
@@ -30,7 +30,7 @@ from fedbench.engine.progress import (
 )
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
-from fedbench.engine.turns import Prepared, exchange, prepare, shapes, twins
+from fedbench.engine.turns import PreparedClient, exchange, prepare, shapes, twins
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
@@ -49,11 +49,12 @@ def run(
 ) -> Result:
     """Train the run that `spec` describes.
 
-    `out`: a folder for its files; a run that was killed there is resumed, a finished one is kept.
+    `out`: a folder for the run's files. A run that was killed there is resumed; if the folder holds
+    a finished run, that is an error. `data_dir`: the folder with data files and published weights.
     `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
     place of what the spec names; they are then part of the run's identity (see `engine/identity`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
-    settings and which identifies the run. Raises `FedbenchError` on bad input.
+    settings, which identifies the run. Raises `FedbenchError` on bad input.
     """
     if spec.tune:
         raise FedbenchError(
@@ -75,10 +76,10 @@ def run(
 
 
 class Training:
-    """One run, round by round: `round` until it is `over`, then `result`; `run` does both.
+    """One run, round by round: call `round` until it is `over`, then `result`; `run` does both.
 
-    `folder`: where it saves its progress and is resumed from; `watch` is called with each evaluated
-    round; `probes` stand in place of those that the spec names.
+    `folder`: where checkpoints are saved and the run is resumed from; `watch` is called with each
+    evaluated round; `probes` are used in place of those that the spec names.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Training:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
-        self.mode = "map" if machine.mode == "map" else "loop"
+        self.mode = machine.mode
         if self.mode == "map":
             cohort.refuse_unmappable(problem.task, shapes(problem))
         for probe in self.probes:
@@ -102,37 +103,42 @@ class Training:
 
     @property
     def over(self) -> bool:
-        """Whether all rounds are made, or the weights are no longer finite."""
+        """Whether all rounds have been made, or the weights are no longer finite."""
         return self.progress.diverged or self.progress.round >= self.spec.rounds
 
     def run(self) -> Result:
-        """Make all remaining rounds."""
+        """Make all remaining rounds, and write the run's files if it has a folder."""
         while not self.over:
             self.round()
         return self.result()
 
     def round(self) -> None:
-        """Make the next round, and save the progress if it is time."""
+        """Make the next round, and save a checkpoint if it is due."""
         self._round(self.progress.round)
         self._checkpoint()
 
     def _round(self, t: int) -> None:
         progress = self.progress
-        r = open_round(self.problem, progress.world, t)
+        r = open_round(self.problem, progress.global_model, t)
         rounds = views(self.problem, r, progress.server)
         with _clock(self.progress.seconds, "train"):
             clients, replies = self._train(r, rounds)
         with _clock(self.progress.seconds, "server"):
-            progress.world = aggregate(self.parts, rounds, r, replies)
+            progress.global_model = aggregate(self.parts, rounds, r, replies)
         progress.round = t + 1
         loss = float(torch.stack([reply.loss for reply in replies]).mean())
-        progress.diverged = not (bool(progress.world.w.isfinite().all()) and math.isfinite(loss))
+        progress.diverged = not (
+            bool(progress.global_model.w.isfinite().all()) and math.isfinite(loss)
+        )
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
-        models = self._models(rounds) if due else {"next": progress.world.w}
+        models = self._models(rounds) if due else {"next": progress.global_model.w}
         row = self._scores(r, models, loss) if due else {}
-        scored = Model(next(iter(models.values())), progress.world.buffers)
-        scene = Scene(self.problem, r, clients, replies, progress.world, scored, due, last)
+        scored = Model(next(iter(models.values())), progress.global_model.buffers)
+        scene = Scene(
+            problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
+            scored=scored, evaluated=due, last=last,
+        )  # fmt: skip
         row |= {} if progress.diverged else self._watch(scene)
         if due:
             progress.rows.append(row | self._clocks())
@@ -140,75 +146,76 @@ class Training:
                 self.watch(dict(row))
         progress.server = [view.mine for view in rounds]
 
-    def _train(self, r: Round, rounds: Sequence[Round]) -> tuple[list[Prepared], list[Reply]]:
-        """Broadcast, extra exchange, local training; keeps client states and counts traffic.
+    def _train(
+        self, r: Round, rounds: Sequence[Round]
+    ) -> tuple[list[PreparedClient], list[ClientResult]]:
+        """Broadcast, extra exchange, local training; stores client states and counts traffic.
 
-        Returns the clients as they were before training, and their replies.
+        Returns the clients as they were before training, and the results of their training.
         """
         progress, size = self.progress, model_floats(self.fed.d, r.buffers)
         messages = [part.send(view) for part, view in zip(self.parts, rounds, strict=True)]
-        clients = [prepare(self.problem, r, i, messages, self._kept(i)) for i in r.clients]
-        progress.traffic.up += exchange(self.problem, rounds, clients)
+        clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for view in rounds:
-            view.steps = r.w.new_tensor([len(c.feed.rows) for c in clients])
+            view.steps = r.w.new_tensor([len(c.batches.rows) for c in clients])
+        progress.traffic.up += exchange(self.problem, rounds, clients)
         before = twins(clients)
-        start = Start(Model(r.w, r.buffers), r.lr)
+        start = RoundStart(Model(r.w, r.buffers), r.lr)
         if self.mode == "map":
             replies = cohort.mapped(self.problem.task, start, clients, self.machine.chunk)
         else:
             replies = cohort.loop(self.problem.task, start, clients)
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
-            progress.passes += sum(len(rows) for rows in c.feed.rows)
+            progress.passes += sum(len(rows) for rows in c.batches.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
             progress.traffic.collect(size, reply.up)
         return before, replies
 
-    def _kept(self, client: int) -> list[State]:
-        """What the client kept from its last turn, or its first state."""
+    def _stored(self, client: int) -> list[State]:
+        """What the parts stored after the client's last turn, or their first states."""
         if client not in self.progress.clients:
             start = self.fed.start.w
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
     def _models(self, rounds: Sequence[Round]) -> dict[str, Tensor]:
-        """The models that the parts name, x_{t+1} always among them; the first leads."""
-        world = self.progress.world.w
+        """The models to score, x_{t+1} always among them; the first is the headline."""
+        global_model = self.progress.global_model.w
         models: dict[str, Tensor] = {}
         for part, view in zip(self.parts, rounds, strict=True):
-            models |= part.evaluate(world, view)
-        models.setdefault("next", world)
+            models |= part.evaluate(global_model, view)
+        models.setdefault("next", global_model)
         return models
 
     def _scores(self, r: Round, models: dict[str, Tensor], train_loss: float) -> Row:
-        """A row of the history: what the round was, and how the models score."""
+        """A row of the history: the round, its learning rate and losses, and the models' scores."""
         progress = self.progress
-        world = progress.world
+        global_model = progress.global_model
         row: Row = {
             "round": progress.round,
             "eta": r.lr,
             "train_loss": train_loss,
             "cohort": len(r.clients),
-            "step_norm": float((world.w - r.w).norm()),
+            "step_norm": float((global_model.w - r.w).norm()),
         }
         with _clock(progress.seconds, "evaluate"):
             for place, (name, w) in enumerate(models.items()):
                 for prefix, scorer in self.problem.scorers.items():
-                    scores = scorer(Model(w, world.buffers))
+                    scores = scorer(Model(w, global_model.buffers))
                     suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
         return row | {"floats_down": progress.traffic.down, "floats_up": progress.traffic.up}
 
     def _watch(self, scene: Scene) -> Row:
-        """Let the probes see the round; returns the columns they add if it is evaluated."""
+        """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress = self.progress
         row: Row = {}
         with _clock(progress.seconds, "watch"):
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
             ):
-                own = replace(scene, mine=mine)
-                seen = probe.see(own)
+                seen = probe.see(replace(scene, mine=mine))
                 table += seen.rows
                 row |= seen.columns if scene.evaluated else {}
         return row
@@ -217,7 +224,7 @@ class Training:
         return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
 
     def _checkpoint(self) -> None:
-        """Save now and then, between rounds."""
+        """Save the progress if `checkpoint_minutes` have passed since the last time."""
         minutes = (time.monotonic() - self._saved) / 60
         if self.folder and minutes >= self.machine.checkpoint_minutes:
             owner = {"id": self.problem.identity.id, "data": self.problem.data.checksum}
@@ -225,11 +232,11 @@ class Training:
             self._saved = time.monotonic()
 
     def _fresh(self) -> Progress:
-        world = self.fed.start
-        server = [part.server(world.w, self.fed) for part in self.parts]
+        global_model = self.fed.start
+        server = [part.server(global_model.w, self.fed) for part in self.parts]
         probes = self.probes
         return Progress(
-            world, server, ClientStates(self.fed.spill),
+            global_model, server, ClientStates(self.fed.spill),
             memory=[{} for _ in probes], tables=[[] for _ in probes],
         )  # fmt: skip
 
@@ -243,38 +250,38 @@ class Training:
             return Progress.of(state, self.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
             raise FedbenchError(
-                f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of another version; "
-                "delete it to start again"
+                f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of "
+                "another version; delete it to start the run again"
             ) from None
 
     def _require_same_data(self, before: str | None) -> None:
-        """Refuse a checkpoint of other data; those of earlier versions do not say which it was."""
+        """Refuse a checkpoint of other data; those of earlier versions name no data."""
         data, folder = self.problem.data, self.folder
         if folder and before and before != data.checksum:
             raise FedbenchError(
-                f"{folder.path / 'checkpoint.pt'}: was trained on data set '{data.name}' with "
-                f"checksum {before[:12]}, which now has {data.checksum[:12]}; put the former data "
-                f"back, or delete the folder {folder.path} to train the run again on these"
+                f"{folder.path / 'checkpoint.pt'}: the run was trained on data set '{data.name}' "
+                f"with checksum {before[:12]}, but the data now have {data.checksum[:12]}; restore "
+                f"the former data, or delete the folder {folder.path} to train on the new data"
             )
 
     def result(self) -> Result:
-        """What the run gives back; its files are written if it has a folder."""
+        """The run's result; writes the run's files if it has a folder."""
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
         history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
         record = describe(self.problem, status, progress, self.mode)
-        tensors = (
-            {"w": progress.world.w, **progress.world.buffers} if self.machine.keep_model else {}
-        )
+        w, buffers = progress.global_model
         tables = self._tables()
         if self.folder:
+            tensors = {"w": w, **buffers} if self.machine.keep_model else {}
             self.folder.finish(record, history, tensors, tables)
         return Result(
-            self.spec, history, progress.world.w, progress.world.buffers, status, record, tables
-        )
+            spec=self.spec, history=history, weights=w, buffers=buffers, status=status,
+            record=record, tables=tables,
+        )  # fmt: skip
 
     def _tables(self) -> dict[str, pd.DataFrame]:
-        """Who holds how much of which class, and what the probes wrote, by probe."""
+        """The table of the clients' label counts, and one per probe that wrote rows."""
         held = self.fed.labels.long().cpu().numpy()
         clients, labels = held.nonzero()
         counts = {"client": clients, "label": labels, "count": held[clients, labels]}

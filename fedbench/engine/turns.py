@@ -1,4 +1,4 @@
-"""What a cohort trains on: each client's batches, random numbers, messages and kept state."""
+"""Prepares a cohort: each client's batches, random numbers, messages and stored state."""
 
 import contextlib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from fedbench.base import seeds
 from fedbench.core import chance
 from fedbench.core.flat import Buffers
 from fedbench.core.part import overriding
-from fedbench.core.round import Gradient, Round, State, Turn
+from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask
 from fedbench.engine.inputs import views
-from fedbench.engine.local import Feed, Task
+from fedbench.engine.local import ClientBatches, LocalTask
 from fedbench.engine.problem import Problem
 
 
@@ -27,10 +27,11 @@ def batches(
     steps: int | None,
     drop_single: bool = False,
 ) -> list[Tensor]:
-    """Index batches of one turn: `epochs` shuffled passes, or the first `steps` batches of as many.
+    """Indices of one turn's batches: `epochs` shuffled passes, or the first `steps` batches.
 
-    rows (n,) are the client's samples; `batch` None is all of them; a short last batch is kept
-    (convention 10), unless it is a single sample that batch norm could not use (`drop_single`).
+    rows (n,): the client's samples; batch: samples per batch, None for all of them; drop_single:
+    leave out a last batch of one sample, which batch norm cannot use. Any other short last batch
+    is used (convention 10).
     """
     size = batch or len(rows)
     generator = chance.torch_generator(seed, round_, client, "batches")
@@ -46,24 +47,27 @@ def batches(
     return found if epochs else found[:steps]
 
 
-_CHUNK = 500  # samples a pass of the full gradient
+_CHUNK = 500  # samples per pass of the full gradient
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """One client, ready to train: a turn for each part, and the batches."""
+class PreparedClient:
+    """One client, ready to train: one turn per part, and its batches."""
 
     client: int
     turns: list[Turn]
-    feed: Feed
-    noise: int  # the seed of dropout
+    batches: ClientBatches
+    noise: int  # the seed of its dropout
 
 
 def prepare(
-    problem: Problem, r: Round, client: int, messages: Sequence[State], kept: Sequence[State]
-) -> Prepared:
-    """The client's batches and turns; nothing here depends on the method."""
-    rows = _batches(problem, r.t, client)
+    problem: Problem, r: Round, client: int, messages: Sequence[State], stored: Sequence[State]
+) -> PreparedClient:
+    """A client's turns and batches; which samples and in which order depends on no method.
+
+    messages: what each part sends; stored: what each part stored after the client's last turn.
+    """
+    rows = _batches(problem, r.round, client)
     n, labels = problem.fed.n[client], problem.fed.labels[client]
     spec, decays = problem.spec, problem.task.decays
     decay = spec.weight_decay if decays is None else spec.weight_decay * decays
@@ -77,22 +81,29 @@ def prepare(
             n=n,
             labels=labels,
             weight_decay=decay,
-            round=r.t,
+            round=r.round,
             msg=message,
             mine=dict(mine),
         )
-        for message, mine in zip(messages, kept, strict=True)
+        for message, mine in zip(messages, stored, strict=True)
     ]
-    _draw(problem, r.t, client, turns)
-    seen = views(spec.augment, rows, spec.seed, r.t, client) if spec.augment else None
-    feed = Feed(rows, None, len(rows), n, labels, [t.drawn for t in turns], seen)
-    return Prepared(client, turns, feed, seeds.number(spec.seed, r.t, client, "dropout"))
+    _draw(problem, r.round, client, turns)
+    data = ClientBatches(
+        rows=rows,
+        masks=None,
+        H=len(rows),
+        n=n,
+        labels=labels,
+        drawn=[t.drawn for t in turns],
+        views=views(spec.augment, rows, spec.seed, r.round, client) if spec.augment else None,
+    )
+    return PreparedClient(client, turns, data, seeds.number(spec.seed, r.round, client, "dropout"))
 
 
-def twins(clients: Sequence[Prepared]) -> list[Prepared]:
-    """The clients as they stand, which local training of the originals leaves alone.
+def twins(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
+    """Copies of the clients as they are now; training the originals does not change them.
 
-    A message that clients share is one message to their twins too.
+    Clients that share one message share one copy of it.
     """
     shared: dict[int, State] = {}
 
@@ -104,17 +115,17 @@ def twins(clients: Sequence[Prepared]) -> list[Prepared]:
 
 
 def shapes(problem: Problem) -> set[tuple[int, ...]]:
-    """The batch sizes of every client's turn, the same in each round."""
+    """The different sequences of batch sizes over all clients; they are the same in each round."""
     return {
         tuple(len(rows) for rows in _batches(problem, 0, client))
         for client in range(problem.spec.clients)
     }
 
 
-def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepared]) -> int:
-    """The extra exchange before training: `ask` at each client, `answer` at the server.
+def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[PreparedClient]) -> int:
+    """Make the extra exchange before training: `ask` at each client, `answer` at the server.
 
-    Answers join the messages. Returns the floats that the clients sent up.
+    The answers are added to the clients' messages. Returns how many numbers the clients sent.
     """
     parts, sent = problem.task.parts, 0
     for i in overriding(parts, "ask"):
@@ -124,6 +135,7 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
             turn.full_gradient = full_gradient(problem.task, turn.buffers, problem.rows[c.client])
             with dropout(problem.task, c):
                 asks.append(parts[i].ask(turn.w, turn))
+            turn.full_gradient = only_in_ask
         answer = parts[i].answer(asks, rounds[i].p, rounds[i])
         for c in clients:
             c.turns[i].msg = {**c.turns[i].msg, **answer}
@@ -131,13 +143,13 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
     return sent
 
 
-def dropout(task: Task, c: Prepared) -> contextlib.AbstractContextManager[None]:
-    """What a client's dropout draws is the client's own, if the model has any."""
+def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextManager[None]:
+    """A context in which dropout, if the model has any, draws from the client's seed."""
     return chance.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
 
 
-def full_gradient(task: Task, statistics: Buffers, rows: Tensor) -> Gradient:
-    """The gradient of a client's whole loss F_i at any weights, base loss only."""
+def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:
+    """The gradient of a client's whole loss F_i at any weights, without the parts' loss terms."""
     rows = rows.to(task.x.device)
 
     def gradient(w: Tensor) -> Tensor:

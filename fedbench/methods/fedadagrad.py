@@ -8,7 +8,14 @@ from torch import Tensor
 
 from fedbench.base.checked import Decay, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
-from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
+from fedbench.core.part import (
+    GLOBAL_MOMENTUM,
+    SERVER_OPTIMISER,
+    STEP_LENGTH,
+    Cost,
+    Part,
+    Sizes,
+)
 from fedbench.core.round import Fed, Round, State
 
 
@@ -20,7 +27,7 @@ class FedAdagrad(Part):
     set β1 = 0 here, as plain Adagrad has no momentum. No bias correction.
     """
 
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
+    decides: ClassVar[tuple[str, ...]] = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, STEP_LENGTH)
 
     beta1: Decay = 0.0  # 0.9 in FedAdam and FedYogi
     eta_g: Positive = 0.1  # the paper tunes it for each task

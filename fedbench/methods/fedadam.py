@@ -8,7 +8,14 @@ from torch import Tensor
 
 from fedbench.base.checked import Decay, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
-from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
+from fedbench.core.part import (
+    GLOBAL_MOMENTUM,
+    SERVER_OPTIMISER,
+    STEP_LENGTH,
+    Cost,
+    Part,
+    Sizes,
+)
 from fedbench.core.round import Fed, Round, State
 
 
@@ -19,8 +26,7 @@ class FedAdam(Part):
     Reddi et al., "Adaptive Federated Optimization", ICLR 2021, algorithm 2. No bias correction.
     """
 
-    excludes: ClassVar[dict[str, str]] = {"fedadagrad": "both are the server's optimiser"}
-    decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
+    decides: ClassVar[tuple[str, ...]] = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, STEP_LENGTH)
 
     beta1: Decay = 0.9
     beta2: Decay = 0.99

@@ -101,7 +101,7 @@ class FedDistill(Part):
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """One table and one mark a class, each way."""
+        """One table and one mark per class, each way."""
         table = size.classes**2 + size.classes
         return Cost(
             down=table,

@@ -1,4 +1,4 @@
-"""FedDPC: updates freed of the last global direction, then scaled."""
+"""FedDPC: removes the last global direction from the updates, then scales them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -61,7 +61,7 @@ class FedDPC(Part):
         P = r.mine["P"]
         square = dot(P, P)
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
-        if self.scaling == "none" or (self.first_round == "one" and r.t == 0):
+        if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
             return residual
         return self._scaled(delta, residual, r.lr)
 

@@ -1,4 +1,4 @@
-"""FedExP: a server step that grows as the clients disagree."""
+"""FedExP: a server step that is longer where the clients disagree."""
 
 from dataclasses import dataclass
 from typing import ClassVar

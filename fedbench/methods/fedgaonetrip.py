@@ -17,7 +17,7 @@ class FedGAOneTrip(Part):
 
     g_i = D_i / (η H_i) without the start's offset, ḡ = Σ p_i g_i over the last cohort; a newcomer
     starts from x_t. A reading of Dandi, Barba & Jaggi (AAAI 2022) that fits the FedDPC paper: it
-    lists FedGA under "previous local states" and prints for it FedProx's seconds a round.
+    lists FedGA under "previous local states" and prints for it FedProx's seconds per round.
     """
 
     excludes: ClassVar = {"fedga": "it is the same method with this round's gradients"}

@@ -44,7 +44,7 @@ class FedGen(Part):
     # width of ε: 64 for ResNet-8, 2048 for ResNet-50, 768 for DistilBERT; in the code only
     noise: Count = 64
     hidden: Count = 512  # 512, 2048, 768
-    N: Natural = 50  # steps a round at the server: 10 epochs of 5
+    N: Natural = 50  # steps per round at the server: 10 epochs of 5
     eta: NonNegative = 1e-4  # of Adam
     eta_decay: Share = 0.98  # a round
     weight_decay: NonNegative = 1e-2
@@ -95,16 +95,16 @@ class FedGen(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Train Γ on the clients' classifiers; the global update stays as it is."""
         net, gamma = self._net(r.fed), unpack(r.mine, "gamma")
-        first = gamma.w if r.t else generator.first_weights(net, r.rng).to(gamma.w)
+        first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # move in place
         counts = torch.stack([up["counts"] for up in r.ups])
 
         def loss(w: Tensor) -> Tensor:
             return self._loss(lambda x: net.train(w, buffers, x)[0], counts, r)
 
-        adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.t]
+        adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.round]
         memory = {name: r.mine[name] for name in ("m", "v")}
-        w, memory = descend(loss, first, adam, rates * self.N, memory, r.t * self.N)
+        w, memory = descend(loss, first, adam, rates * self.N, memory, r.round * self.N)
         r.mine = {**pack(Model(w, buffers), "gamma"), **memory, "counts": counts.sum(0)}
         return d
 

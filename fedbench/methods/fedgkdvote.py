@@ -45,7 +45,7 @@ class FedGKDVote(Part):
         L = r.w.new_tensor(r.validate(Model(r.w, r.buffers)))
         r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
         models = unpack({k: v for k, v in r.mine.items() if v.is_floating_point()}, "w")
-        message = {"gamma": self._votes(r.mine["L"], r.t)}
+        message = {"gamma": self._votes(r.mine["L"], r.round)}
         for m in range(1, self.M):
             old = Model(models.w[m], {k: v[m] for k, v in models.buffers.items()})
             message |= pack(old, str(m))

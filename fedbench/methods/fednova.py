@@ -1,4 +1,4 @@
-"""FedNova: clients that step more often count no more."""
+"""FedNova: clients that make more local steps get no more weight."""
 
 from dataclasses import dataclass
 
@@ -27,5 +27,5 @@ class FedNova(Part):
         return (r.p @ a) / a[r.i] * delta
 
     def cost(self, size: Sizes) -> Cost:
-        """One scaling a client at the server."""
+        """One scaling per client at the server."""
         return Cost(ops_receive=1)

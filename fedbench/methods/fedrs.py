@@ -23,6 +23,6 @@ class FedRS(Part):
     soft: bool = False
 
     def logits(self, z: Tensor, b: Batch, t: Turn) -> Tensor:
-        """Scale z_c, a factor a class."""
+        """z_c times one factor per class."""
         known = t.labels / t.labels.max() if self.soft else (t.labels > 0).to(z.dtype)
         return z * (1 - (1 - self.alpha) * (1 - known))

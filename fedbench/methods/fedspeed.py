@@ -70,7 +70,7 @@ class FedSpeed(Part):
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """The mean of the cohort's models leads; x_{t+1} stands beside it as 'next'."""
-        return {"selected": weighted_mean(r.models, torch.full_like(r.p, 1 / len(r.p)))}
+        return {"selected": r.cohort_mean()}
 
     def cost(self, size: Sizes) -> Cost:
         """Two passes each way in place of one, one vector kept at each client."""

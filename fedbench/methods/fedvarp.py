@@ -1,4 +1,4 @@
-"""FedVARP: the server remembers what each absent client last said."""
+"""FedVARP: the server uses the last update of each absent client."""
 
 from dataclasses import dataclass
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.core.part import Part
-from fedbench.core.round import Round, weighted_mean
+from fedbench.core.round import Round
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,5 @@ class MeanOfSelected(Part):
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """The mean as 'selected'."""
-        equal = torch.full_like(r.p, 1 / len(r.p))
-        named = {"selected": weighted_mean(r.models, equal)}
+        named = {"selected": r.cohort_mean()}
         return named if self.leads else {"next": w} | named

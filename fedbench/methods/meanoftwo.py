@@ -23,7 +23,7 @@ class MeanOfTwo(Part):
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """The mean as 'two'; r.w is x_t."""
-        named = {"two": (r.w + w) / 2 if r.t else w}
+        named = {"two": (r.w + w) / 2 if r.round else w}
         return named if self.leads else {"next": w} | named
 
     def cost(self, size: Sizes) -> Cost:

@@ -22,6 +22,7 @@ class MFL(Part):
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
     own_momentum: ClassVar[bool] = True
+    uploaded_momentum: ClassVar[str] = "v"
 
     beta: Decay = 0.9  # 0 is FedAvg
     dampened: bool = False  # v ← β v + (1−β) g, the 'exponential moving average' of RMFL's prose

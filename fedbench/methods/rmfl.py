@@ -30,6 +30,7 @@ class RMFL(Part):
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
     own_momentum: ClassVar[bool] = True
+    uploaded_momentum: ClassVar[str] = "v"
 
     beta: Decay = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"

@@ -1,4 +1,4 @@
-"""Self-confidence distillation: FedADC+'s loss, to be listed beside `fedadc` or any other base."""
+"""Self-confidence distillation: FedADC+'s loss, for `fedadc` or any other base method."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +14,7 @@ from fedbench.core.round import Batch, Turn
 
 @dataclass(frozen=True)
 class SelfConfidence(Part):
-    """Distil only from classes the client knows little of: (1−λ) CE + λ KL(p̂ ‖ softmax(z/τ)).
+    """Distil from classes of which the client has few samples: (1−λ) CE + λ KL(p̂ ‖ softmax(z/τ)).
 
     p̂_c = (1 − ρ_c) p̃_c for c ≠ y, p̂_y = 1 − Σ_{c≠y} p̂_c, ρ_c = γ_c / max γ, γ_c the share of class
     c in the client's data. Ozfatura et al., "FedADC: Accelerated Federated Learning with Drift

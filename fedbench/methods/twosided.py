@@ -1,4 +1,4 @@
-"""Two-sided FedAvg: the server takes a step of its own length."""
+"""Two-sided FedAvg: the server scales its step."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -2,6 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from torch import Tensor, nn
 
@@ -16,6 +17,13 @@ class Architecture(Checked, ABC):
     @abstractmethod
     def build(self, inputs: Inputs) -> nn.Module:
         """The module for samples of this shape; raises `FedbenchError` if they do not fit it."""
+
+    def load(self, module: nn.Module, folder: Path) -> None:
+        """Put published weights into a module that `build` made, where the options ask for them.
+
+        folder: the data folder, in which the weights lie. Models without published weights do not
+        override this. Raises `FedbenchError` if the file is missing, damaged or of other sizes.
+        """
 
 
 class BodyHead(nn.Module):

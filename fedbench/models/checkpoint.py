@@ -41,8 +41,8 @@ def read_checkpoint(
 def _open(file: Path) -> dict[str, Tensor]:
     if not exists(file):
         raise FedbenchError(
-            f"{file} is not there; put the published weights there (FEDBENCH_DATA names the data "
-            "folder), or use weights = 'random'"
+            f"{file} is not there; put the published weights there (--data-dir or FEDBENCH_DATA "
+            "names the data folder), or use weights = 'random'"
         )
     try:
         return load_file(file)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from fedbench.base.checked import Count, Decay, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.data.source import data_folder
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.checkpoint import read_checkpoint
 
@@ -24,10 +23,9 @@ class DistilBERT(Architecture):
     66,362,880 parameters in the backbone with a vocabulary of 30,522 words, 590,592 + 769·C in the
     classifier. The last dropout has the default of the transformers library. With `weights`
     'pretrained', the weights of distilbert-base-uncased are read from
-    `<data folder>/distilbert-base-uncased/model.safetensors`; the data folder is that of the
-    environment variable FEDBENCH_DATA. With 'random', all weights are drawn from N(0, 0.02²), and
-    layers, heads and widths may be smaller. Clients can be trained in one map (instead of one by
-    one) only if both dropouts are 0.
+    `<data folder>/distilbert-base-uncased/model.safetensors`. With 'random', all weights are drawn
+    from N(0, 0.02²), and layers, heads and widths may be smaller. Clients can be trained in one map
+    (instead of one by one) only if both dropouts are 0.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
@@ -49,9 +47,20 @@ class DistilBERT(Architecture):
         self._check(inputs)
         whole = self._classifier(inputs)
         body = _Body(whole)
-        if self.weights == "pretrained":
-            _load(body, data_folder() / "distilbert-base-uncased" / "model.safetensors")
         return BodyHead(body, whole.classifier, ends_hidden=True)
+
+    def load(self, module: nn.Module, folder: Path) -> None:
+        """Read the backbone; the layers of the classifier stay as drawn."""
+        if self.weights == "random":
+            return
+        body = module.get_submodule("body")
+        wanted = {
+            name: tuple(value.shape)
+            for name, value in body.state_dict().items()
+            if not name.startswith("pre_classifier.")
+        }
+        file = folder / "distilbert-base-uncased" / "model.safetensors"
+        body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
         # Importing it takes seconds, and only this model needs it.
@@ -105,13 +114,3 @@ class _Body(nn.Module):
         hidden = self.transformer(self.embeddings(ids), mask).last_hidden_state
         features: Tensor = self.dropout(torch.relu(self.pre_classifier(hidden[:, 0])))
         return features
-
-
-def _load(body: nn.Module, file: Path) -> None:
-    """Replace the weights of the backbone by the checkpoint's; the classifier stays as drawn."""
-    wanted = {
-        name: tuple(value.shape)
-        for name, value in body.state_dict().items()
-        if not name.startswith("pre_classifier.")
-    }
-    body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)

@@ -1,6 +1,7 @@
 """The small Vision Transformer, which resizes images of any size."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from timm.models.vision_transformer import VisionTransformer
@@ -9,7 +10,6 @@ from torch import nn
 from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
-from fedbench.data.source import data_folder
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.checkpoint import read_checkpoint
 from fedbench.models.images import at_side
@@ -21,11 +21,10 @@ class ViTSmall(Architecture):
 
     21,665,664 parameters in the backbone, 98,560 in the bottleneck, 257·C in the classifier. Images
     are resized to `side` pixels. With `weights` 'pretrained', the published weights, which are for
-    three channels, are read from `<data folder>/vit_small_patch16_224/model.safetensors`; the data
-    folder is that of the environment variable FEDBENCH_DATA. With 'random', they are drawn as Flax
-    does, and sizes may be smaller. Bottleneck and classifier are linear layers with nothing between
-    them, and start as in the authors' code: weights normal with variance 2 / (inputs + outputs),
-    biases 0.
+    three channels, are read from `<data folder>/vit_small_patch16_224/model.safetensors`. With
+    'random', they are drawn as Flax does, and sizes may be smaller. Bottleneck and classifier are
+    linear layers with nothing between them, and start as in the authors' code: weights normal with
+    variance 2 / (inputs + outputs), biases 0.
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.6  # trained on one core, as measured
@@ -43,10 +42,17 @@ class ViTSmall(Architecture):
         self._check()
         first, inputs = at_side("ViTSmall", inputs, self.side)
         backbone = self._backbone(inputs)
-        if self.weights == "pretrained":
-            _load(backbone)
         body = nn.Sequential(first, backbone, _Xavier(self.dim, self.bottleneck))
         return BodyHead(body, _Xavier(self.bottleneck, inputs.classes))
+
+    def load(self, module: nn.Module, folder: Path) -> None:
+        """Read the backbone; the published classifier is left out."""
+        if self.weights == "random":
+            return
+        file = folder / "vit_small_patch16_224" / "model.safetensors"
+        backbone = module.get_submodule("body.1")
+        wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
+        backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))
 
     def _backbone(self, inputs: Inputs) -> Any:
         return VisionTransformer(
@@ -76,10 +82,3 @@ class _Xavier(nn.Linear):
         """Draw the weights and set the biases to 0."""
         nn.init.xavier_normal_(self.weight)
         nn.init.zeros_(self.bias)
-
-
-def _load(backbone: nn.Module) -> None:
-    """Load the published weights, except those of the classifier."""
-    file = data_folder() / "vit_small_patch16_224" / "model.safetensors"
-    wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
-    backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))

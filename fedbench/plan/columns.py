@@ -1,19 +1,47 @@
 """What a run's history will hold: columns that the engine, scorers and probes declare."""
 
+from typing import Any
+
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.spec import RunSpec
 
-_SCORES = ("loss", "accuracy", "macro_f1")
-_ENGINE = (
-    *("round", "eta", "train_loss", "cohort", "step_norm", "floats_down", "floats_up"),
-    *("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds"),
-    *("best_round", "round_seconds"),  # worked out when the histories are read
-)
-_HELD = (
-    *(("clients", name) for name in ("client", "label", "count")),
-    *(("holdings", name) for name in ("client", "samples", "classes", "few", "many")),
-)  # what every run says of its clients' data
+_Columns = dict[str, tuple[str, str, str]]
+# By name: label, unit and which direction is better, as probes declare theirs
+_SCORES: _Columns = {
+    "loss": ("Loss", "", "lower"),
+    "accuracy": ("Accuracy", "fraction", "higher"),
+    "macro_f1": ("Macro-F1", "fraction", "higher"),
+}
+_ENGINE: _Columns = {
+    "round": ("Communication round", "", ""),
+    "eta": ("Learning rate", "", ""),
+    "train_loss": ("Training loss", "", "lower"),
+    "cohort": ("Clients in the round", "", ""),
+    "step_norm": ("Norm of the global step", "", ""),
+    "floats_down": ("Numbers sent to clients", "", "lower"),
+    "floats_up": ("Numbers sent by clients", "", "lower"),
+    "train_seconds": ("Time to train", "s", "lower"),
+    "server_seconds": ("Time at the server", "s", "lower"),
+    "evaluate_seconds": ("Time to evaluate", "s", "lower"),
+    "watch_seconds": ("Time of the probes", "s", "lower"),
+    "best_round": ("Round of the best", "", ""),  # this and the next: from the history
+    "round_seconds": ("Time per round", "s", "lower"),
+}
+_HELD: dict[str, _Columns] = {  # what every run says of its clients' data
+    "clients": {
+        "client": ("Client", "", ""),
+        "label": ("Class", "", ""),
+        "count": ("Training samples of the class", "", ""),
+    },
+    "holdings": {
+        "client": ("Client", "", ""),
+        "samples": ("Training samples", "", ""),
+        "classes": ("Classes", "", ""),
+        "few": ("Share of clients with one or two classes", "", ""),
+        "many": ("Share of clients with four or more classes", "", ""),
+    },
+}
 
 
 def columns(run: RunSpec) -> set[str]:
@@ -28,8 +56,23 @@ def columns(run: RunSpec) -> set[str]:
 
 def tables(run: RunSpec) -> set[str]:
     """What its probes write into tables of their own, and who holds what: 'steps/cosine'."""
-    pairs = [(p.name, name) for p in run.watch for name in _declared("probe", p.name, "TABLE")]
-    return {f"{table}/{name}" for table, name in (*pairs, *_HELD)}
+    written = {p.name: _declared("probe", p.name, "TABLE") for p in run.watch}
+    return {f"{table}/{name}" for table, names in (written | _HELD).items() for name in names}
+
+
+def meaning(name: str) -> tuple[str, str, str] | None:
+    """A column's label, unit and which direction is better; None if nobody declares it.
+
+    name: a column of the history without prefix and suffix ('accuracy'), or one of a table
+    ('steps/cosine').
+    """
+    table, _, column = name.rpartition("/")
+    if table:
+        probes = registry.entries("probe")
+        written = _declared("probe", table, "TABLE") if table in probes else _HELD.get(table, {})
+        return written.get(column)
+    declared = (_declared("probe", probe, "COLUMNS") for probe in registry.entries("probe"))
+    return next((found[name] for found in (_SCORES, _ENGINE, *declared) if name in found), None)
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
@@ -51,6 +94,6 @@ def _kind(run: RunSpec) -> tuple[object, ...]:
     return (*(choice and choice.name for choice in choices), bool(run.validation))
 
 
-def _declared(kind: str, name: str, constant: str) -> tuple[str, ...]:
-    found: tuple[str, ...] = registry.find(kind, name).constants.get(constant, ())
-    return found
+def _declared(kind: str, name: str, constant: str) -> Any:
+    """A class's literal constant: models by name, or columns with what they mean."""
+    return registry.find(kind, name).constants.get(constant, {})

@@ -1,4 +1,4 @@
-"""How local updates lie to the previous global one."""
+"""Angles between the clients' updates and the previous global update."""
 
 import statistics
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from fedbench.analysis.updates import (
     variance,
 )
 from fedbench.core.ops import dot
-from fedbench.engine.probe import Cells, Probe, Scene, Sight
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 
 _NOTHING = float("nan")
 _BEFORE = (
@@ -43,15 +43,30 @@ class Angles(Probe):
     some vector operations per client; it keeps two vectors.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = (
-        "angle_mean", "angle_share_obtuse", "s_mean", "residual_variance",
-        "scaled_variance", "delta_variance", "update_cosine", "update_variance",
-        "residual_relative_variance", "scaled_relative_variance", "delta_relative_variance",
-        "update_relative_variance",
-    )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = (
-        "round", "client", "angle", "length", "along", "residual", "scaled", "s",
-    )  # fmt: skip
+    COLUMNS: ClassVar[Columns] = {
+        "angle_mean": ("Angle to the last global step", "°", ""),
+        "angle_share_obtuse": ("Share of angles above 90°", "", ""),
+        "s_mean": ("Scaling s, mean", "", ""),
+        "residual_variance": ("Variance of the residuals", "", ""),
+        "scaled_variance": ("Variance, scaled", "", ""),
+        "delta_variance": ("Variance of the updates", "", ""),
+        "update_cosine": ("Cosine of global steps", "", ""),
+        "update_variance": ("Variance of the global steps", "", "lower"),
+        "residual_relative_variance": ("Variance of the residuals, relative", "", "lower"),
+        "scaled_relative_variance": ("Variance, scaled, relative", "", "lower"),
+        "delta_relative_variance": ("Variance of the updates, relative", "", "lower"),
+        "update_relative_variance": ("Variance of the global steps, relative", "", "lower"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "round": ("Communication round", "", ""),
+        "client": ("Client", "", ""),
+        "angle": ("Angle to the last global step", "°", ""),
+        "length": ("Length of the update", "", ""),
+        "along": ("Length along the last global step", "", ""),
+        "residual": ("Length of the residual", "", ""),
+        "scaled": ("Length of the scaled residual", "", ""),
+        "s": ("Scaling s", "", ""),
+    }
 
     def see(self, s: Scene) -> Sight:
         """Every round, since the next one needs it."""
@@ -70,7 +85,7 @@ class Angles(Probe):
         found = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
         values = (*_means(found), *_variances(freed, scaled))
         rows = [
-            {"round": s.r.t + 1, "client": int(i), **shape._asdict()}
+            {"round": s.r.round + 1, "client": int(i), **shape._asdict()}
             for i, shape in zip(s.r.clients, found, strict=True)
         ]
         return dict(zip(_BEFORE, values, strict=True)), rows
@@ -98,7 +113,7 @@ def _global(s: Scene) -> dict[str, float]:
     squares = torch.as_tensor(s.mine.get("squares", 0) + square)
     lengths = torch.as_tensor(s.mine.get("lengths", 0) + square.sqrt())
     s.mine.update(update=update, total=total, squares=squares, lengths=lengths)
-    n = s.r.t + 1
+    n = s.r.round + 1
     spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NOTHING
     return {
         "update_cosine": _NOTHING if before is None else _cosine(update, before),

@@ -10,7 +10,7 @@ from fedbench.analysis import calibration
 from fedbench.analysis.scores import mean_accuracy
 from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
 from fedbench.core.part import Part
-from fedbench.engine.probe import Probe, Scene, Sight
+from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
@@ -32,12 +32,26 @@ class Calibration(Probe):
     training and test set through the body, and `epochs` of every client through the classifier.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = (
-        "personal_global", "personal_none", "personal_prox", "personal_distil",
-        "personal_gain_lowest", "personal_gain_highest", "personal_gain_whole_lowest",
-        "personal_gain_whole_highest", "personal_clients",
-    )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = ("client", "kind", "accuracy")
+    COLUMNS: ClassVar[Columns] = {
+        "personal_global": ("Global model", "fraction", "higher"),
+        "personal_none": ("Last layer retrained", "fraction", "higher"),
+        "personal_prox": ("Retrained, proximal term", "fraction", "higher"),
+        "personal_distil": ("Retrained, self-distillation", "fraction", "higher"),
+        "personal_gain_lowest": ("Lowest gain", "fraction", "higher"),
+        "personal_gain_highest": ("Highest gain", "fraction", "higher"),
+        "personal_gain_whole_lowest": ("Lowest gain over the whole test set", "fraction", "higher"),
+        "personal_gain_whole_highest": (
+            "Highest gain over the whole test set",
+            "fraction",
+            "higher",
+        ),
+        "personal_clients": ("Clients with a test share", "", ""),
+    }
+    TABLE: ClassVar[Columns] = {
+        "client": ("Client", "", ""),
+        "kind": ("Calibration", "", ""),
+        "accuracy": ("Accuracy on the client's test share", "fraction", "higher"),
+    }
 
     epochs: Natural = 2
     lr: Positive | None = None  # the run's first if null; grid 0.1, 0.05, 0.03, 0.01
@@ -69,8 +83,8 @@ class Calibration(Probe):
         for kind, parts in self._parts().items():
             clients = calibration.calibrate(s.problem, s.scored, parts, how).clients
             if kind == "none":
-                world = clients["global_accuracy"]
-                yield _column(clients, "global", world)
+                global_model = clients["global_accuracy"]
+                yield _column(clients, "global", global_model)
             yield _column(clients, kind, clients["accuracy"])
 
     def _parts(self) -> dict[str, tuple[Part, ...]]:

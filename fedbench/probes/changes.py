@@ -1,4 +1,4 @@
-"""What one local round does to each class."""
+"""Test accuracy of each class before and after one client's local training."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 from fedbench.analysis.scores import class_accuracy
 from fedbench.base.checked import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -22,9 +22,16 @@ class Changes(Probe):
     through the test set for each of the clients, and one.
     """
 
-    TABLE: ClassVar[tuple[str, ...]] = (
-        "round", "client", "label", "count", "held", "before", "after", "change",
-    )  # fmt: skip
+    TABLE: ClassVar[Columns] = {
+        "round": ("Communication round", "", ""),
+        "client": ("Client", "", ""),
+        "label": ("Class", "", ""),
+        "count": ("Training samples of the class", "", ""),
+        "held": ("Rare or common at the client", "", ""),
+        "before": ("Accuracy before the local round", "fraction", "higher"),
+        "after": ("Accuracy after the local round", "fraction", "higher"),
+        "change": ("Change of accuracy", "percentage points", "higher"),
+    }
 
     at: Count | None = None  # the round; the last if null
     clients: Count = 2  # of the cohort, in ascending order
@@ -38,16 +45,16 @@ class Changes(Probe):
             )
 
     def table(self, s: Scene) -> list[Cells]:
-        """A row a client and class."""
-        if not (s.r.t + 1 == self.at if self.at else s.last):
+        """One row per client and class."""
+        if not (s.r.round + 1 == self.at if self.at else s.last):
             return []
-        before, counts = class_accuracy(s.problem, s.world), s.r.fed.labels
+        before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels
         rows: list[Cells] = []
         for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
             measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
                 held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
                 seen = {"before": float(old), "after": float(new), "change": 100 * float(new - old)}
-                own = {"round": s.r.t + 1, "client": int(i), "label": label, "count": int(n)}
+                own = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
                 rows.append({**own, "held": held, **seen})
         return rows

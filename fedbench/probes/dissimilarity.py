@@ -9,7 +9,7 @@ from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
 from fedbench.base.checked import Count, NonNegative
 from fedbench.core.flat import Model
 from fedbench.core.round import weighted_mean
-from fedbench.engine.probe import Cells, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import mix_buffers
 
@@ -32,12 +32,33 @@ class Dissimilarity(Probe):
     passes through all training data for each of `clients` + 1 models, and the teacher's forward.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = (
-        "dissimilarity", "dissimilarity_local", "dissimilarity_unnormalised",
-        "dissimilarity_local_unnormalised", "dissimilarity_base",
-        "dissimilarity_local_base",
-    )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = ("lam", "weights", "model", "models", "dissimilarity")
+    COLUMNS: ClassVar[Columns] = {
+        "dissimilarity": ("Gradient dissimilarity", "", "lower"),
+        "dissimilarity_local": ("Gradient dissimilarity at a client's model", "", "lower"),
+        "dissimilarity_unnormalised": (
+            "Gradient dissimilarity, weights not normalised",
+            "",
+            "lower",
+        ),
+        "dissimilarity_local_unnormalised": (
+            "Gradient dissimilarity at a client's model, weights not normalised",
+            "",
+            "lower",
+        ),
+        "dissimilarity_base": ("Gradient dissimilarity without distillation", "", "lower"),
+        "dissimilarity_local_base": (
+            "Gradient dissimilarity at a client's model without distillation",
+            "",
+            "lower",
+        ),
+    }
+    TABLE: ClassVar[Columns] = {
+        "lam": ("Weight λ of the distillation", "", ""),
+        "weights": ("Scaling of the weights", "", ""),
+        "model": ("Model", "", ""),
+        "models": ("Mean or single model", "", ""),
+        "dissimilarity": ("Gradient dissimilarity", "", "lower"),
+    }
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
     clients: Count = 2  # local models, beside the mean of all, at which G_d is measured
@@ -54,7 +75,7 @@ class Dissimilarity(Probe):
             f"client {i}": model for i, model in zip(s.r.clients, s.local, strict=True)
         }
         chosen = list(models.items())[: self.clients + 1]
-        found = {name: quadratics(s.problem, model, s.world) for name, model in chosen}
+        found = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
         part = regulariser(s.problem)
         lam = part.lam if part else 0.0
         return Sight(_columns(found, lam), list(self._rows(found, lam)))

@@ -12,7 +12,7 @@ from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
-from fedbench.engine.probe import Cells, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -28,8 +28,23 @@ class Embedding(Probe):
     Cost: a pass through the test set for each client of the cohort and two more, and two t-SNE.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("local_accuracy", "silhouette", "silhouette_local")
-    TABLE: ClassVar[tuple[str, ...]] = ("model", "accuracy", "x", "y", "label", "predicted")
+    COLUMNS: ClassVar[Columns] = {
+        "local_accuracy": (
+            "Accuracy of a client's model, mean over the round's clients",
+            "fraction",
+            "higher",
+        ),
+        "silhouette": ("Silhouette score", "", "higher"),
+        "silhouette_local": ("Silhouette score of a client's model", "", "higher"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "model": ("Model", "", ""),
+        "accuracy": ("Accuracy", "fraction", "higher"),
+        "x": ("First coordinate", "", ""),
+        "y": ("Second coordinate", "", ""),
+        "label": ("Class", "", ""),
+        "predicted": ("Predicted class", "", ""),
+    }
 
     samples: Count = 1000  # test samples, at most
     perplexity: Positive = 30.0

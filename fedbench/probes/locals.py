@@ -1,10 +1,10 @@
-"""How good the clients' own models are."""
+"""Test accuracy of the models that the clients trained."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.analysis.scores import mean_accuracy
-from fedbench.engine.probe import Probe, Scene, require_classes
+from fedbench.engine.probe import Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -16,7 +16,13 @@ class Locals(Probe):
     round. Cost: a pass through the test set for each client of the cohort.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("local_accuracy",)
+    COLUMNS: ClassVar[Columns] = {
+        "local_accuracy": (
+            "Accuracy of a client's model, mean over the round's clients",
+            "fraction",
+            "higher",
+        ),
+    }
 
     def require(self, problem: Problem) -> None:
         """Classes."""

@@ -1,4 +1,4 @@
-"""What models predict over the plane."""
+"""The classes that models predict for the points of a plane."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -10,7 +10,7 @@ from fedbench.analysis.plane import mesh, painted, predictions
 from fedbench.base.checked import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
-from fedbench.engine.probe import Cells, Probe, Scene, require_classes
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
 
 
@@ -20,12 +20,19 @@ class Regions(Probe):
 
     FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global'), kind
     ('grid', or 'point' for a client's own training samples), x1, x2, predicted, label (−1 on the
-    grid). The global model is the one that is scored. Cost: grid² samples forward a model.
+    grid). The global model is the one that is scored. Cost: grid² samples forward per model.
     """
 
-    TABLE: ClassVar[tuple[str, ...]] = ("model", "kind", "x1", "x2", "predicted", "label")
+    TABLE: ClassVar[Columns] = {
+        "model": ("Model", "", ""),
+        "kind": ("Grid or sample", "", ""),
+        "x1": ("First coordinate", "", ""),
+        "x2": ("Second coordinate", "", ""),
+        "predicted": ("Predicted class", "", ""),
+        "label": ("Class", "", ""),
+    }
 
-    grid: Annotated[int, Ge(2)] = 100  # points a side
+    grid: Annotated[int, Ge(2)] = 100  # points per side
     reach: Positive = 4.0  # the plane is (−reach, reach)²
 
     def require(self, problem: Problem) -> None:

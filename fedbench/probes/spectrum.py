@@ -12,7 +12,7 @@ from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
-from fedbench.engine.probe import Probe, Scene, Sight
+from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
 
 Pair = Annotated[int, Ge(2)]
@@ -31,8 +31,15 @@ class Spectrum(Probe):
     Hessian, each two to three passes forward and backward through `samples` samples.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("hessian_top", "hessian_trace", "hessian_mean_abs")
-    TABLE: ClassVar[tuple[str, ...]] = ("eigenvalue", "density")
+    COLUMNS: ClassVar[Columns] = {
+        "hessian_top": ("Top eigenvalue", "", "lower"),
+        "hessian_trace": ("Trace", "", "lower"),
+        "hessian_mean_abs": ("Mean magnitude of the eigenvalues", "", "lower"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "eigenvalue": ("Eigenvalue", "", ""),
+        "density": ("Density", "", ""),
+    }
 
     samples: Count = 2000  # training samples, at most
     probes: Count = 100  # Rademacher vectors of the trace

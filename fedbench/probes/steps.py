@@ -1,4 +1,4 @@
-"""How the clients' gradients drift apart over the local steps."""
+"""How far the clients' gradients drift apart over their local steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedbench.analysis.drift import aligned, drift, origin, trails, trends
 from fedbench.base.checked import Count
-from fedbench.engine.probe import Cells, Probe, Scene, Sight
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 
 
 @dataclass(frozen=True)
@@ -30,23 +30,49 @@ class Steps(Probe):
     4 GB).
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = (
-        "gradient_cosine", "gradient_cosine_slope", "gradient_projection",
-        "gradient_projection_slope", "gradient_spread", "gradient_spread_slope",
-        "gradient_bias", "gradient_bias_slope", "update_similarity", "momentum_cosine",
-        "momentum_projection",
-    )  # fmt: skip
-    TABLE: ClassVar[tuple[str, ...]] = (
-        "round", "client", "step", "cosine", "projection", "spread", "bias",
-        "momentum_cosine", "momentum_projection",
-    )  # fmt: skip
+    COLUMNS: ClassVar[Columns] = {
+        "gradient_cosine": ("Cosine of the gradients to their mean", "", "higher"),
+        "gradient_cosine_slope": (
+            "Cosine of the gradients to their mean, change per local step",
+            "",
+            "higher",
+        ),
+        "gradient_projection": ("Length of the gradients along their mean", "", "higher"),
+        "gradient_projection_slope": (
+            "Length of the gradients along their mean, change per local step",
+            "",
+            "higher",
+        ),
+        "gradient_spread": ("Largest distance between gradients", "", "lower"),
+        "gradient_spread_slope": (
+            "Largest distance between gradients, change per local step",
+            "",
+            "lower",
+        ),
+        "gradient_bias": ("Bias of the gradients", "", "lower"),
+        "gradient_bias_slope": ("Bias of the gradients, change per local step", "", "lower"),
+        "update_similarity": ("Cosine of the updates to their mean", "", "higher"),
+        "momentum_cosine": ("Cosine of the momenta to their mean", "", "higher"),
+        "momentum_projection": ("Length of the momenta along their mean", "", "higher"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "round": ("Communication round", "", ""),
+        "client": ("Client", "", ""),
+        "step": ("Local step", "", ""),
+        "cosine": ("Cosine to the mean gradient", "", "higher"),
+        "projection": ("Length along the mean gradient", "", "higher"),
+        "spread": ("Largest distance between gradients", "", "lower"),
+        "bias": ("Bias of the gradient", "", "lower"),
+        "momentum_cosine": ("Cosine to the mean momentum", "", "higher"),
+        "momentum_projection": ("Length along the mean momentum", "", "higher"),
+    }
 
     every: Count = 1  # watch rounds every, 2·every, …
     reference: Literal["all", "cohort"] = "all"  # whose full gradient is ∇f(x_t)
 
     def see(self, s: Scene) -> Sight:
         """Every step of a watched round."""
-        if (s.r.t + 1) % self.every:
+        if (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
@@ -56,7 +82,7 @@ class Steps(Probe):
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]
             columns |= {name: sum(values) / len(values)} if values else {}
-        return Sight(columns, [{"round": s.r.t + 1, **row} for row in found + momenta])
+        return Sight(columns, [{"round": s.r.round + 1, **row} for row in found + momenta])
 
 
 def _momentum(s: Scene) -> list[Cells]:
@@ -77,8 +103,9 @@ def _momentum(s: Scene) -> list[Cells]:
 
 
 def _sent(s: Scene) -> Sequence[Tensor]:
-    """The momentum buffers that went to the server, if the method sends them."""
+    """Each client's momentum as it was sent to the server; none if no part uploads one."""
     for place, part in enumerate(s.problem.task.parts):
-        if part.own_momentum and all("v" in reply.up[place] for reply in s.replies):
-            return [reply.up[place]["v"] for reply in s.replies]
+        name = part.uploaded_momentum
+        if name and all(name in reply.up[place] for reply in s.replies):
+            return [reply.up[place][name] for reply in s.replies]
     return []

@@ -40,10 +40,10 @@ def calibrated(name="none", **how):
     return calibrate(*trained(), mode(name), Calibration(**how))
 
 
-def full_model(problem, world, head):
+def full_model(problem, x_t, head):
     """The whole model as a module, with a client's classifier."""
     module, net = problem.task.net.module(), problem.task.net
-    w = world.w.clone()
+    w = x_t.w.clone()
     w[net.head_mask()] = head
     nn.utils.vector_to_parameters(w, module.parameters())
     return module
@@ -126,21 +126,21 @@ def test_no_epoch_leaves_the_accuracy_of_the_global_model(name):
 
 @pytest.mark.parametrize("name", MODES)
 def test_only_the_last_layer_is_trained(name):
-    problem, world = trained()
+    problem, x_t = trained()
     got, body = calibrated(name), ~problem.task.net.head_mask()
-    before = world.w.clone()
+    before = x_t.w.clone()
     for head in got.heads:
-        module = full_model(problem, world, head)
+        module = full_model(problem, x_t, head)
         w = nn.utils.parameters_to_vector(module.parameters()).detach()
         assert torch.equal(w[body], before[body])
         assert not torch.equal(w[~body], before[~body])
-    assert torch.equal(world.w, before)
+    assert torch.equal(x_t.w, before)
     assert got.heads.shape == (12, 16 * 10 + 10)
 
 
 @pytest.mark.parametrize("name", MODES)
 def test_accuracies_are_those_of_the_whole_model(name):
-    problem, world = trained()
+    problem, x_t = trained()
     got = calibrated(name)
     y = torch.as_tensor(problem.data.y_test)
     x = torch.as_tensor(problem.data.x_test).unsqueeze(1).double() / 255
@@ -148,28 +148,28 @@ def test_accuracies_are_those_of_the_whole_model(name):
         row = got.clients.iloc[i]
         assert row["test_samples"] == len(share)
         if len(share):
-            module = full_model(problem, world, got.heads[i])
+            module = full_model(problem, x_t, got.heads[i])
             right = (module(x[share]).argmax(1) == y[share]).double().mean().item()
             assert row["accuracy"] == pytest.approx(right)
-    whole = problem.scorers[""](world)["accuracy"]
+    whole = problem.scorers[""](x_t)["accuracy"]
     assert got.test_accuracy == pytest.approx(whole)
 
 
 def test_a_strong_pull_leaves_the_classifier_within_one_step():
     # η μ = 1: y ← y − η g − (y − W_T) = W_T − η g(y): however many steps, one gradient away
-    problem, world = trained()
-    start = world.w[problem.task.net.head_mask()]
+    problem, x_t = trained()
+    start = x_t.w[problem.task.net.head_mask()]
     pulled, free = (
-        (calibrate(problem, world, parts).heads - start).norm(dim=1)
+        (calibrate(problem, x_t, parts).heads - start).norm(dim=1)
         for parts in ([FedProx(1 / SPEC.lr)], [])
     )
     assert (pulled < 0.5 * free).all()
     spec = SPEC.changed(batch=None)
     one = assemble(spec, {}, CPU, None)
-    once = calibrate(one, world, [], Calibration(epochs=1)).heads
-    pulled = calibrate(one, world, [FedProx(1 / SPEC.lr)], Calibration(epochs=1)).heads
+    once = calibrate(one, x_t, [], Calibration(epochs=1)).heads
+    pulled = calibrate(one, x_t, [FedProx(1 / SPEC.lr)], Calibration(epochs=1)).heads
     assert torch.equal(once, pulled)  # at H = 1 the pull is 0: one plain step
-    again = calibrate(one, world, [FedProx(1 / SPEC.lr)], Calibration(epochs=5)).heads
+    again = calibrate(one, x_t, [FedProx(1 / SPEC.lr)], Calibration(epochs=5)).heads
     assert ((again - start).norm(dim=1) < 1.5 * (once - start).norm(dim=1)).all()
 
 
@@ -190,15 +190,15 @@ def test_it_personalises(name):
 
 
 def test_empty_shares_are_left_out_and_counted():
-    problem, world = trained()
-    got = calibrate(problem, world)
+    problem, x_t = trained()
+    got = calibrate(problem, x_t)
     sizes = [len(share) for share in shares(problem, "mirrored")]
     assert sum(sizes) == len(problem.data.y_test)
     few = copy.copy(problem.data)
     object.__setattr__(few, "x_test", problem.data.x_test[:8])
     object.__setattr__(few, "y_test", problem.data.y_test[:8])
     small = assemble(SPEC, {"data": few}, CPU, None)
-    got = calibrate(small, world)
+    got = calibrate(small, x_t)
     empty = got.clients["test_samples"] == 0
     assert 0 < empty.sum() < 12
     assert got.clients.loc[empty, "accuracy"].isna().all()
@@ -237,13 +237,13 @@ def test_plain_pytorch_with_a_frozen_body(norm):
     model = {"rn20": {"norm": "bn", "width": 0.25, "blocks": 1}} if norm else SPEC.model
     spec = SPEC.changed(model=model, rounds=1, clients=4, participation=1.0, **rules)
     result = run(spec, machine=CPU)
-    world = Model(result.weights, result.buffers)
+    x_t = Model(result.weights, result.buffers)
     problem = assemble(spec, {}, CPU, None)
-    got = calibrate(problem, world, [FedProx(0.3)], Calibration(lr=0.05))
+    got = calibrate(problem, x_t, [FedProx(0.3)], Calibration(lr=0.05))
     for i, rows in enumerate(problem.rows):
-        module = full_model(problem, world, world.w[problem.task.net.head_mask()]).eval()
+        module = full_model(problem, x_t, x_t.w[problem.task.net.head_mask()]).eval()
         for name, value in module.named_buffers():
-            value.copy_(world.buffers[name])
+            value.copy_(x_t.buffers[name])
         first = [p.detach().clone() for p in module.head.parameters()]
         sgd = torch.optim.SGD(module.head.parameters(), 0.05, **rules)
         for batch in batches(0, spec.rounds, i, rows, 10, 2, None):

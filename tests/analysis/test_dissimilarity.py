@@ -58,11 +58,11 @@ def case(part, normed=False):
     return problem, start, Model(start.w + 0.3 * torch.randn_like(start.w), buffers)
 
 
-def by_autograd(problem, client, model, world, lam, normalised):
+def by_autograd(problem, client, model, x_t, lam, normalised):
     """∇(mean CE + λ Σ_j α_j KL(q_g ‖ q_k)) in plain PyTorch, equations 2 to 12 at τ = 2."""
     task, rows = problem.task, problem.rows[client]
     x, y = task.prepare(task.x[rows]), task.y[rows]
-    teacher = (task.net.eval(world, x)[0] / 2).softmax(1)
+    teacher = (task.net.eval(x_t, x)[0] / 2).softmax(1)
     H = -(teacher * teacher.log()).sum(1)
     share = problem.fed.labels[client][y] / len(rows)
     alpha = (-H).exp() / share
@@ -77,35 +77,35 @@ def by_autograd(problem, client, model, world, lam, normalised):
 @pytest.mark.parametrize("weights", ["normalised", "unnormalised"])
 def test_gradients_are_those_of_plain_pytorch(weights, normed, monkeypatch):
     monkeypatch.setattr(dissimilarity, "_CHUNK", 17)
-    problem, world, model = case([{"asd": {"lam": 5.0}}], normed)
-    wanted = [by_autograd(problem, i, model, world, 5.0, weights == "normalised") for i in range(3)]
+    problem, x_t, model = case([{"asd": {"lam": 5.0}}], normed)
+    wanted = [by_autograd(problem, i, model, x_t, 5.0, weights == "normalised") for i in range(3)]
     for i in range(3):
-        own = slopes(problem, i, model, world)
+        own = slopes(problem, i, model, x_t)
         torch.testing.assert_close(own.loss + 5 * own.regulariser(weights), wanted[i])
     top = torch.stack([g @ g for g in wanted]).mean()
     mean = torch.stack(wanted).mean(0)
-    found = quadratics(problem, model, world)[weights].at(5.0)
+    found = quadratics(problem, model, x_t)[weights].at(5.0)
     assert found == pytest.approx(float(top / (mean @ mean)), rel=1e-9)
 
 
 def test_at_the_global_model_lambda_makes_no_difference():
-    problem, world, _ = case(["asd"])
-    for quadratic in quadratics(problem, world, world).values():
+    problem, x_t, _ = case(["asd"])
+    for quadratic in quadratics(problem, x_t, x_t).values():
         assert quadratic.at(50.0) == pytest.approx(quadratic.at(0.0), rel=1e-9)
 
 
 def test_without_asd_it_is_that_of_the_base_losses():
-    problem, world, model = case(["fedprox"])
+    problem, x_t, model = case(["fedprox"])
     with_asd, _, _ = case(["asd"])
-    found = quadratics(problem, model, world)
+    found = quadratics(problem, model, x_t)
     assert set(found) == {"none"}
-    wanted = quadratics(with_asd, model, world)["normalised"].at(0.0)
+    wanted = quadratics(with_asd, model, x_t)["normalised"].at(0.0)
     assert found["none"].at(0.0) == pytest.approx(wanted)
 
 
 def test_uniform_weights_need_no_scale():
-    problem, world, model = case([{"asd": {"weights": "uniform"}}])
-    one, other = quadratics(problem, model, world).values()
+    problem, x_t, model = case([{"asd": {"weights": "uniform"}}])
+    one, other = quadratics(problem, model, x_t).values()
     assert one.at(10.0) == pytest.approx(other.at(10.0))
 
 
@@ -137,8 +137,8 @@ def test_the_mean_is_the_mean_of_the_cohort():
     # FedAvg with uniform weights: the mean of the clients' models is x_{t+1}
     result = watched([], clients=3)
     problem = assemble(SPEC, objects(), CPU, None)
-    world = Model(result.weights, result.buffers)
-    wanted = quadratics(problem, world, world)["none"].at(0.0)
+    x_t = Model(result.weights, result.buffers)
+    wanted = quadratics(problem, x_t, x_t)["none"].at(0.0)
     assert result.history["dissimilarity"].iloc[-1] == pytest.approx(wanted)
     assert set(result.tables["dissimilarity"]["lam"]) == {0}
     assert "dissimilarity_base" not in result.history

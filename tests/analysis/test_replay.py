@@ -27,7 +27,7 @@ class Again(Probe):
             for c, reply, again in zip(s.clients, s.replies, replies, strict=True):
                 assert torch.equal(reply.w, again.reply.w)
                 assert torch.equal(reply.delta, again.reply.delta)
-                assert len(again.gradients) == c.feed.H
+                assert len(again.gradients) == c.batches.H
         return []
 
 

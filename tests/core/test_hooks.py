@@ -42,7 +42,7 @@ class Spy(Part):
         return {"mean": sum(share * ask["a"] for share, ask in zip(p, asks, strict=True))}
 
     def send(self, r):
-        self.note("send", r.t, list(r.clients), float(r.w[0]))
+        self.note("send", r.round, list(r.clients), float(r.w[0]))
         return {"m": r.mine["s"] + 7}
 
     def draw(self, rng, t):

@@ -126,7 +126,7 @@ def test_a_search_is_not_a_run():
 def test_a_device_that_is_not_there():
     refuses(lambda: run(RunSpec(), machine=Machine(device="cuda:99")), "device = 'cuda:99'")
     refuses(lambda: run(RunSpec(), machine=Machine(device="toaster")), "device = 'toaster'")
-    refuses(lambda: Machine(mode="both"), "Machine: mode = 'both'", "auto, loop, map")
+    refuses(lambda: Machine(mode="both"), "Machine: mode = 'both'", "loop, map")
     refuses(lambda: Machine(chunk=0), "Machine: chunk = 0", "≥ 1")
 
 
@@ -260,11 +260,11 @@ def checkpoint(folder, **state):
 
 
 def test_a_truncated_checkpoint(tmp_path):
-    file = checkpoint(tmp_path, id=SMALL.id, world={"w": torch.zeros(1000), "buffers": {}})
+    file = checkpoint(tmp_path, id=SMALL.id, global_model={"w": torch.zeros(1000), "buffers": {}})
     for size in (0, 10, 500, 2000):
         file.write_bytes(file.read_bytes()[:size])
         refuses(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
-        checkpoint(tmp_path, id=SMALL.id, world={"w": torch.zeros(1000), "buffers": {}})
+        checkpoint(tmp_path, id=SMALL.id, global_model={"w": torch.zeros(1000), "buffers": {}})
 
 
 def test_a_checkpoint_that_lacks_its_content(tmp_path):
@@ -284,5 +284,5 @@ def test_a_checkpoint_cannot_run_code(tmp_path):
         def __reduce__(self):
             return (print, ("run",))
 
-    file = checkpoint(tmp_path, id=SMALL.id, world=Evil())
+    file = checkpoint(tmp_path, id=SMALL.id, global_model=Evil())
     refuses(stored(tmp_path), str(file), "damaged checkpoint")

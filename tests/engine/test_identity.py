@@ -45,7 +45,7 @@ class Loudness(Probe):
         return {"loudness": float(s.new.w.norm()) / self.unit}
 
     def table(self, s):
-        return [{"round": s.r.t + 1}]
+        return [{"round": s.r.round + 1}]
 
 
 def record(spec=SPEC, w=0.0, clients=CLIENTS, **given):

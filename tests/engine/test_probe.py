@@ -25,7 +25,9 @@ class Steps(Probe):
     def table(self, s: Scene):
         step = (s.new.w - s.r.w).norm()
         s.mine["length"] = s.mine.get("length", torch.tensor(0.0)) + step
-        return [{"round": s.r.t + 1, "client": int(i), "last": str(s.last)} for i in s.r.clients]
+        return [
+            {"round": s.r.round + 1, "client": int(i), "last": str(s.last)} for i in s.r.clients
+        ]
 
 
 @pytest.fixture

@@ -34,9 +34,12 @@ def model(logits):
 def batch(student, y, teacher=None, mask=None):
     """A batch of which the student has these logits and the global model those."""
     z = tensor(student)
-    world = model(z.detach() if teacher is None else teacher)
+    global_model = model(z.detach() if teacher is None else teacher)
     mask = None if mask is None else tensor(mask)
-    return Batch(z, torch.as_tensor(y), z, z, z, Echo(), world, mask)
+    return Batch(
+        x=z, y=torch.as_tensor(y), logits=z, features=z, w=z, net=Echo(),
+        global_model=global_model, mask=mask,
+    )  # fmt: skip
 
 
 def turn(labels, round_=1, **more):

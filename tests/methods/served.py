@@ -43,7 +43,7 @@ class Server:
         p = torch.full_like(n, 1 / len(clients)) if p is None else torch.as_tensor(p).to(n)
         r = Round(
             fed=self.fed,
-            t=self.t,
+            round=self.t,
             lr=self.fed.lr if lr is None else lr,
             w=self.fed.start.w,
             buffers={},
@@ -53,8 +53,8 @@ class Server:
             validate=None,
             proxy=None,
             mine=self.mine,
-            steps=torch.ones_like(n) if steps is None else torch.as_tensor(steps).to(n),
         )
+        r.steps = torch.ones_like(n) if steps is None else torch.as_tensor(steps).to(n)
         self.t += 1
         return r
 

@@ -72,7 +72,7 @@ def trained(*names):
     assert not engine.progress.diverged
     values = [v for row in seen for k, v in row.items() if k.startswith(("loss", "accuracy"))]
     assert np.isfinite(values).all()
-    return engine.progress.world.w
+    return engine.progress.global_model.w
 
 
 @pytest.mark.parametrize("first", METHODS)

@@ -15,7 +15,7 @@ from fedbench.base import registry
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
 from fedbench.engine.cohort import loop
-from fedbench.engine.local import Start, local_round
+from fedbench.engine.local import RoundStart, local_round
 from fedbench.engine.problem import assemble, build_parts
 from fedbench.engine.server import open_round, views
 from fedbench.engine.training import Training
@@ -230,7 +230,7 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     spec = spec_of(case)
     _, progress = driven(case)  # states that are not all zeros
     problem = assemble(spec, {}, Machine(device="cpu"), None)
-    r = open_round(problem, progress.world, 1)
+    r = open_round(problem, progress.global_model, 1)
     rounds = views(problem, r, progress.server)
     messages = [part.send(view) for part, view in zip(problem.task.parts, rounds, strict=True)]
     kept = next(iter(progress.clients.values()))
@@ -242,7 +242,7 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     for _ in range(2):
         cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
         exchange(problem, rounds, cohort)
-        replies += loop(problem.task, Start(Model(r.w, r.buffers), r.lr), cohort[:1])
+        replies += loop(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[:1])
     assert torch.equal(replies[0].delta, replies[1].delta)
     same_states(replies[0].up, replies[1].up, rtol=0, atol=0)
     same_states(replies[0].mine, replies[1].mine, rtol=0, atol=0)
@@ -294,8 +294,8 @@ def plain_means():
     """Each client's running mean of the first batch norm after one plain step, and the round."""
     problem = assemble(spec_of(**BATCH_NORM, steps=1), {}, Machine(device="cpu"), None)
     r = open_round(problem, problem.fed.start, 0)
-    feeds = [prepare(problem, r, i, [], []).feed for i in r.clients]
-    start = Start(Model(r.w, r.buffers), r.lr)
+    feeds = [prepare(problem, r, i, [], []).batches for i in r.clients]
+    start = RoundStart(Model(r.w, r.buffers), r.lr)
     replies = [local_round(problem.task, start, [], feed, r.buffers) for feed in feeds]
     return [first_norm(reply.buffers, "running_mean") for reply in replies], r
 

@@ -41,7 +41,7 @@ def test_momentum_is_the_way_of_the_mean_model(mode):
     state = progress(CLIENTS, 1.0, [ledger, FedACG()], **RULES, mode=mode)
     x = [1.0, *(float(r.models.mean()) for r in ledger.rounds)]
     assert close(state.server[1]["m"], x[-1] - x[-2])
-    assert close(state.world.w, x[-1] + 0.85 * (x[-1] - x[-2]))
+    assert close(state.global_model.w, x[-1] + 0.85 * (x[-1] - x[-2]))
 
 
 def test_without_momentum_it_is_fedprox():

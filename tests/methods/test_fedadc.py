@@ -56,7 +56,7 @@ def test_no_local_share_is_slow_momentum(variant):
 def test_alpha_scales_the_servers_step():
     # x = 1 − 2 · 0.19; m stays D/η = 1.9
     state = progress([[0.0]], 1.0, [FedADC(0.5, alpha=2.0)], steps=2)
-    assert close(state.world.w, 0.62)
+    assert close(state.global_model.w, 0.62)
     assert close(state.server[0]["m"], 1.9)
 
 
@@ -67,7 +67,7 @@ def test_a_fixed_divisor_by_hand(mode):
     # 20 steps where 10 is the divisor inject 2 β m: zero gradients, D = η · 2 · ½ · 3
     started = Started(0.5, "blue", divisor=10)
     state = progress([[0.0]], 1.0, [started], steps=20, loss=flat_loss)
-    assert close(state.world.w, 1 - 0.1 * 3)
+    assert close(state.global_model.w, 1 - 0.1 * 3)
 
 
 @MODES

@@ -31,7 +31,7 @@ def test_two_rounds_by_hand(mode):
 def test_the_server_keeps_the_mean_update_and_steps_alpha_times_it():
     state = progress([[0.0]], 1.0, [FedADCDouble(0.5, 0.5, alpha=2.0)], steps=2)
     assert close(state.server[0]["m"], 1.95)
-    assert close(state.world.w, 1 - 2 * 0.195)
+    assert close(state.global_model.w, 1 - 2 * 0.195)
 
 
 def test_a_fixed_divisor_by_hand():

@@ -37,13 +37,13 @@ def test_each_client_is_divided_by_its_own_number_of_steps():
 def test_the_update_is_divided_by_the_rate_of_its_own_round():
     # α=½, one step, η 0.1 then 0.05: Δ_1 = 0.05 / 0.1 = ½; v = 0.475 + ¼ = 0.725; Δ_2 = 0.725
     state = progress([[0.0]], 1.0, [FedCM(0.5)], rounds=2, lr_decay=0.5)
-    assert close(state.world.w, 0.95 - 0.05 * 0.725)
+    assert close(state.global_model.w, 0.95 - 0.05 * 0.725)
     assert close(state.server[0]["delta"], 0.725)
 
 
 def test_the_servers_step_is_in_model_units_and_leaves_delta_alone():
     state = progress([[0.0]], 1.0, [FedCM(0.5, gamma_s=2.0)], steps=2)
-    assert close(state.world.w, 1 - 2 * 0.0975)
+    assert close(state.global_model.w, 1 - 2 * 0.0975)
     assert close(state.server[0]["delta"], 0.4875)
 
 
@@ -80,8 +80,10 @@ def test_delta_is_a_moving_average_of_all_local_gradients(mode):
 def test_in_the_steady_state_it_steps_as_fedavg_does():
     # a constant gradient 1 (loss z): Δ → 1, so a round of one step moves by η; the first by α η
     rules = {"loss": lambda z, y: z.sum(-1)}
-    first = progress([[0.0]], 0.0, [FedCM(0.1)], **rules).world.w
-    late = [progress([[0.0]], 0.0, [FedCM(0.1)], rounds=T, **rules).world.w for T in (200, 201)]
+    first = progress([[0.0]], 0.0, [FedCM(0.1)], **rules).global_model.w
+    late = [
+        progress([[0.0]], 0.0, [FedCM(0.1)], rounds=T, **rules).global_model.w for T in (200, 201)
+    ]
     assert close(first, -0.01)
     assert close(late[1] - late[0], -0.1)
 

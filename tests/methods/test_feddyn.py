@@ -30,7 +30,7 @@ def test_two_rounds_by_hand(pull, mode):
     # 0.5305625; u = −0.185 − 0.0994375 = −0.2844375; x = 0.5305625 − 0.2844375
     part = FedDyn(0.5, pull=pull)
     state = progress([[0.0]], 1.0, [part], steps=2, rounds=2, mode=mode)
-    assert close(state.world.w, 0.246125)
+    assert close(state.global_model.w, 0.246125)
     assert close(state.clients[0][0]["u"], -0.2844375)
 
 

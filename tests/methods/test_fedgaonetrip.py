@@ -46,7 +46,7 @@ def test_who_was_never_there_starts_from_the_global_model():
         state = progress(CLIENTS, 1.0, [FedGAOneTrip(1.0)], **rules, seed=seed)
         if len(state.clients) == 2:
             plain = train(CLIENTS, 1.0, **rules, seed=seed).weights
-            assert torch.equal(state.world.w, plain)
+            assert torch.equal(state.global_model.w, plain)
             return
     raise AssertionError("no seed gave two cohorts without a common client")
 

@@ -117,7 +117,10 @@ def turn(part, t, steps=2):
     """A turn in round t with what the server sends at first; features of width 3, 2 classes."""
     fed = SimpleNamespace(classes=2, net=SimpleNamespace(features=3))
     w = torch.zeros(1, dtype=torch.float64)
-    found = Turn(fed, w, {}, 0.1, steps, torch.tensor(2.0), torch.ones(2), 0.0, t)
+    found = Turn(
+        fed=fed, w=w, buffers={}, lr=0.1, H=steps, n=torch.tensor(2.0), labels=torch.ones(2),
+        weight_decay=0.0, round=t,
+    )  # fmt: skip
     found.msg = part.server(w, fed)
     found.drawn = part.draw(torch.Generator().manual_seed(0), found)
     return found
@@ -311,15 +314,15 @@ def test_plain_pytorch(labels, mode):
 
 def alone(spec, w, t, i):
     """One plain step of client i from w in round t."""
-    from fedbench.engine.local import Start, local_round
+    from fedbench.engine.local import RoundStart, local_round
     from fedbench.engine.problem import assemble
     from fedbench.engine.server import open_round
     from fedbench.engine.turns import prepare
 
     problem = assemble(spec, {"parts": ()}, Machine(device="cpu"), None)
-    feed = prepare(problem, open_round(problem, problem.fed.start, t), i, [], []).feed
-    world = problem.fed.start._replace(w=w)
-    return local_round(problem.task, Start(world, spec.lr), [], feed, {}).w
+    feed = prepare(problem, open_round(problem, problem.fed.start, t), i, [], []).batches
+    global_model = problem.fed.start._replace(w=w)
+    return local_round(problem.task, RoundStart(global_model, spec.lr), [], feed, {}).w
 
 
 def test_the_generator_learns_what_the_classifiers_know():

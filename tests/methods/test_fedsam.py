@@ -50,8 +50,8 @@ def test_on_a_linear_loss_it_is_fedavg():
         return (2 * z).sum(-1)
 
     rules = {"loss": linear, "batch": 1, "rounds": 3}
-    sam = progress(CLIENTS, 1.0, [FedSAM(0.5)], **rules).world.w
-    assert torch.equal(sam, progress(CLIENTS, 1.0, **rules).world.w)
+    sam = progress(CLIENTS, 1.0, [FedSAM(0.5)], **rules).global_model.w
+    assert torch.equal(sam, progress(CLIENTS, 1.0, **rules).global_model.w)
 
 
 def test_it_climbs_on_the_gradient_of_the_parts_before_it():

@@ -52,7 +52,7 @@ def test_the_pull_within_a_round_by_hand():
     # λ=2, ρ=0: 0.9; 0.9 + ½(0.9 − 1) = 0.85: 0.815; ĝ = 0.0925; ŷ = 0.815 − 0.185
     state = progress([[0.0]], 1.0, [FedSpeed(0.0, lam=2.0)], steps=2)
     assert close(state.clients[0][0]["g"], 0.0925)
-    assert close(state.world.w, 0.63)
+    assert close(state.global_model.w, 0.63)
 
 
 def test_the_mean_of_the_trained_models_leads_and_the_next_one_stands_beside_it():

@@ -22,7 +22,7 @@ def test_two_rounds_by_hand(mode):
     # β=½, lr 0.1, w=1, target 0, two steps. v = ½: 0.95; v = 0.475: 0.9025; s = ½ · 1
     # v = 0.45125 + ¼: 0.832375; v = 0.4161875 + ¼: 0.76575625; s = ¼ + ½ · 0.9025
     state = progress([[0.0]], 1.0, [MimeLite(0.5)], steps=2, rounds=2, mode=mode)
-    assert close(state.world.w, 0.76575625)
+    assert close(state.global_model.w, 0.76575625)
     assert close(state.server[0]["s"], 0.70125)
 
 
@@ -37,7 +37,7 @@ def test_the_statistics_see_all_of_a_clients_data_and_mix_like_the_models():
 def test_weight_decay_stays_outside():
     # wd 0.1, one step: ½ · 1 + 0.1; s = ½ · 1
     state = progress([[0.0]], 1.0, [MimeLite(0.5)], weight_decay=0.1)
-    assert close(state.world.w, 0.94)
+    assert close(state.global_model.w, 0.94)
     assert close(state.server[0]["s"], 0.5)
 
 

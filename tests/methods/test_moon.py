@@ -165,14 +165,17 @@ def moon(mu, mode="loop", norm=False, **options):
 
 def plain(mu, first, norm=False):
     """The authors' loop, in torch: cross-entropy of (cos_g/τ, cos_p/τ) against class 0."""
-    data, world = cloud(), network(norm)
+    data, x_t = cloud(), network(norm)
     x, y = torch.as_tensor(data.x_train), torch.as_tensor(data.y_train)
     rows = [torch.as_tensor(block) for block in blocks(SIZES)]
     previous, frames = {}, []
     for t in range(SPEC.rounds):
         models = []
         for i in who(t):
-            student, teacher = copy.deepcopy(world).train(), copy.deepcopy(world).eval()
+            student, teacher = (
+                copy.deepcopy(x_t).train(),
+                copy.deepcopy(x_t).eval(),
+            )
             old = previous.get(i, network(norm).eval() if first == "x0" else None)
             optimiser = torch.optim.SGD(student.parameters(), 0.3 * 0.9**t, weight_decay=0.01)
             for b in batches(0, t, i, rows[i], 4, 2, None, drop_single=norm):
@@ -188,8 +191,8 @@ def plain(mu, first, norm=False):
                 optimiser.step()
             models.append(student)
             previous[i] = copy.deepcopy(student).eval()
-        world = mixed(models)
-        frames.append(nn.utils.parameters_to_vector(world.parameters()).detach())
+        x_t = mixed(models)
+        frames.append(nn.utils.parameters_to_vector(x_t.parameters()).detach())
     return frames
 
 

@@ -28,7 +28,7 @@ def test_option_two_by_hand(mode):
     # c_0 = (0.905 + 0.862) / 2, c_1 = (−0.095 − 0.133) / 2
     rules = {"steps": 2, "mode": mode, "rounds": 2}
     state = progress([[0.0], [1.0]], 1.0, [Scaffold()], **rules)
-    assert close(state.world.w, (0.8233 + 0.8328) / 2)
+    assert close(state.global_model.w, (0.8233 + 0.8328) / 2)
     assert close([state.clients[i][0]["c"] for i in (0, 1)], 0.8835, -0.114)
     assert close(state.server[0]["c"], (0.8835 - 0.114) / 2)
 
@@ -39,7 +39,7 @@ def test_option_one_by_hand(mode):
     # Target 0, − ½: 0.905 − 0.0405 = 0.8645; 0.8645 − 0.03645 = 0.82805. Target 1, + ½: the same.
     rules = {"steps": 2, "mode": mode, "rounds": 2}
     state = progress([[0.0], [1.0]], 1.0, [Scaffold("I")], **rules)
-    assert close(state.world.w, 0.82805)
+    assert close(state.global_model.w, 0.82805)
     assert close([state.clients[i][0]["c"] for i in (0, 1)], 0.905, -0.095)
 
 
@@ -125,7 +125,7 @@ def test_one_client_is_fedavg(option):
 def test_the_control_is_read_from_the_trained_model_not_from_a_corrected_upload():
     # FedSpeed doubles the first displacement it uploads; the control stays g = 1
     state = progress([[0.0]], 1.0, [FedSpeed(rho=0.0), Scaffold()])
-    assert close(state.world.w, 0.8)
+    assert close(state.global_model.w, 0.8)
     assert close(state.clients[0][1]["c"], 1.0)
 
 

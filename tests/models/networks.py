@@ -4,6 +4,7 @@ import torch
 
 from fedbench.base import registry
 from fedbench.data.dataset import Inputs
+from fedbench.data.source import data_folder
 
 CIFAR10, CIFAR100 = Inputs((3, 32, 32), 10), Inputs((3, 32, 32), 100)
 TINY, IMAGENET100 = Inputs((3, 64, 64), 200), Inputs((3, 224, 224), 100)
@@ -30,7 +31,10 @@ SMALL = {
 
 def build(name, inputs, **params):
     torch.manual_seed(0)
-    return registry.build("model", name, params).build(inputs)
+    architecture = registry.build("model", name, params)
+    module = architecture.build(inputs)
+    architecture.load(module, data_folder())
+    return module
 
 
 def small(name, inputs=DIGITS, **params):

@@ -9,6 +9,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
+from fedbench.data.source import data_folder
 
 SMALL = {"layers": 2, "heads": 2, "dim": 32, "hidden": 64, "positions": 16, "weights": "random"}
 STILL = SMALL | {"dropout": 0.0, "last_dropout": 0.0}
@@ -18,7 +19,10 @@ CPU = Machine(device="cpu", mode="loop")
 
 def build(inputs=TEXT, **params):
     torch.manual_seed(0)
-    return registry.build("model", "distilbert", params).build(inputs)
+    architecture = registry.build("model", "distilbert", params)
+    module = architecture.build(inputs)
+    architecture.load(module, data_folder())
+    return module
 
 
 def texts(rows=3, length=16):
@@ -227,7 +231,7 @@ def test_broken_weights_are_refused(content, published, tmp_path):
 
 
 def test_missing_weights_are_refused_with_the_remedy(published, tmp_path):
-    refused("is not there; put the published weights there (FEDBENCH_DATA names the data", tmp_path)
+    refused("is not there; put the published weights there (--data-dir or FEDBENCH_DATA", tmp_path)
 
 
 def refused(sentence, folder):

@@ -29,8 +29,8 @@ def watched(**params):
 )
 def test_every_kind_is_what_the_analysis_gives_at_the_final_model(kind, parts):
     result = watched(mu=3.0, lam=0.9)
-    world = Model(result.weights, result.buffers)
-    found = calibrate(assemble(SPEC, {}, CPU, None), world, parts)
+    global_model = Model(result.weights, result.buffers)
+    found = calibrate(assemble(SPEC, {}, CPU, None), global_model, parts)
     last, summary = result.history.iloc[-1], found.summary()
     assert last[f"personal_{kind}"] == pytest.approx(summary["accuracy"])
     assert last["personal_global"] == pytest.approx(summary["global_accuracy"])

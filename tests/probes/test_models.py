@@ -197,6 +197,6 @@ def test_of_one_client_the_regions_are_the_global_ones():
     one, other = (own["predicted"].tolist() for _, own in table.groupby("model"))
     assert one == other
     problem = assemble(spec_of(""), objects(), CPU, None)
-    world = Model(alone().weights, alone().buffers)
+    global_model = Model(alone().weights, alone().buffers)
     points = mesh(7, 4.0)
-    assert other == predictions(problem, world, points).tolist()
+    assert other == predictions(problem, global_model, points).tolist()

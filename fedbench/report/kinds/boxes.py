@@ -51,8 +51,8 @@ class Boxes(Kind):
         width = self._gap(pd.concat(full.values())) * 0.8 / max(1, len(full))
         for i, (hue, values) in enumerate(full.items()):
             self._boxes(axes, hue.style, values, (i - (len(full) - 1) / 2) * width, width)
-        axes.set_xlabel(column_label(self.by))
-        axes.set_ylabel(column_label(self.column))
+        axes.set_xlabel(column_label(self.table, self.by))
+        axes.set_ylabel(column_label(self.table, self.column))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
 
     def handle(self, hue: Hue) -> Artist:

@@ -67,7 +67,7 @@ class Weights(Kind):
         right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
         cosine = self.column == "cosine"
-        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.column))
+        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.reads, self.column))
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The two weightings, then the biases."""

@@ -1,57 +1,11 @@
-"""What a metric is called, its unit, and whether more of it is better."""
+"""What a metric is called, its unit, and which direction is better."""
 
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
+from fedbench.plan.columns import meaning
 
-_COLUMN_LABELS = {
-    "cosine": "Cosine to the mean gradient", "projection": "Length along the mean gradient",
-    "momentum_cosine": "Cosine to the mean momentum",
-    "momentum_projection": "Length along the mean momentum",
-    "step": "Local step", "round": "Communication round", "bias": "Bias of the gradient",
-}  # fmt: skip
-
-
-def column_label(name: str) -> str:
-    """The name as a reader expects it."""
-    return _COLUMN_LABELS.get(name, name.replace("_", " ").capitalize())
-
-
-_LABELS = {
-    "accuracy": "Accuracy", "macro_f1": "Macro-F1", "eta": "Learning rate",
-    "best_round": "Round of the best", "round_seconds": "Seconds a round",
-    "hessian_top": "Top eigenvalue", "hessian_trace": "Trace",
-    "step_norm": "Norm of the global step", "personal_global": "Global model",
-    "personal_none": "Last layer retrained", "personal_prox": "Retrained, proximal term",
-    "personal_distil": "Retrained, self-distillation", "train_loss": "Training loss",
-    "angle_mean": "Angle to the last global step (°)", "s_mean": "Scaling s, mean",
-    "angle_share_obtuse": "Share of angles above 90°", "update_cosine": "Cosine of global steps",
-    "residual_variance": "Variance of the residuals", "scaled_variance": "Variance, scaled",
-    "delta_variance": "Variance of the updates", "dissimilarity": "Gradient dissimilarity",
-    "local_accuracy": "Accuracy of a client's model, mean over the round's clients",
-    "silhouette": "Silhouette score",
-    "silhouette_local": "Silhouette score of a client's model",
-    "personal_gain_lowest": "Lowest gain", "personal_gain_highest": "Highest gain",
-    "personal_gain_whole_lowest": "Lowest gain over the whole test set",
-    "personal_gain_whole_highest": "Highest gain over the whole test set",
-    "update_variance": "Variance of the global steps",
-    "residual_relative_variance": "Variance of the residuals, relative",
-    "scaled_relative_variance": "Variance, scaled, relative",
-    "delta_relative_variance": "Variance of the updates, relative",
-    "update_relative_variance": "Variance of the global steps, relative",
-    "update_similarity": "Cosine of the updates to their mean",
-    "momentum_cosine": "Cosine of the momenta to their mean",
-    "gradient_bias": "Bias of the gradients",
-    "holdings/few": "Share of clients with one or two classes",
-    "holdings/many": "Share of clients with four or more classes",
-}  # fmt: skip
-# Neither more nor less is better.
-_UNRANKED = (
-    *("angle_mean", "angle_share_obtuse", "s_mean", "update_cosine", "best_round"),
-    *("delta_variance", "residual_variance", "scaled_variance"),  # they grow with the step's length
-)
-_LOSSES = ("loss", "seconds", "floats", "hessian", "variance")
-_FRACTIONS = ("personal_", "local_accuracy")
+_PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
     "final": "final", "best": "best", "mean": "mean", "median": "median",
     "std": "standard deviation over the rounds", "jumps": "mean change between rounds",
@@ -59,9 +13,24 @@ _MOMENTS = {
 _VARYING = ("std", "jumps")
 
 
+def column_label(table: str, column: str) -> str:
+    """The label of a column of a probe's table."""
+    return _label(f"{table}/{column}")
+
+
+def _label(name: str) -> str:
+    """The declared label and its unit; the name itself if nobody declares the column."""
+    label, unit, _ = meaning(name) or (name, "", "")
+    return label if unit in _PLAIN else f"{label} ({unit})"
+
+
 @dataclass(frozen=True)
 class Metric:
-    """A column of a collected frame: `accuracy`, `val_macro_f1`, `accuracy[mean]`, `loss`."""
+    """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
+
+    What the column means is declared by the probe that writes it, or in `plan/columns` for those of
+    the engine. A column that nobody declares has its name for a label and is not ranked.
+    """
 
     name: str
 
@@ -70,26 +39,33 @@ class Metric:
         return self.name.partition("@")[0].removeprefix("val_").partition("[")[0]
 
     @property
+    def _varies(self) -> bool:
+        """Whether it is how much a curve varies."""
+        return self.name.partition("@")[2].partition(":")[0] in _VARYING
+
+    @property
     def is_score(self) -> bool:
         """Whether it is a fraction of 1 that may be shown in percent."""
-        return self._base in ("accuracy", "macro_f1") or self._base.startswith(_FRACTIONS)
+        return (meaning(self._base) or ("", "", ""))[1] == "fraction"
+
+    @property
+    def _better(self) -> str:
+        return (meaning(self._base) or ("", "", ""))[2]
 
     @property
     def lower_is_better(self) -> bool:
-        """True for losses, seconds and traffic, and for how much a curve varies."""
-        if self.name.partition("@")[2].partition(":")[0] in _VARYING:
-            return True
-        return any(word in self._base for word in _LOSSES)
+        """Whether lower values are better, as they are of how much a curve varies."""
+        return self._varies or self._better == "lower"
 
     @property
     def is_ranked(self) -> bool:
         """Whether one value is better than another."""
-        return self._base not in _UNRANKED
+        return self._better != ""
 
     @property
     def label(self) -> str:
-        """The name as a reader expects it."""
-        text = _LABELS.get(self._base, self._base.replace("_", " ").capitalize())
+        """What readers are shown: the column's label, the model and the moment."""
+        text = _label(self._base)
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")
         text += f" [{name.partition('[')[2]}" if "[" in name else ""

@@ -1,0 +1,60 @@
+"""A part that excludes, follows or decides what no method does is refused before training."""
+
+from typing import ClassVar
+
+import pytest
+
+from fedbench import FedbenchError, Part
+from fedbench.base import registry
+from fedbench.core.part import DECISIONS, SERVER_OPTIMISER, refuse_conflicts
+
+METHODS = {name: entry.load() for name, entry in registry.entries("method").items()}
+
+
+class Misspelt(Part):
+    excludes: ClassVar[dict[str, str]] = {"fedadcc": "it is the same"}
+
+
+class Late(Part):
+    follows: ClassVar[dict[str, str]] = {"fedexpp": "it compares lengths"}
+
+
+class Colour(Part):
+    decides: ClassVar[tuple[str, ...]] = ("how long the global stepp is",)
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (Misspelt(), "'misspelt'.excludes: no method 'fedadcc'; did you mean 'fedadc'?"),
+        (Late(), "'late'.follows: no method 'fedexpp'; did you mean 'fedexp'?"),
+        (
+            Colour(),
+            "'colour'.decides: no decision 'how long the global stepp is'; did you mean "
+            "'how long the global step is'?",
+        ),
+    ],
+)
+def test_a_slip_is_refused_with_the_nearest_name(part, sentence):
+    with pytest.raises(FedbenchError) as caught:
+        refuse_conflicts([part])
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_names_methods_and_decisions_that_exist(name):
+    cls = METHODS[name]
+    assert {*cls.excludes, *cls.follows} <= METHODS.keys() - {name}
+    assert {*cls.decides} <= {*DECISIONS}
+
+
+@pytest.mark.parametrize("what", DECISIONS)
+def test_every_decision_is_one_that_two_methods_make(what):
+    assert sum(what in cls.decides for cls in METHODS.values()) >= 2
+
+
+def test_only_one_part_is_the_servers_optimiser():
+    with pytest.raises(
+        FedbenchError, match=f"'fedyogi' .* 'fedadam': both decide {SERVER_OPTIMISER}"
+    ):
+        refuse_conflicts([METHODS["fedadam"](), METHODS["fedyogi"]()])

@@ -25,6 +25,10 @@ class Source(Checked, ABC):
         """Training and test samples, before anything is read; None if that cannot be known."""
         return getattr(self, "SAMPLES", None)
 
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """Files of the user's own that may be replaced by others under the same name."""
+        return ()
+
 
 def data_folder(folder: Path | str | None = None) -> Path:
     """Take the folder given, else the environment's FEDBENCH_DATA, else the user's cache folder."""

@@ -15,7 +15,7 @@ from fedbench.base.files import exists, require_writable
 from fedbench.jobs.collect import columns
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results
 
 _SQLITE = b"SQLite format 3\x00"  # what such a file begins with
 _BATCH = 1000  # MLflow's largest number of metrics a call
@@ -23,7 +23,7 @@ _BATCH = 1000  # MLflow's largest number of metrics a call
 
 def default_uri(results: Path) -> str:
     """A local database beside the results."""
-    return f"sqlite:///{(results / 'mlflow.db').resolve()}"
+    return f"sqlite:///{Results(results).database.resolve()}"
 
 
 def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
@@ -40,7 +40,7 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     known = _known(client, experiment)
     added = 0
     for run_id, tags in _tags(plan).items():
-        folder = RunFolder(results / "runs" / run_id)
+        folder = Results(results).run(run_id)
         record = None if run_id in known else folder.finished(run_id)
         if record is None:
             continue

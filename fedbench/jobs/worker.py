@@ -12,7 +12,7 @@ from fedbench.engine.training import run
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 Report = Callable[[str, Row], None]
 
@@ -32,7 +32,7 @@ def train(
     failed = []
     for place, run_id in enumerate(run_ids, 1):
         prefix = f"[{place}/{len(run_ids)}] {run_id}"
-        folder = RunFolder(results / "runs" / run_id)
+        folder = Results(results).run(run_id)
         try:
             if folder.finished(run_id):
                 say(f"{prefix}: finished before")

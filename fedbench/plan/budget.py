@@ -4,20 +4,19 @@ Times rest on the throughput of finished runs where there are any, else on each 
 figure for one core; a GPU that no run was measured on is taken for so many cores.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import matching, read_json
+from fedbench.base.files import read_json
 from fedbench.base.strict import checked
+from fedbench.plan.data import samples
 from fedbench.plan.plan import Plan
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import require_record
+from fedbench.store import Results, require_record
 
 _REMEDY = "delete it to train the run again"
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
@@ -66,9 +65,9 @@ class Speeds:
         return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
 
 
-def budget(runs: Iterable[RunSpec], speeds: Speeds) -> Budget:
-    """Cost of some runs."""
-    found = [(run, *passes(run)) for run in runs]
+def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Budget:
+    """Cost of some runs; `folder` holds the data files of those that do not declare their size."""
+    found = [(run, *passes(run, folder)) for run in runs]
     work = [(run, trained + _EVALUATION * scored) for run, trained, scored in found]
     rows = sum(run.rounds / run.eval_every for run, *_ in found)
     return Budget(
@@ -84,9 +83,9 @@ def _hours(hours: float) -> str:
     return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"
 
 
-def passes(run: RunSpec) -> tuple[float, float]:
+def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
     """(samples trained on, samples scored); partitions are taken to use all the data."""
-    train, test = _samples(run.dataset.name, json.dumps(run.dataset.params))
+    train, test = samples(run.dataset, folder)
     cohort = max(1, round(run.clients * run.participation))
     share = train * (1 - run.validation) / run.clients
     work = (
@@ -96,18 +95,10 @@ def passes(run: RunSpec) -> tuple[float, float]:
     return run.rounds * cohort * work, scored
 
 
-@cache
-def _samples(name: str, params: str) -> tuple[int, int]:
-    found: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
-    if found is None:
-        raise FedbenchError(f"dataset '{name}': its size is not known before it is read")
-    return found
-
-
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
     """What the finished runs in `results` reached; `core` for models that none of them trained."""
     total: dict[tuple[bool, str], tuple[float, float]] = {}
-    for file in matching(results / "runs", "*/run.json"):
+    for file in Results(results).records():
         on_cpu, model, passes, seconds = _reached(file)
         if seconds > 0:
             done = total.get((on_cpu, model), (0.0, 0.0))
@@ -130,11 +121,11 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
         raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None
 
 
-def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:
+def by_table(plan: Plan, speeds: Speeds, folder: Path = Path()) -> dict[str, Budget]:
     """Cost of each table and figure on its own, searches included; shared runs count in each."""
     found = {}
     for name, paper in plan.papers.items():
         for key, item in paper.items():
             cells = plan.select(name, item.grid, item.where)
-            found[f"{name}/{key}"] = budget(plan.with_trials(cells), speeds)
+            found[f"{name}/{key}"] = budget(plan.with_trials(cells), speeds, folder)
     return found

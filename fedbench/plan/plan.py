@@ -15,6 +15,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings, assigned, layered, level_settings, parts_of
+from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
@@ -212,10 +213,10 @@ def points(grid: Grid) -> list[dict[str, Level]]:
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
     """The settings at a point: the paper's, each level's in axis order, the grid's, the cases'."""
     levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
-    settings = layered([paper.settings, *levels, grid.settings])
+    settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
     for case in grid.cases:
         if matches(coords, case.where):
-            settings = assigned(settings, case.settings.items())
+            settings = assigned(settings, spelled_out(case.settings).items())
     return _with_common(paper.always, settings)
 
 
@@ -224,7 +225,7 @@ def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
     found = settings | {"parts": [*always, *parts_of(settings)]}
     match found.get("tune"):
         case {"trials": {"parts": _} as trials}:
-            found["tune"] = found["tune"] | {"trials": _with_common(always, trials)}
+            found["tune"] = found["tune"] | {"trials": _with_common(always, spelled_out(trials))}
     return found
 
 

@@ -8,6 +8,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import read_json
 from fedbench.base.strict import Name, Strict
 from fedbench.plan.plan import Plan
+from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
 
 
@@ -36,6 +37,13 @@ class Schedule(Strict):
         if search not in self.searches:
             raise unknown("search in this plan", search, self.searches)
         return [self.run(run_id) for run_id in self.searches[search]]
+
+    def searched(self, search: str) -> RunSpec:
+        """A run whose settings the search chooses; the first of them, as all ask for the same."""
+        for run in self.runs.values():
+            if run.tune and search_id(run) == search:
+                return run
+        raise unknown("search in this plan", search, [])
 
 
 def schedule(plan: Plan) -> Schedule:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.versions import complete, one_version
+from fedbench.plan.versions import complete, same_data
 from fedbench.spec import RunSpec, Tune, digest
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last", "mean": "the mean", "best": "the best"}
@@ -65,7 +65,7 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     tried = points(tune)
-    one_version([(trial, complete(trial.id, results)[1]) for trial in trials])
+    same_data([(trial, complete(trial.id, results)[1]) for trial in trials], results)
     scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
     best = max(range(len(tried)), key=scores.__getitem__)
     return {
@@ -122,18 +122,13 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     return [k for k, v in numeric.items() if len(v) > 2 and point[k] in (min(v), max(v))]
 
 
-def winner_file(results: Path, search: str) -> Path:
-    """Where the winner of a search is written."""
-    return results / "searches" / f"{search}.json"
-
-
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
     """The run with its search's winner in place.
 
     The winner is chosen anew from the trials: raises `FedbenchError` if that which was written down
     is another one, because the file or a trial has been changed since.
     """
-    file = winner_file(results, search)
+    file = Results(results).winner(search)
     try:
         chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
     except (OSError, ValueError, KeyError) as error:

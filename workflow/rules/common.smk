@@ -7,7 +7,7 @@ from snakemake.utils import validate
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
-from fedbench.plan.workflow import Layout, options
+from fedbench.plan.workflow import WorkflowPaths, options
 
 
 configfile: "workflow/config.yaml"
@@ -25,9 +25,9 @@ try:
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]))
+PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]))
 SELECTION = options(**{name: config[name] for name in ("scale", "papers", "tables")})
-RESULTS = options(results=LAYOUT.results)
+RESULTS = options(results=PATHS.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 
@@ -35,11 +35,11 @@ DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 # that a bad value is refused before any training.
 rule plan:
     input:
-        LAYOUT.sources,
+        PATHS.sources,
     output:
-        LAYOUT.plan,
+        PATHS.plan,
     log:
-        LAYOUT.log("plan"),
+        PATHS.log("plan"),
     conda:
         "../../environment.yml"
     params:

@@ -1,4 +1,4 @@
-"""What a run leaves on disk, checked when it is read again, and the collected frames."""
+"""The folder of one run: its files, and the checks on them when they are read again."""
 
 import hashlib
 import io
@@ -174,32 +174,3 @@ class RunFolder:
 def _sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def write_frame(frame: pd.DataFrame, file: Path) -> None:
-    """The frame as parquet and its checksum as `<file>.sha256`, atomically each."""
-    with atomic(file) as temporary:
-        frame.to_parquet(temporary, index=False)
-        checksum = hashlib.sha256(temporary.read_bytes()).hexdigest()
-    write_text(_vouching(file), f"{checksum}  {file.name}\n")
-
-
-def read_frame(file: Path) -> pd.DataFrame:
-    """The frame; raises `FedbenchError` if it is damaged or is not the one that was written.
-
-    A frame without a checksum, from an earlier version, is taken as it is.
-    """
-    try:
-        content = file.read_bytes()
-        known = _vouching(file).read_text(encoding="utf-8") if _vouching(file).exists() else ""
-        if known and hashlib.sha256(content).hexdigest() != known.partition(" ")[0]:
-            raise ValueError("it is not the file that was written, by its sha256")
-        return pd.read_parquet(io.BytesIO(content))
-    except Exception as error:  # a damaged file fails in as many ways as it has parts
-        raise FedbenchError(
-            f"{file}: cannot be used ({short(error)}); delete it to collect the runs again"
-        ) from None
-
-
-def _vouching(file: Path) -> Path:
-    return file.with_name(f"{file.name}.sha256")

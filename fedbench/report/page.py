@@ -109,6 +109,7 @@ class PaperView:
     count: RunCount
     runs: str
     failed: dict[str, str] = field(default_factory=dict)
+    unprinted: str = ""  # a sentence, where the paper's printed numbers are missing
 
     @property
     def items(self) -> list[TableView | FactView]:

@@ -97,6 +97,10 @@ class RunFolder:
             self._content(name, record)
         return record
 
+    def ended(self) -> float:
+        """When the record of a complete run was written, in seconds since 1970."""
+        return (self.path / "run.json").stat().st_mtime
+
     def history(self) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
         found, record = self.table("rounds"), self.record() or {}

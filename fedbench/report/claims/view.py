@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 
+from fedbench import store
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.claims import Finding, findings, sentence
@@ -74,9 +75,10 @@ def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
 
 
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
-    frame = frames.read(results / plan.scale / f"{key}.parquet")
+    paths = store.Results(results)
+    frame = frames.read(paths.frame(plan.scale, key))
     printed = read_printed(papers / f"{key}.printed.csv")
-    return findings(plan, key, Results(frame, results / "runs"), printed)
+    return findings(plan, key, Results(frame, paths.runs), printed)
 
 
 def counts(found: tuple[ClaimView, ...]) -> dict[str, int]:

@@ -54,7 +54,7 @@ Device = Annotated[
 Mode = Annotated[
     str,
     typer.Option(
-        help="Train the clients of a round one after the other: 'loop', or at once: 'map'."
+        help="'loop': train the clients of a round one after the other; 'map': many at once."
     ),
 ]
 PlanFile = Annotated[

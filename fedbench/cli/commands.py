@@ -128,7 +128,7 @@ def plan(
     tables: Tables = "",
     as_json: AsJson = False,
     check: Annotated[
-        bool, typer.Option(help="Also try every value of a part, model, partition or figure.")
+        bool, typer.Option(help="Also check every value of parts, models, partitions and figures.")
     ] = False,
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),

@@ -1,7 +1,8 @@
 """What a plan costs, before launching it: runs, sample passes, hours and disk.
 
-Times rest on the throughput of finished runs where there are any, else on each model's reference
-figure for one core; a GPU that no run was measured on is taken for so many cores.
+Hours follow from how fast finished runs trained the same model, or without such runs from the
+speed that the model declares for one core. A GPU on which no run of the model was timed is assumed
+to be as fast as `GPU_CORES` cores.
 """
 
 import os
@@ -25,9 +26,10 @@ _EVALUATION = 1 / 3  # of a training pass: forward only
 
 @dataclass(frozen=True)
 class Budget:
-    """sample_passes: through one forward and backward pass; hours of one core, or one GPU instead.
+    """The cost of some runs; hours are those of one core, or of one GPU in its place.
 
-    disk: what the run folders take, in MB.
+    sample_passes: training samples, each counted as often as it goes forward and backward; disk_mb:
+    the size of the run folders in MB.
     """
 
     runs: int
@@ -37,7 +39,7 @@ class Budget:
     disk_mb: float
 
     def words(self) -> dict[str, str]:
-        """The budget for a reader; hours with every core of this machine training a run."""
+        """The budget in words; 'hours here' are those with all cores of this machine."""
         hours = self.core_hours / (os.cpu_count() or 1)
         return {
             "runs": str(self.runs),
@@ -50,32 +52,32 @@ class Budget:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Samples a second that finished runs reached, by model: on one core, and on one GPU."""
+    """Samples per second that finished runs trained on, by model: on one core and on one GPU."""
 
     core: dict[str, float] = field(default_factory=dict)
     gpu: dict[str, float] = field(default_factory=dict)
 
     def on_core(self, run: RunSpec) -> float:
-        """Measured for this very model, else its reference figure."""
+        """Measured for the run's model, else the speed that the model declares."""
         reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
         return self.core.get(str(run.model), float(reference))
 
     def on_gpu(self, run: RunSpec) -> float:
-        """Measured for this very model, else that of so many cores."""
+        """Measured for the run's model, else that of `GPU_CORES` cores."""
         return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
 
 
 def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Budget:
     """Cost of some runs; `folder` holds the data files of those that do not declare their size."""
-    found = [(run, *passes(run, folder)) for run in runs]
-    work = [(run, trained + _EVALUATION * scored) for run, trained, scored in found]
-    rows = sum(run.rounds / run.eval_every for run, *_ in found)
+    costs = [(run, *passes(run, folder)) for run in runs]
+    work = [(run, trained + _EVALUATION * scored) for run, trained, scored in costs]
+    rows = sum(run.rounds / run.eval_every for run, *_ in costs)
     return Budget(
-        len(found),
-        sum(trained for _, trained, _ in found),
-        sum(samples / speeds.on_core(run) for run, samples in work) / 3600,
-        sum(samples / speeds.on_gpu(run) for run, samples in work) / 3600,
-        0.02 * len(found) + rows * 1e-4,
+        len(costs),
+        sum(trained for _, trained, _ in costs),
+        sum(count / speeds.on_core(run) for run, count in work) / 3600,
+        sum(count / speeds.on_gpu(run) for run, count in work) / 3600,
+        0.02 * len(costs) + rows * 1e-4,
     )
 
 
@@ -84,7 +86,7 @@ def _hours(hours: float) -> str:
 
 
 def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
-    """(samples trained on, samples scored); partitions are taken to use all the data."""
+    """(samples trained on, samples scored), assuming that the partition uses all the data."""
     train, test = samples(run.dataset, folder)
     cohort = max(1, round(run.clients * run.participation))
     share = train * (1 - run.validation) / run.clients
@@ -96,7 +98,7 @@ def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
 
 
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
-    """What the finished runs in `results` reached; `core` for models that none of them trained."""
+    """The speeds of the finished runs in `results`; `core` has those of models without runs."""
     total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in Results(results).records():
         on_cpu, model, passes, seconds = _reached(file)
@@ -122,7 +124,7 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
 
 
 def by_table(plan: Plan, speeds: Speeds, folder: Path = Path()) -> dict[str, Budget]:
-    """Cost of each table and figure on its own, searches included; shared runs count in each."""
+    """The cost of each table and figure alone, with its searches; a shared run counts in each."""
     found = {}
     for name, paper in plan.papers.items():
         for key, item in paper.items():

@@ -1,4 +1,4 @@
-"""What a run's history will hold: columns that the engine, scorers and probes declare."""
+"""The columns that a run's history will have, and the tables beside it, before it is trained."""
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
@@ -8,16 +8,16 @@ _SCORES = ("loss", "accuracy", "macro_f1")
 _ENGINE = (
     *("round", "eta", "train_loss", "cohort", "step_norm", "floats_down", "floats_up"),
     *("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds"),
-    *("best_round", "round_seconds"),  # worked out when the histories are read
+    *("best_round", "round_seconds"),  # computed when the histories are read
 )
 _HELD = (
     *(("clients", name) for name in ("client", "label", "count")),
     *(("holdings", name) for name in ("client", "samples", "classes", "few", "many")),
-)  # what every run says of its clients' data
+)  # tables that every run has: who holds how many samples of which class
 
 
 def columns(run: RunSpec) -> set[str]:
-    """The columns of a run's history, those of scores for every model that its parts name."""
+    """The columns of a run's history; scores have one per model that the run's parts name."""
     models = [name for part in run.parts for name in _declared("method", part.name, "MODELS")]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
@@ -27,13 +27,13 @@ def columns(run: RunSpec) -> set[str]:
 
 
 def tables(run: RunSpec) -> set[str]:
-    """What its probes write into tables of their own, and who holds what: 'steps/cosine'."""
+    """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
     pairs = [(p.name, name) for p in run.watch for name in _declared("probe", p.name, "TABLE")]
     return {f"{table}/{name}" for table, name in (*pairs, *_HELD)}
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
-    """Raise `FedbenchError` unless one of the runs will have the column."""
+    """Raise `FedbenchError` unless at least one of the runs will have the column."""
     kinds = {_kind(run): run for run in runs}.values()
     found = set().union(*(tables(run) if "/" in name else columns(run) for run in kinds))
     if name in found or not runs:
@@ -46,7 +46,7 @@ def require_column(name: str, runs: list[RunSpec]) -> None:
 
 
 def _kind(run: RunSpec) -> tuple[object, ...]:
-    """What decides which columns a run has."""
+    """What decides which columns a run has; runs alike in it need not be looked at twice."""
     choices = (*run.watch, None, *run.parts)
     return (*(choice and choice.name for choice in choices), bool(run.validation))
 

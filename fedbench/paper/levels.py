@@ -30,7 +30,10 @@ def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
     known = known_levels(axis, levels)
     if known is None:
         return {axis: level}
-    return spelled_out(known[level] if level in known else _fill(known["each"], level))
+    try:
+        return spelled_out(known[level] if level in known else _fill(known["each"], level))
+    except FedbenchError as error:
+        raise FedbenchError(f"levels.{axis}.{level}: {error}") from None
 
 
 def _fill(template: Any, level: Level) -> Any:

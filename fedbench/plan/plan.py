@@ -211,7 +211,7 @@ def points(grid: Grid) -> list[dict[str, Level]]:
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
-    """Settings that spell out the data set, model and partition, for a cut to replace them."""
+    """The settings of paper, levels, grid and cases at a point; later ones win."""
     levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
     settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
     for case in grid.cases:
@@ -221,7 +221,7 @@ def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
 
 
 def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
-    """Put the parts in `always` before those of the run, and before those of its search's trials."""
+    """Put the parts in `always` before those of the run and of its search's trials."""
     found = settings | {"parts": [*always, *parts_of(settings)]}
     match found.get("tune"):
         case {"trials": {"parts": _} as trials}:

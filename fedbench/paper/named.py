@@ -45,8 +45,8 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(found, Composition):
             parts += found.parts
             needed |= found.settings
-        else:
-            parts.append({"name": found, "params": choice.params})
+        else:  # a part stays as it is written: plans repeat it
+            parts.append(each if found == choice.name else {found: choice.params})
     return {**needed, **settings, "parts": parts}
 
 

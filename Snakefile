@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from fedbench.plan.workflow import summary
+from fedbench.plan.summary import summary
 
 min_version("9.0")
 
@@ -49,4 +49,4 @@ onsuccess:
             PLAN, "".join(Path(file).read_text(encoding="utf-8") for file in log)
         )
     )
-    print(f"The report: {LAYOUT.pages()[0]}")
+    print(f"The report: {PATHS.pages()[0]}")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
 M = TypeVar("M", bound=BaseModel)
 Location = tuple[int | str, ...]
@@ -80,7 +80,16 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
         or first.get("ctx", {}).get("max_length") == LONGEST_NAME
     )
     what = f"{place} = {quoted(first['input'])}" if place else quoted(first["input"])
-    return f"{what} is not allowed: {_NAMES if named else _lower(first['msg'])}"
+    return f"{what} is not allowed: {_NAMES if named else _rule(first, loc)}"
+
+
+def _rule(error: Any, loc: Location) -> str:
+    """What is allowed; where a list is wanted and one value given, how to write it as a list."""
+    if error["type"] != "tuple_type":
+        return _lower(error["msg"])
+    value = error["input"]
+    single = loc and isinstance(value, str | int | float)
+    return "it must be a list" + (f"; write {loc[-1]}: [{shown(value)}]" if single else "")
 
 
 def _tag(context: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""The command line itself: its options, and how an error is printed."""
+"""The command line itself: the options that commands share, and how an error is printed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +14,15 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project
 
 app = typer.Typer(
-    help="Compare federated-learning methods and check their papers' claims.",
+    help="Compare federated-learning methods and check the claims of their papers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
-Results = Annotated[Path, typer.Option(help="Folder of run folders and collected frames.")]
+ResultsFolder = Annotated[
+    Path, typer.Option("--results", help="Folder with the runs and the frames collected from them.")
+]
 
 
 def _workflow(named: Path) -> Path:
@@ -27,16 +30,63 @@ def _workflow(named: Path) -> Path:
     return project() / "workflow" if named == Path("workflow") else named
 
 
-Workflow = Annotated[
-    Path, typer.Option(callback=_workflow, help="Folder with papers/ and scales/.")
+WorkflowFolder = Annotated[
+    Path,
+    typer.Option("--workflow", callback=_workflow, help="Folder with papers/ and scales/."),
 ]
-Data = Annotated[Path | None, typer.Option(help="Folder with data files (default: FEDBENCH_DATA).")]
-Scale = Annotated[str, typer.Option(help="A file in workflow/scales, without its ending.")]
-Names = Annotated[str, typer.Option(help="Names separated by commas; all by default.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Device = Annotated[str, typer.Option(help="'auto', 'cpu', 'cuda' or 'cuda:1'.")]
-Mode = Annotated[str, typer.Option(help="'loop' over clients, 'map' (vmap), or 'auto'.")]
-PlanFile = Annotated[Path, typer.Option(help="What `fedbench plan --json` wrote.")]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Folder of the data files. Default: the environment variable FEDBENCH_DATA, "
+        "else the user's cache folder.",
+    ),
+]
+Scale = Annotated[
+    str,
+    typer.Option(help="How far the papers are cut down: a file in scales/, without its ending."),
+]
+Papers = Annotated[
+    str, typer.Option(help="Names of papers, separated by commas. Default: all papers.")
+]
+Tables = Annotated[
+    str,
+    typer.Option(
+        help="Keys of tables and figures, separated by commas, such as table1,rmfl/fig7. "
+        "Default: all."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
+Device = Annotated[
+    str, typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU if any.")
+]
+Mode = Annotated[
+    str,
+    typer.Option(
+        help="'loop': train the clients of a round one after the other; 'map': many at once."
+    ),
+]
+PlanFile = Annotated[
+    Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"fedbench {metadata.version('fedbench')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """The options that stand before a command."""
 
 
 @contextmanager

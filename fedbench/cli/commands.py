@@ -12,28 +12,31 @@ from rich.table import Table
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     AsJson,
-    Data,
+    DataFolder,
     Device,
     Mode,
-    Names,
-    Results,
+    Papers,
+    ResultsFolder,
     Scale,
-    Workflow,
+    Tables,
+    WorkflowFolder,
     app,
     console,
     sentences,
 )
 
 _RULES = (
-    "A name, or with parameters '{dl: {alpha: 0.1}}' as in a spec; several stand side by side. "
+    "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
     "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
 )
 _SET = "parameter=value, for every partition named; may be given several times."
-_DATASET = "A name, or with parameters '{name: {parameter: value}}'."
+_DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
+_SEED = "Seed of the split: a run's data_seed, or its seed if it has no data_seed."
+_HELD_OUT = "Share of the training data that is held out, from 0 to 1."
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """The kinds of things that can be listed."""
 
     methods = "methods"
     datasets = "datasets"
@@ -46,21 +49,22 @@ class Kind(StrEnum):
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="A YAML file with RunSpec fields.")],
-    out: Annotated[Path, typer.Option(help="Folder for rounds.parquet, run.json and weights.")],
-    data_dir: Data = None,
+    spec: Annotated[Path, typer.Argument(help="A YAML file with the settings of a run.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the run: rounds.parquet, run.json, weights.")
+    ],
+    data_dir: DataFolder = None,
     device: Device = "auto",
-    mode: Mode = "auto",
+    mode: Mode = "loop",
 ) -> None:
-    """Train one run; a killed one is resumed, a finished one is kept."""
+    """Train one run; a run that was stopped goes on from its last checkpoint."""
     with sentences():
         from fedbench.base.plugins import search_also
-        from fedbench.base.yamlfile import load
-        from fedbench.spec import RunSpec
+        from fedbench.paper.named import load_run
         from fedbench.store import RunFolder
 
         search_also(spec.parent)
-        settings = load(spec, RunSpec)
+        settings = load_run(spec)
         folder = RunFolder(out)
         record = folder.record()
         if record and record.get("id") == settings.id and folder.finished(settings.id):
@@ -77,8 +81,16 @@ def run(
 
 
 @app.command("list")
-def list_(kind: Kind, as_json: AsJson = False, workflow: Workflow = Path("workflow")) -> None:
-    """Show the methods, datasets, models, partitions, samplers, probes or papers there are."""
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: AsJson = False,
+    workflow: WorkflowFolder = Path("workflow"),
+) -> None:
+    """Show the methods, datasets, models, partitions, samplers, probes or papers there are.
+
+    Parameters are shown with their default and the values allowed. The name of a method, such as
+    MOON, may stand among the `parts` of a run or of a paper's level.
+    """
     with sentences():
         from fedbench.cli.listing import catalogue, papers
 
@@ -93,10 +105,14 @@ _COLUMNS = (("summary", "parameters"), ("title", "tables", "figures"))
 
 
 def _cell(value: object) -> str:
-    """Parameters as `name = default`, of a named method only those it sets; the rest as it is."""
+    """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets."""
     if isinstance(value, list):
         chosen = [p for p in value if "value" not in p or p["value"] != p["default"]]
-        return "\n".join(f"{p['name']} = {p.get('value', p['default'])}" for p in chosen)
+        values = [p.get("value", p["default"]) for p in chosen]
+        return "\n".join(
+            f"{p['name']} = {value}, {p['allowed']}"
+            for p, value in zip(chosen, values, strict=True)
+        )
     return str(value)
 
 
@@ -110,17 +126,22 @@ def _show(rows: list[dict[str, str]]) -> None:
 @app.command()
 def plan(
     scale: Scale = "demo",
-    papers: Names = "",
-    tables: Names = "",
+    papers: Papers = "",
+    tables: Tables = "",
     as_json: AsJson = False,
     check: Annotated[
-        bool, typer.Option(help="Also build every part, model, partition and option of a figure.")
+        bool, typer.Option(help="Also check every value of parts, models, partitions and figures.")
     ] = False,
-    workflow: Workflow = Path("workflow"),
-    results: Results = Path("results"),
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+    data_dir: DataFolder = None,
 ) -> None:
-    """Say what a scale would train: runs, sample passes, hours here; imports no torch."""
+    """Say what a scale would train and what that costs; nothing is trained.
+
+    A sample pass is one training sample, forward and backward, once.
+    """
     with sentences():
+        from fedbench.data.source import data_folder
         from fedbench.paper.scale import load_scale
         from fedbench.plan.budget import GPU_CORES, budget, by_table, measured_speeds
         from fedbench.plan.outlook import planned
@@ -137,14 +158,15 @@ def plan(
             sys.stdout.write(to_json(schedule(found)))
             return
         speeds = measured_speeds(results, load_scale(workflow, scale).speeds)
-        costs = by_table(found, speeds) | {
-            "all, shared runs once": budget(found.runs.values(), speeds)
+        folder = data_folder(data_dir)
+        costs = by_table(found, speeds, folder) | {
+            "all, shared runs once": budget(found.runs.values(), speeds, folder)
         }
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
     console.print(
-        f"Hours rest on the speed of finished runs of a model in {results}, else on the figure for "
-        "one core in the scale's file or the model's own; a GPU without such runs is taken for "
-        f"{GPU_CORES} cores.",
+        f"Hours follow from how fast finished runs in {results} trained the same model. Without "
+        "such runs they follow from the speed of one core that the scale's file or else the model "
+        f"declares, and a GPU is assumed to be as fast as {GPU_CORES} cores.",
         soft_wrap=True,
     )
 
@@ -154,19 +176,21 @@ def partition(
     rules: Annotated[list[str], typer.Argument(help=_RULES)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
     dataset: Annotated[str, typer.Option(help=_DATASET)] = "digits",
-    clients: int = 10,
-    seed: Annotated[int, typer.Option(help="A run's data_seed (its seed, if it has none).")] = 0,
-    validation: Annotated[float, typer.Option(help="Share of the training data held out.")] = 0.0,
-    out: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .pdf or .svg.")] = None,
-    first: Annotated[int | None, typer.Option(min=1, help="Clients in the picture.")] = None,
+    clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
+    seed: Annotated[int, typer.Option(help=_SEED)] = 0,
+    validation: Annotated[float, typer.Option(help=_HELD_OUT)] = 0.0,
+    out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
+    first: Annotated[
+        int | None, typer.Option(min=1, help="Show only this many clients in the picture.")
+    ] = None,
     as_json: AsJson = False,
-    data_dir: Data = None,
+    data_dir: DataFolder = None,
 ) -> None:
-    """Show how a data set is divided over clients: the very split that a run would train on.
+    """Show how a data set is divided over clients: the same split that a run would train on.
 
-    Skew compares label distributions: total variation (TV, 0 to 1) of a client to all data and to
-    another client, on average, and the Jensen–Shannon divergence of all clients. A client has 2^H
-    effective classes, where H is the entropy of its labels in bits.
+    Skew says how far clients' label distributions differ: the mean total variation (TV, 0 to 1)
+    between a client and all data, and between two clients, and the Jensen–Shannon divergence of all
+    clients. A client has 2^H effective classes, where H is the entropy of its labels in bits.
     """
     with sentences():
         from fedbench.base.yamlfile import parse, read_value
@@ -192,12 +216,12 @@ def partition(
 @app.command()
 def claims(
     scale: Scale = "demo",
-    papers: Names = "",
+    papers: Papers = "",
     as_json: AsJson = False,
-    workflow: Workflow = Path("workflow"),
-    results: Results = Path("results"),
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
 ) -> None:
-    """Say which of the papers' claims hold, on their printed numbers and on what was measured."""
+    """Say which claims of the papers hold, by their printed numbers and by the runs here."""
     with sentences():
         from fedbench.plan.outlook import planned
         from fedbench.report.claims.page import verdicts

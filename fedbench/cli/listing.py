@@ -1,4 +1,4 @@
-"""What there is: methods, data sets, models, partitions, samplers, probes and papers."""
+"""What `fedbench list` shows: methods, data sets, models, partitions, samplers, probes, papers."""
 
 import dataclasses
 import re
@@ -13,7 +13,7 @@ from fedbench.paper.paper import load_papers
 
 Row = dict[str, Any]
 
-# A federation like the papers': ResNet-8, 10 of 100 clients
+# A federation like those of the papers: ResNet-8, 10 of 100 clients per round
 _SIZES = {"d": 100_000, "classes": 10, "K": 100, "m": 10, "epochs": 1, "features": 64}
 _FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
 _NEEDS = ("proxy_data", "needs_head", "needs_projection")
@@ -21,9 +21,9 @@ _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z]
 
 
 def catalogue(kind: str) -> list[Row]:
-    """name, summary, documentation, parameters with defaults and ranges.
+    """One row per entry of a kind: name, summary, about, and parameters with default and range.
 
-    Methods have more (see `_method`), and after the parts stand the named compositions.
+    Rows of methods have more (see `_method`); the parts come first, then the published methods.
     """
     rows = [_row(kind, entry) for entry in registry.entries(kind).values()]
     if kind == "method":
@@ -32,7 +32,7 @@ def catalogue(kind: str) -> list[Row]:
 
 
 def papers(workflow: Path) -> list[Row]:
-    """name, title, tables and figures of every paper."""
+    """One row per paper: name, title, titles of tables and of figures."""
     return [
         {
             "name": name,
@@ -79,7 +79,7 @@ def _method(parts: list[tuple[str, Any]], source: str) -> Row:
 
 
 def citation(doc: str) -> str:
-    """Where a method is from: the sentences of its docstring that name a source."""
+    """The sentences of a method's docstring that name where it was published."""
     sentences = re.split(r"(?<=[.;])\s+", " ".join(doc.split()))
     found = [s for s in sentences if _SOURCE.search(s) and not s.startswith("Deviation")]
     return " ".join(found).rstrip(";.")
@@ -101,7 +101,7 @@ def _hooks(cls: type) -> list[str]:
 
 
 def _cost(parts: list[Any]) -> Row:
-    """What the parts add to FedAvg: floats in model sizes (d = 100,000), the rest as it is."""
+    """What the parts add to FedAvg; numbers of floats are given in model sizes (d = 100,000)."""
     from fedbench.core.part import Cost, Sizes
 
     total: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})

@@ -1,4 +1,4 @@
-"""Progress while a run trains: a bar on a terminal, plain lines elsewhere."""
+"""Shows how far a run has come: a bar on a terminal, a line now and then elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _PAUSE = 5.0  # seconds between two plain lines
 
 @contextmanager
 def watching(console: Console, spec: RunSpec) -> Iterator[Watch]:
-    """A `watch` for `run`: rounds, accuracy and time left."""
+    """A function to be called with each evaluated round; it shows progress and time left."""
     if not console.is_terminal:
         yield _lines(console, spec)
         return
@@ -32,7 +32,7 @@ def watching(console: Console, spec: RunSpec) -> Iterator[Watch]:
 
 
 def score(row: Row) -> str:
-    """The headline of a row."""
+    """The accuracy of a round in words, or its loss where there is no accuracy."""
     return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
 
 

@@ -1,4 +1,4 @@
-"""What a partition amounts to, without training."""
+"""How a partition divides a data set, without training."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _SYMBOLS = {"alpha": "α", "delta": "δ"}
 
 @dataclass(frozen=True)
 class Preview:
-    """The split that a run of `spec` trains on."""
+    """How the data are divided in a run of `spec`."""
 
     spec: RunSpec
     counts: NDArray[np.int64]  # samples of each class on each client (clients, classes)
@@ -30,7 +30,7 @@ class Preview:
 
     @property
     def title(self) -> str:
-        """The rule with its first number and with whatever else is not as usual: 'DL(α=0.1)'."""
+        """The rule with its first number and all that differs from the default: 'DL(α=0.1)'."""
         entry = registry.find("partition", self.spec.partition.name)
         values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
         inner = [
@@ -42,7 +42,7 @@ class Preview:
 
     @property
     def heading(self) -> str:
-        """What it shares with other partitions of the same data."""
+        """What this partition has in common with others of the same data."""
         spec = self.spec
         parts = [str(spec.dataset), f"{spec.clients} clients", f"seed {spec.partition_seed}"]
         return ", ".join(parts + [f"{spec.validation:.0%} held out"] * bool(self.held_out))
@@ -79,7 +79,7 @@ class Preview:
         }
 
     def words(self) -> dict[str, str]:
-        """The same as a table's column."""
+        """The same numbers in words, for a column of a table."""
         sizes, classes, found = self._measures().values()
         divided = self.samples - self.held_out
         return {
@@ -99,7 +99,7 @@ class Preview:
 def previews(
     spec: RunSpec, rules: Iterable[Any], params: dict[str, Any], folder: Path | None
 ) -> list[Preview]:
-    """The partitions that `rules` name, in YAML's short forms; `params` are added to each."""
+    """A preview of each partition in `rules`, given as in YAML; `params` are added to each."""
     named = [spec.changed(partition=rule) for rule in rules]
     chosen = [
         each.changed(partition={each.partition.name: each.partition.params | params})
@@ -110,7 +110,7 @@ def previews(
 
 
 def preview(data: Dataset, spec: RunSpec) -> Preview:
-    """Divide the data as a run of `spec` would; raises `FedbenchError` where that would."""
+    """Divide the data as a run of `spec` would; raises `FedbenchError` where the run would."""
     if not data.classes:
         raise FedbenchError(f"{data.name}: its labels are no classes, so there is no skew to show")
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)

@@ -25,6 +25,10 @@ class Source(Checked, ABC):
         """The numbers of training and test samples; None if they are unknown before loading."""
         return getattr(self, "SAMPLES", None)
 
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """Files of the user's own that may be replaced by others under the same name."""
+        return ()
+
 
 def data_folder(folder: Path | str | None = None) -> Path:
     """The folder given, else that of the variable FEDBENCH_DATA, else the user's cache folder."""

@@ -1,1 +1,1 @@
-"""What a Snakemake rule calls: train a batch of runs, collect them, mirror them into MLflow."""
+"""What a rule of the workflow calls: train runs, collect their histories, copy them into MLflow."""

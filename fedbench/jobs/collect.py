@@ -9,20 +9,22 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.search import words
-from fedbench.plan.versions import complete, one_version
+from fedbench.plan.versions import complete, same_data
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
+
+_SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
 
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
-    Raises `FedbenchError` naming a run that is not complete, whose files are not those that it
-    wrote, or that had other data than the others.
+    Raises `FedbenchError` naming a run that is not complete, whose files were changed after it
+    ended, or that was trained on other data than the other runs.
     """
-    found = [(run, *complete(run.id, results)) for run in runs]
-    one_version([(run, record) for run, _, record in found])
-    return pd.concat([_rows(*each) for each in found], ignore_index=True)
+    finished = [(run, *complete(run.id, results)) for run in runs]
+    same_data([(run, record) for run, _, record in finished], results)
+    return pd.concat([_rows(*each) for each in finished], ignore_index=True)
 
 
 def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:
@@ -34,6 +36,7 @@ def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFra
 
 
 def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
+    """The settings that the run was trained with, after its search."""
     try:
         return RunSpec(**record["resolved"])
     except FedbenchError as error:
@@ -41,22 +44,22 @@ def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
 
 
 def _substitutes(data: dict[str, str]) -> str:
-    """What stood in for something in the data as they were read: 'sst5, tokenizer: …'."""
-    named = {k: v.removeprefix("substitute: ") for k, v in data.items() if v.startswith("subst")}
+    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'."""
+    named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
     return "; ".join(f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items())
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:
-    """What a search chose, as JSON; empty without one."""
+    """The settings that a search chose, as JSON; empty without a search."""
     if run.tune is None:
         return ""
     of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
-    own = {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
-    return json.dumps({k: (of_parts | own)[k] for k in run.tune.grid})
+    fields = {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
+    return json.dumps({k: (of_parts | fields)[k] for k in run.tune.grid})
 
 
 def columns(spec: RunSpec) -> dict[str, Any]:
-    """Settings as plain columns: choices in words, lists joined."""
+    """Settings as columns of plain values: choices in words, lists joined by ' + '."""
     return {name: _plain(getattr(spec, name)) for name in RunSpec.model_fields if name != "tune"}
 
 

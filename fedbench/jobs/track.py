@@ -1,4 +1,4 @@
-"""Mirrors run folders into MLflow; the files stay the truth, and a second call adds nothing."""
+"""Copies finished runs into MLflow; a second call adds nothing, and no file is changed."""
 
 import os
 from collections.abc import Iterable
@@ -15,22 +15,25 @@ from fedbench.base.files import exists, require_writable
 from fedbench.jobs.collect import columns
 from fedbench.plan.plan import Plan
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 _SQLITE = b"SQLite format 3\x00"  # what such a file begins with
-_BATCH = 1000  # MLflow's largest number of metrics a call
+_MOST = 1000  # metrics that MLflow takes per call
+_CLOCKS = tuple(f"{phase}_seconds" for phase in ("train", "server", "evaluate", "watch"))
 
 
 def default_uri(results: Path) -> str:
-    """A local database beside the results."""
-    return f"sqlite:///{(results / 'mlflow.db').resolve()}"
+    """MLflow's database in the results folder."""
+    return f"sqlite:///{Results(results).database.resolve()}"
 
 
 def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
-    """Log every complete run of the plan that is not there yet; returns how many were added.
+    """Copy every finished run of the plan that is not there yet; returns how many were added.
 
-    One experiment a scale, one MLflow run a training run: settings as params, every evaluated
-    round's metrics, tags for papers, tables and the run id.
+    One experiment per scale and one MLflow run per training run, with its settings as params, the
+    metrics of every evaluated round, and tags for papers, tables and the run's id. Raises
+    `FedbenchError` if the results cannot be written, the database cannot be used or a run's files
+    were changed.
     """
     require_writable(results)
     uri = uri or default_uri(results)
@@ -40,17 +43,17 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     known = _known(client, experiment)
     added = 0
     for run_id, tags in _tags(plan).items():
-        folder = RunFolder(results / "runs" / run_id)
+        folder = Results(results).run(run_id)
         record = None if run_id in known else folder.finished(run_id)
         if record is None:
             continue
-        _log(client, experiment, record, folder.history(), tags)
+        _copy(client, experiment, folder, record, tags)
         added += 1
     return added
 
 
 def _refuse_no_database(uri: str) -> None:
-    """Say at once what MLflow would try for minutes: to open a folder, or another file."""
+    """Refuse a folder or another file at once, which MLflow would try to open for minutes."""
     file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
     if not uri.startswith("sqlite:///") or not exists(file):
         return
@@ -76,7 +79,7 @@ def _experiment(client: MlflowClient, name: str) -> str:
 
 
 def _known(client: MlflowClient, experiment: str) -> set[str]:
-    """Run ids that were mirrored to the end; one cut short is logged again."""
+    """Ids of the runs that were copied to the end; one that was cut short is copied again."""
     ids: set[str] = set()
     token: str | None = None
     while token != "":
@@ -87,7 +90,7 @@ def _known(client: MlflowClient, experiment: str) -> set[str]:
 
 
 def _tags(plan: Plan) -> dict[str, dict[str, str]]:
-    """Papers and tables or figures of every run; trials are marked as such."""
+    """By run: its papers, its tables and figures, and whether it is a trial of a search."""
     tags = {run_id: {"papers": set[str](), "tables": set[str]()} for run_id in plan.runs}
     for name, paper in plan.papers.items():
         for key, item in paper.items():
@@ -102,29 +105,47 @@ def _tags(plan: Plan) -> dict[str, dict[str, str]]:
     }
 
 
-def _log(
+def _copy(
     client: MlflowClient,
     experiment: str,
+    folder: RunFolder,
     record: dict[str, Any],
-    history: pd.DataFrame,
     tags: dict[str, str],
 ) -> None:
-    run = client.create_run(experiment, run_name=record["id"])
+    began, ended = _span(folder, record)
+    run = client.create_run(experiment, start_time=began, run_name=record["id"])
     settings = columns(RunSpec(**record["resolved"]))
     params = [Param(k, str(v)) for k, v in settings.items() if v is not None]
     labels = tags | {"fedbench.run_id": record["id"], "fedbench.status": record["status"]}
     client.log_batch(run.info.run_id, params=params, tags=[RunTag(k, v) for k, v in labels.items()])
-    metrics = list(_metrics(history))
-    for first in range(0, len(metrics), _BATCH):
-        client.log_batch(run.info.run_id, metrics=metrics[first : first + _BATCH])
-    client.set_terminated(run.info.run_id)
+    metrics = list(_metrics(folder.history(), began))
+    for first in range(0, len(metrics), _MOST):
+        client.log_batch(run.info.run_id, metrics=metrics[first : first + _MOST])
+    client.set_terminated(run.info.run_id, end_time=ended)
 
 
-def _metrics(history: pd.DataFrame) -> Iterable[Metric]:
-    for row in history.to_dict("records"):
+def _span(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
+    """When a run began and ended, in milliseconds since 1970.
+
+    It ended when its record was written, and began as many seconds before as it computed: pauses of
+    a run that was stopped and resumed are left out.
+    """
+    ended = folder.ended()
+    return _ms(ended - sum(record["seconds"].values())), _ms(ended)
+
+
+def _metrics(history: pd.DataFrame, began: int) -> Iterable[Metric]:
+    """Every number of the history, at the time when its round was reached."""
+    clocks = [name for name in _CLOCKS if name in history]
+    times = [began + _ms(passed) for passed in history[clocks].sum(axis=1)]
+    for row, time in zip(history.to_dict("records"), times, strict=True):
         step = int(row.pop("round"))
         for name, value in row.items():
-            yield Metric(str(name).replace("[", "/").replace("]", ""), float(value), 0, step)
+            yield Metric(str(name).replace("[", "/").replace("]", ""), float(value), time, step)
+
+
+def _ms(seconds: float) -> int:
+    return round(1000 * seconds)
 
 
 mlflow.set_tracking_uri("")  # never the working folder's default store

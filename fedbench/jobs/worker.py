@@ -1,4 +1,4 @@
-"""Trains a batch of runs in one process, each into a folder of its own."""
+"""Trains several runs in one process, one after the other, each into its own folder."""
 
 import sys
 import traceback
@@ -12,7 +12,7 @@ from fedbench.engine.training import run
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 Report = Callable[[str, Row], None]
 
@@ -25,20 +25,21 @@ def train(
     data_dir: Path | None,
     say: Callable[[str], None] = print,
 ) -> list[str]:
-    """Train what is missing; a run that fails leaves error.txt and does not stop the others.
+    """Train those of the runs that are not finished; returns the ids of those that failed.
 
-    Returns the ids that failed.
+    A run that fails leaves error.txt in its folder and does not stop the others. `say` is given a
+    line per run.
     """
     failed = []
     for place, run_id in enumerate(run_ids, 1):
         prefix = f"[{place}/{len(run_ids)}] {run_id}"
-        folder = RunFolder(results / "runs" / run_id)
+        folder = Results(results).run(run_id)
         try:
             if folder.finished(run_id):
                 say(f"{prefix}: finished before")
                 continue
             say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")
-        except Exception:  # whatever it was, the batch goes on and the message is kept
+        except Exception:  # whatever it was, the other runs are trained
             failed.append(run_id)
             write_text(folder.path / "error.txt", traceback.format_exc())
             say(f"{prefix}: failed: {sys.exc_info()[1]}")

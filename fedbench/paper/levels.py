@@ -7,6 +7,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.strict import checked
 from fedbench.paper.compositions import compositions
+from fedbench.paper.named import spelled_out
 from fedbench.paper.places import Level
 from fedbench.spec import Choice, assign
 
@@ -29,7 +30,10 @@ def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
     known = known_levels(axis, levels)
     if known is None:
         return {axis: level}
-    return known[level] if level in known else _fill(known["each"], level)
+    try:
+        return spelled_out(known[level] if level in known else _fill(known["each"], level))
+    except FedbenchError as error:
+        raise FedbenchError(f"levels.{axis}.{level}: {error}") from None
 
 
 def _fill(template: Any, level: Level) -> Any:

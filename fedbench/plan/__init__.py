@@ -1,1 +1,1 @@
-"""Which runs follow from the papers: expansion, searches, cost, the workflow's paths."""
+"""Which runs follow from the papers: grids, searches, cost, and the workflow's files and jobs."""

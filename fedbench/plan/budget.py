@@ -1,23 +1,23 @@
 """What a plan costs, before launching it: runs, sample passes, hours and disk.
 
-Times rest on the throughput of finished runs where there are any, else on each model's reference
-figure for one core; a GPU that no run was measured on is taken for so many cores.
+Hours follow from how fast finished runs trained the same model, or without such runs from the
+speed that the model declares for one core. A GPU on which no run of the model was timed is assumed
+to be as fast as `GPU_CORES` cores.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import matching, read_json
+from fedbench.base.files import read_json
 from fedbench.base.strict import checked
+from fedbench.plan.data import samples
 from fedbench.plan.plan import Plan
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import require_record
+from fedbench.store import Results, require_record
 
 _REMEDY = "delete it to train the run again"
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
@@ -26,9 +26,10 @@ _EVALUATION = 1 / 3  # of a training pass: forward only
 
 @dataclass(frozen=True)
 class Budget:
-    """sample_passes: through one forward and backward pass; hours of one core, or one GPU instead.
+    """The cost of some runs; hours are those of one core, or of one GPU in its place.
 
-    disk: what the run folders take, in MB.
+    sample_passes: training samples, each counted as often as it goes forward and backward; disk_mb:
+    the size of the run folders in MB.
     """
 
     runs: int
@@ -38,7 +39,7 @@ class Budget:
     disk_mb: float
 
     def words(self) -> dict[str, str]:
-        """The budget for a reader; hours with every core of this machine training a run."""
+        """The budget in words; 'hours here' are those with all cores of this machine."""
         hours = self.core_hours / (os.cpu_count() or 1)
         return {
             "runs": str(self.runs),
@@ -51,32 +52,32 @@ class Budget:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Samples a second that finished runs reached, by model: on one core, and on one GPU."""
+    """Samples per second that finished runs trained on, by model: on one core and on one GPU."""
 
     core: dict[str, float] = field(default_factory=dict)
     gpu: dict[str, float] = field(default_factory=dict)
 
     def on_core(self, run: RunSpec) -> float:
-        """Measured for this very model, else its reference figure."""
+        """Measured for the run's model, else the speed that the model declares."""
         reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
         return self.core.get(str(run.model), float(reference))
 
     def on_gpu(self, run: RunSpec) -> float:
-        """Measured for this very model, else that of so many cores."""
+        """Measured for the run's model, else that of `GPU_CORES` cores."""
         return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
 
 
-def budget(runs: Iterable[RunSpec], speeds: Speeds) -> Budget:
-    """Cost of some runs."""
-    found = [(run, *passes(run)) for run in runs]
-    work = [(run, trained + _EVALUATION * scored) for run, trained, scored in found]
-    rows = sum(run.rounds / run.eval_every for run, *_ in found)
+def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Budget:
+    """Cost of some runs; `folder` holds the data files of those that do not declare their size."""
+    costs = [(run, *passes(run, folder)) for run in runs]
+    work = [(run, trained + _EVALUATION * scored) for run, trained, scored in costs]
+    rows = sum(run.rounds / run.eval_every for run, *_ in costs)
     return Budget(
-        len(found),
-        sum(trained for _, trained, _ in found),
-        sum(samples / speeds.on_core(run) for run, samples in work) / 3600,
-        sum(samples / speeds.on_gpu(run) for run, samples in work) / 3600,
-        0.02 * len(found) + rows * 1e-4,
+        len(costs),
+        sum(trained for _, trained, _ in costs),
+        sum(count / speeds.on_core(run) for run, count in work) / 3600,
+        sum(count / speeds.on_gpu(run) for run, count in work) / 3600,
+        0.02 * len(costs) + rows * 1e-4,
     )
 
 
@@ -84,9 +85,9 @@ def _hours(hours: float) -> str:
     return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"
 
 
-def passes(run: RunSpec) -> tuple[float, float]:
-    """(samples trained on, samples scored); partitions are taken to use all the data."""
-    train, test = _samples(run.dataset.name, json.dumps(run.dataset.params))
+def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
+    """(samples trained on, samples scored), assuming that the partition uses all the data."""
+    train, test = samples(run.dataset, folder)
     cohort = max(1, round(run.clients * run.participation))
     share = train * (1 - run.validation) / run.clients
     work = (
@@ -96,18 +97,10 @@ def passes(run: RunSpec) -> tuple[float, float]:
     return run.rounds * cohort * work, scored
 
 
-@cache
-def _samples(name: str, params: str) -> tuple[int, int]:
-    found: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
-    if found is None:
-        raise FedbenchError(f"dataset '{name}': its size is not known before it is read")
-    return found
-
-
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
-    """What the finished runs in `results` reached; `core` for models that none of them trained."""
+    """The speeds of the finished runs in `results`; `core` has those of models without runs."""
     total: dict[tuple[bool, str], tuple[float, float]] = {}
-    for file in matching(results / "runs", "*/run.json"):
+    for file in Results(results).records():
         on_cpu, model, passes, seconds = _reached(file)
         if seconds > 0:
             done = total.get((on_cpu, model), (0.0, 0.0))
@@ -130,11 +123,11 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
         raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None
 
 
-def by_table(plan: Plan, speeds: Speeds) -> dict[str, Budget]:
-    """Cost of each table and figure on its own, searches included; shared runs count in each."""
+def by_table(plan: Plan, speeds: Speeds, folder: Path = Path()) -> dict[str, Budget]:
+    """The cost of each table and figure alone, with its searches; a shared run counts in each."""
     found = {}
     for name, paper in plan.papers.items():
         for key, item in paper.items():
             cells = plan.select(name, item.grid, item.where)
-            found[f"{name}/{key}"] = budget(plan.with_trials(cells), speeds)
+            found[f"{name}/{key}"] = budget(plan.with_trials(cells), speeds, folder)
     return found

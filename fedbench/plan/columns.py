@@ -1,4 +1,4 @@
-"""What a run's history will hold: columns that the engine, scorers and probes declare."""
+"""The columns that a run's history will have, and the tables beside it, before it is trained."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ _HELD: dict[str, _Columns] = {  # what every run says of its clients' data
 
 
 def columns(run: RunSpec) -> set[str]:
-    """The columns of a run's history, those of scores for every model that its parts name."""
+    """The columns of a run's history; scores have one per model that the run's parts name."""
     models = [name for part in run.parts for name in _declared("method", part.name, "MODELS")]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
@@ -55,7 +55,7 @@ def columns(run: RunSpec) -> set[str]:
 
 
 def tables(run: RunSpec) -> set[str]:
-    """What its probes write into tables of their own, and who holds what: 'steps/cosine'."""
+    """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
     written = {p.name: _declared("probe", p.name, "TABLE") for p in run.watch}
     return {f"{table}/{name}" for table, names in (written | _HELD).items() for name in names}
 
@@ -76,7 +76,7 @@ def meaning(name: str) -> tuple[str, str, str] | None:
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
-    """Raise `FedbenchError` unless one of the runs will have the column."""
+    """Raise `FedbenchError` unless at least one of the runs will have the column."""
     kinds = {_kind(run): run for run in runs}.values()
     found = set().union(*(tables(run) if "/" in name else columns(run) for run in kinds))
     if name in found or not runs:
@@ -89,7 +89,7 @@ def require_column(name: str, runs: list[RunSpec]) -> None:
 
 
 def _kind(run: RunSpec) -> tuple[object, ...]:
-    """What decides which columns a run has."""
+    """What decides which columns a run has; runs alike in it need not be looked at twice."""
     choices = (*run.watch, None, *run.parts)
     return (*(choice and choice.name for choice in choices), bool(run.validation))
 

@@ -1,4 +1,4 @@
-"""Checks of a plan before anything is trained: that all it promises can be shown."""
+"""Checks before anything is trained that every table, figure and claim will have its values."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +22,10 @@ _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
 def planned(
     workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
 ) -> Plan:
-    """The plan, once its metrics, probes and printed numbers are known to be there.
+    """The plan, checked: its runs will have the metrics and tables that the papers ask for.
 
-    Raises `FedbenchError` naming the file and the place of what is not; imports no torch.
+    Raises `FedbenchError` naming the file and the place of a metric, a probe or a printed number
+    that is not there. Imports no torch.
     """
     plan = make_plan(workflow, scale, papers, tables)
     for name, paper in plan.papers.items():
@@ -48,7 +49,7 @@ def _check_items(plan: Plan, name: str, paper: Paper) -> None:
 
 
 def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
-    """A kind draws a metric of the history, or the table of a probe."""
+    """A kind of figure draws a metric of the history, or reads the table of a probe."""
     reads = registry.find("figure", figure.kind.name).constants.get("reads", "")
     if not reads:
         _require(figure.metrics, runs)

@@ -1,7 +1,7 @@
 """From papers and a scale to the runs that must be trained.
 
-A cell is one point of a paper's grid with one seed. Cells of any table, figure or paper with the
-same settings share one run.
+A cell is one point of a paper's grid with one seed. Cells with the same settings share one run,
+whichever tables, figures or papers they belong to.
 """
 
 import itertools
@@ -15,6 +15,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings, assigned, layered, level_settings, parts_of
+from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
@@ -28,25 +29,25 @@ _INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of a grid with one seed: its coordinates, the run behind it, and what differs."""
+    """One point of a grid with one seed: its level on each axis, and its run."""
 
     paper: str
     grid: str
     coords: dict[str, Level]
     seed: int
     run: RunSpec
-    substituted: str  # how the run differs from the paper's experiment; empty if it does not
+    substituted: str  # how the run differs from the paper's experiment; '' if it does not
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a scale omits of a paper: titles of tables and figures, and levels by axis."""
+    """What a scale leaves out of a paper: titles of tables and figures, and levels by axis."""
 
     items: tuple[str, ...]
     levels: dict[str, tuple[Level, ...]]
 
     def words(self) -> str:
-        """In a line; empty if nothing is left out."""
+        """All of it in one line; empty if nothing is left out."""
         levels = [f"{axis} {level}" for axis, found in self.levels.items() for level in found]
         return "; ".join([*self.items, *levels])
 
@@ -61,23 +62,23 @@ class Plan:
     cells: list[Cell]
     runs: dict[str, RunSpec]
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
-    left_out: dict[str, LeftOut]  # by paper, what the scale omits
-    whole: dict[str, Paper]  # the papers as their files say, whatever the scale
+    left_out: dict[str, LeftOut]  # by paper, what the scale leaves out
+    whole: dict[str, Paper]  # the papers as in their files, with nothing left out
 
     def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
-        """The distinct runs behind some cells, and those of their searches."""
+        """The runs of some cells, each once, and the trials of their searches."""
         runs = {cell.run.id: cell.run for cell in cells}
         ids = {trial for run in runs.values() if run.tune for trial in self.trials[search_id(run)]}
         return [*runs.values(), *(self.runs[trial] for trial in sorted(ids))]
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
-        """A paper's cells in a grid whose coordinates match."""
-        own = [cell for cell in self.cells if cell.paper == paper and cell.grid == grid]
-        return [cell for cell in own if matches(cell.coords, where)]
+        """The cells of a paper's grid at the levels that `where` names."""
+        of_grid = [cell for cell in self.cells if cell.paper == paper and cell.grid == grid]
+        return [cell for cell in of_grid if matches(cell.coords, where)]
 
 
 def matches(coords: dict[str, Level], where: Where) -> bool:
-    """Whether each named coordinate is the level wanted, or one of them."""
+    """Whether the point `coords` has the level that `where` names on an axis, or one of several."""
     return all(
         coords[axis] in (wanted if isinstance(wanted, tuple) else (wanted,))
         for axis, wanted in where.items()
@@ -87,7 +88,7 @@ def matches(coords: dict[str, Level], where: Where) -> bool:
 def make_plan(
     workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
 ) -> Plan:
-    """Expand papers at a scale; `tables` keeps only the grids behind those tables and figures.
+    """The plan of some papers at a scale; `tables` leaves only what these tables and figures need.
 
     Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
     """
@@ -159,13 +160,13 @@ def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
 
 def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
     known = files_by_name(workflow / "papers", "*.yaml")
-    for paper, own in scale.papers.items():
+    for paper, by in scale.papers.items():
         place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
         if paper not in known:
             raise FedbenchError(f"{place}: no such paper")
-        if own.keep and paper in papers:
+        if by.keep and paper in papers:
             keys = [key for key, _ in _everything(papers[paper])]
-            for key in own.keep:
+            for key in by.keep:
                 if key not in keys:
                     raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
 
@@ -194,7 +195,7 @@ def _seeded(
 
 
 def printed_choices(settings: Settings) -> Settings:
-    """Settings with every choice spelled out, so that a cut finds what it replaces."""
+    """Settings with the default data set, model and partition filled in, for a cut to replace."""
     defaults = {
         kind: RunSpec.model_fields[kind].default for kind in ("dataset", "model", "partition")
     }
@@ -202,7 +203,7 @@ def printed_choices(settings: Settings) -> Settings:
 
 
 def points(grid: Grid) -> list[dict[str, Level]]:
-    """Every combination of the axes' levels that is not left out, the last axis fastest."""
+    """Every combination of levels that the grid has, in order; the last axis changes first."""
     everything = [
         dict(zip(grid.axes, levels, strict=True))
         for levels in itertools.product(*grid.axes.values())
@@ -211,21 +212,21 @@ def points(grid: Grid) -> list[dict[str, Level]]:
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
-    """The settings at a point: the paper's, each level's in axis order, the grid's, the cases'."""
+    """The settings of paper, levels, grid and cases at a point; later ones win."""
     levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
-    settings = layered([paper.settings, *levels, grid.settings])
+    settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
     for case in grid.cases:
         if matches(coords, case.where):
-            settings = assigned(settings, case.settings.items())
+            settings = assigned(settings, spelled_out(case.settings).items())
     return _with_common(paper.always, settings)
 
 
 def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
-    """The parts that stand before those of every method, and of every search's trials."""
+    """Put the parts in `always` before those of the run and of its search's trials."""
     found = settings | {"parts": [*always, *parts_of(settings)]}
     match found.get("tune"):
         case {"trials": {"parts": _} as trials}:
-            found["tune"] = found["tune"] | {"trials": _with_common(always, trials)}
+            found["tune"] = found["tune"] | {"trials": _with_common(always, spelled_out(trials))}
     return found
 
 

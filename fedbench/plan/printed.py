@@ -53,9 +53,9 @@ _COLUMNS = [*(f.name for f in fields(Place)), "mean", "std"]
 
 @dataclass(frozen=True)
 class Printed:
-    """The printed numbers of one paper by place, in the units of their tables; lines of the file.
+    """The numbers that one paper prints, by place and in the units of their tables.
 
-    Without a file there are none.
+    lines: the line of the file at `path` that holds each. Without a file there are no numbers.
     """
 
     path: Path
@@ -63,7 +63,10 @@ class Printed:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def refuse_strangers(self, table: str, known: Iterable[Place]) -> None:
-        """Raise on a number of that table which belongs to no cell: it would be lost in silence."""
+        """Raise `FedbenchError` on a number of the table that is at none of the `known` places.
+
+        No cell would show it.
+        """
         places = set(known)
         for place in self.numbers:
             if place.table == table and place not in places:
@@ -72,6 +75,17 @@ class Printed:
     def at(self, place: Place) -> str:
         """File and line of a number."""
         return f"{self.path}: line {self.lines.get(place, '?')}"
+
+    @property
+    def absence(self) -> str:
+        """A sentence for the report where there is no file; empty where there is one."""
+        if exists(self.path):
+            return ""
+        paper = self.path.name.replace(".printed.csv", ".yaml")
+        return (
+            f"There is no file {self.path.name} beside {paper}, so no number printed in the paper "
+            "is shown."
+        )
 
 
 def printed_file(papers: Path, paper: str) -> Path:
@@ -125,7 +139,7 @@ def _number(where: str, cells: Sequence[str]) -> tuple[Place, Stat]:
 
 
 def _difference(place: Place, known: set[Place]) -> str:
-    """What of the place the table does not have, with the nearest that it has."""
+    """The part of the place that no cell of the table has, with the nearest that one has."""
     for name, value in zip(_COLUMNS[1:], astuple(place)[1:], strict=False):
         there = {getattr(other, name) for other in known}
         if value not in there:
@@ -153,7 +167,12 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
 
 
 def check_printed(printed: Printed, paper: Paper) -> None:
-    """Raise `FedbenchError` on a number of no table, or of no cell; facts know their own cells."""
+    """Raise `FedbenchError` on a number of no table or of no cell, and on a missing file.
+
+    The file may be missing unless a table says by `printed` whose numbers it shows. Cells of facts
+    are checked where facts are made.
+    """
+    _refuse_absence(printed, paper)
     asked = {place.table: place for place in printed.numbers}
     for key, place in asked.items():
         if key in paper.tables:
@@ -163,7 +182,17 @@ def check_printed(printed: Printed, paper: Paper) -> None:
             raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, known)}")
 
 
+def _refuse_absence(printed: Printed, paper: Paper) -> None:
+    asking = [key for key, table in paper.tables.items() if table.printed]
+    if asking and printed.absence:
+        key = asking[0]
+        raise FedbenchError(
+            f"{printed.path}: there is no such file, but tables.{key}.printed = "
+            f"'{paper.tables[key].printed}' asks for printed numbers"
+        )
+
+
 def _places(key: str, paper: Paper) -> list[Place]:
     table = paper.tables[key]
-    own = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
-    return [place_of(key, paper, point, metric) for metric in table.metrics for point in own]
+    shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
+    return [place_of(key, paper, point, metric) for metric in table.metrics for point in shown]

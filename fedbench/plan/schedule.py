@@ -1,4 +1,4 @@
-"""The plan as a file, which workers, searches and the collector read."""
+"""The plan as a file: what workers, searches and the collector need to know of it."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import read_json
 from fedbench.base.strict import Name, Strict
 from fedbench.plan.plan import Plan
+from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
 
 
@@ -20,26 +21,33 @@ class Schedule(Strict):
     papers: dict[Name, tuple[Name, ...]]
 
     def run(self, run_id: str) -> RunSpec:
-        """The settings of a run."""
+        """The settings of a run; raises `FedbenchError` if the plan does not have it."""
         if run_id not in self.runs:
             raise unknown("run in this plan", run_id, self.runs)
         return self.runs[run_id]
 
     def paper(self, name: str) -> list[RunSpec]:
-        """The runs of a paper."""
+        """The runs of a paper; raises `FedbenchError` if the plan does not have it."""
         if name not in self.papers:
             raise unknown("paper in this plan", name, self.papers)
         return [self.run(run_id) for run_id in self.papers[name]]
 
     def trials(self, search: str) -> list[RunSpec]:
-        """The trials of a search."""
+        """The trials of a search; raises `FedbenchError` if the plan does not have it."""
         if search not in self.searches:
             raise unknown("search in this plan", search, self.searches)
         return [self.run(run_id) for run_id in self.searches[search]]
 
+    def searched(self, search: str) -> RunSpec:
+        """A run whose settings the search chooses; the first of them, as all ask for the same."""
+        for run in self.runs.values():
+            if run.tune and search_id(run) == search:
+                return run
+        raise unknown("search in this plan", search, [])
+
 
 def schedule(plan: Plan) -> Schedule:
-    """What must be trained for a plan, trials included."""
+    """The runs that a plan trains, trials included, by paper and by search."""
     papers = {
         name: tuple(dict.fromkeys(cell.run.id for cell in plan.cells if cell.paper == name))
         for name in plan.papers

@@ -1,4 +1,4 @@
-"""Searches of settings: their trials, their winners, and what a search is called."""
+"""Searches of settings: which trials a search needs, and which settings they choose."""
 
 import itertools
 import json
@@ -6,23 +6,24 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.versions import complete, one_version
+from fedbench.plan.versions import complete, same_data
 from fedbench.spec import RunSpec, Tune, digest
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
 _SCORES = {"final": "the last", "mean": "the mean", "best": "the best"}
 
 
 def points(tune: Tune) -> list[dict[str, Any]]:
-    """Every combination of the grid's values, the last field fastest."""
+    """Every combination of the grid's values, in order; the last field changes first."""
     return [dict(zip(tune.grid, v, strict=True)) for v in itertools.product(*tune.grid.values())]
 
 
 def search_id(run: RunSpec) -> str:
     """The identity of a run's search: its trials' settings, the grid and the rule, but no seed.
 
-    Seeds share a winner, and so does a method whose search makes another method's trials.
+    Runs with different seeds share one search, and so do methods whose searches have the same
+    trials.
     """
     tune = run.tune and run.tune.model_copy(update={"trials": {}})
     return digest(run.trial().changed(tune=tune, seed=0, data_seed=None).settings())
@@ -43,7 +44,7 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
 
 
 def words(run: RunSpec) -> str:
-    """A run's search for a reader: 'the best of 4 by the last accuracy on the test set'."""
+    """A run's search in words: 'the best of 4 by the last accuracy on the test set'."""
     tune = run.tune
     if tune is None:
         return ""
@@ -56,7 +57,7 @@ Winner = dict[str, Any]
 
 
 def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
-    """The grid point with the highest mean score over the trials' seeds; ties keep the first.
+    """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
     Returns the chosen settings, each point's score, the data and the rule of the choice, and
     whether the winner lies on the edge of a grid that could be extended.
@@ -65,7 +66,7 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     tried = points(tune)
-    one_version([(trial, complete(trial.id, results)[1]) for trial in trials])
+    same_data([(trial, complete(trial.id, results)[1]) for trial in trials], results)
     scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
     best = max(range(len(tried)), key=scores.__getitem__)
     return {
@@ -84,7 +85,7 @@ def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
 
 
 def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
-    """Mean over the trials' seeds."""
+    """The mean score of the trials at one point of the grid, which differ in their seeds."""
     column = "val_accuracy" if tune.on == "held-out" else "accuracy"
     return sum(_score_of(trial, column, tune.by, results) for trial in trials) / len(trials)
 
@@ -122,22 +123,20 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     return [k for k, v in numeric.items() if len(v) > 2 and point[k] in (min(v), max(v))]
 
 
-def winner_file(results: Path, search: str) -> Path:
-    """Where the winner of a search is written."""
-    return results / "searches" / f"{search}.json"
-
-
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
-    """The run with its search's winner in place.
+    """The run with the settings that its search chose.
 
-    The winner is chosen anew from the trials: raises `FedbenchError` if that which was written down
-    is another one, because the file or a trial has been changed since.
+    They are chosen anew from the trials. Raises `FedbenchError` if the winner's file says others,
+    because the file or a trial has been changed since.
     """
-    file = winner_file(results, search)
+    file = Results(results).winner(search)
     try:
         chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
     except (OSError, ValueError, KeyError) as error:
-        raise FedbenchError(f"{file}: no winner to read ({error}); run its trials first") from None
+        raise FedbenchError(
+            f"{file}: the winner of a search cannot be read ({error}); train its trials and run "
+            "`fedbench select`"
+        ) from None
     again = select(run, trial_runs(run), results)["chosen"]
     if chosen != again:
         raise FedbenchError(

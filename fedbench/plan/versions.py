@@ -5,47 +5,72 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, read_json
+from fedbench.plan.data import data_key
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
-Record = dict[str, Any]
+Record = dict[str, Any]  # the content of a run.json
+_AGAIN = "delete the folders of the runs trained on other data, to train them again"
 
 
 def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
     """A run's folder and record; raises `FedbenchError` if it is not complete or was changed."""
-    folder = RunFolder(results / "runs" / run_id)
+    folder = Results(results).run(run_id)
     record = folder.finished(run_id)
     if record is None:
         raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
     return folder, record
 
 
-def one_version(runs: Iterable[tuple[RunSpec, Record]]) -> None:
-    """Raise `FedbenchError` if a data set was not the same for all runs that name it."""
-    groups: dict[str, list[tuple[str, Record]]] = {}
+def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
+    """Raise `FedbenchError` if a data set differs between runs, or has been replaced since."""
+    groups: dict[str, list[tuple[RunSpec, Record]]] = {}
     for run, record in runs:
-        groups.setdefault(str(run.dataset), []).append((run.id, record.get("data", {})))
-    for dataset, found in groups.items():
-        by_version = _versions(found)
-        if len(by_version) > 1:
-            said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in by_version)
-            raise FedbenchError(
-                f"data set '{dataset}' was not the same for all runs, by its checksums: {said}; "
-                "put the right data in place and delete the folders of the runs trained on others, "
-                "to train them again"
-            )
+        groups.setdefault(str(run.dataset), []).append((run, record))
+    for dataset, members in groups.items():
+        _refuse_several(dataset, [(run.id, record.get("data", {})) for run, record in members])
+        _refuse_replaced(*members[0], results)
+
+
+def _refuse_several(dataset: str, runs: list[tuple[str, Record]]) -> None:
+    """Refuse runs whose records have different checksums of the same data set."""
+    by_version = _versions(runs)
+    if len(by_version) > 1:
+        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in by_version)
+        raise FedbenchError(
+            f"data set '{dataset}' was not the same for all runs, by its checksums: {said}; "
+            f"put the right data in place and {_AGAIN}"
+        )
+
+
+def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
+    """Refuse a run trained on other data than those that the workflow loaded last.
+
+    What earlier versions wrote about a data set has no checksum and cannot be compared.
+    """
+    file = Results(results).data(data_key(run.dataset))
+    loaded = read_json(file).get("checksum") if exists(file) else None
+    trained = record.get("data", {}).get("checksum")
+    if loaded and trained and loaded != trained:
+        raise FedbenchError(
+            f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
+            f"but run {run.id} was trained on {trained[:12]}; put the former data back, or {_AGAIN}"
+        )
 
 
 def _versions(runs: list[tuple[str, Record]]) -> list[tuple[str, list[str]]]:
-    """Runs by the checksum of their data, the most frequent first.
+    """(checksum of the data, ids of the runs trained on them), the most frequent first.
 
-    Runs of earlier versions have checksums of files only; the others are then compared by these.
+    Records of earlier versions hold checksums of the data's files only; if there is one among the
+    runs, all are compared by these.
     """
     everywhere = all("checksum" in data for _, data in runs)
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for run_id, data in runs:
-        found.setdefault(data["checksum"] if everywhere else _of_files(data), []).append(run_id)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
+        version = data["checksum"] if everywhere else _of_files(data)
+        groups.setdefault(version, []).append(run_id)
+    return sorted(groups.items(), key=lambda item: -len(item[1]))
 
 
 def _of_files(data: Record) -> str:

@@ -112,6 +112,7 @@ class PaperPage:
     count: RunCount = field(repr=False)
     runs: str
     failed: dict[str, str] = field(default_factory=dict)
+    unprinted: str = ""  # a sentence, where the paper's printed numbers are missing
 
     @property
     def substituted(self) -> bool:

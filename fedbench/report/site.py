@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
+from fedbench import store
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.items import Table
@@ -30,11 +31,10 @@ from fedbench.report.values import frames
 from fedbench.report.values.frames import Results
 from fedbench.report.values.spreadsheet import to_csv
 
-PAPERS = Path("workflow/papers")
 V = TypeVar("V")
 
 
-def build(plan: Plan, results: Path, out: Path, papers: Path = PAPERS) -> list[Path]:
+def build(plan: Plan, results: Path, out: Path, papers: Path) -> list[Path]:
     """Write `out/<scale>/`: index.html, one page per paper, tables and claims (csv, tex), figures.
 
     `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`, `papers` the printed numbers. Runs
@@ -65,8 +65,9 @@ class _Writer:
 
     def paper(self, key: str, printed: Printed) -> PaperPage:
         """Write a paper's tables, figures, claims and page."""
-        frame = frames.read(self.results / self.plan.scale / f"{key}.parquet")
-        results = Results(frame, self.results / "runs")
+        paths = store.Results(self.results)
+        frame = frames.read(paths.frame(self.plan.scale, key))
+        results = Results(frame, paths.runs)
         paper = self.plan.papers[key]
         tables = self._made(key, paper.tables, lambda at: self._table(at, frame, printed))
         facts = self._made(key, paper.facts, lambda at: self._fact(at, printed))
@@ -80,8 +81,9 @@ class _Writer:
             figures_,
             tuple(claim for of_paper in claims for claim in of_paper),
             _count(self.plan, key, frame),
-            quote(Path(os.path.relpath(self.results / "runs", self.folder)).as_posix()),
+            quote(Path(os.path.relpath(paths.runs, self.folder)).as_posix()),
             {at: why for at, why in self.failed.items() if at.startswith(f"{key}/")},
+            printed.absence if tables else "",
         )
         self.text(f"{key}.html", page.paper_page(self.plan, shown))
         return shown

@@ -52,7 +52,7 @@ def test_a_record_without_what_a_search_chose(tmp_path):
     [
         ({"accuracy": "high"}, "rounds.parquet: column 'accuracy' has no numbers"),
         ({"round": ["one", "two"]}, "rounds.parquet: column 'round' has no numbers"),
-        ({"round": 2}, "rounds.parquet: round 2 stands there twice"),
+        ({"round": 2}, "rounds.parquet: round 2 is there twice"),
     ],
 )
 def test_a_history(tmp_path, change, words):

@@ -105,7 +105,7 @@ def test_a_grids_setting_that_would_flatten_an_axis_is_refused(axes, settings):
 
 def test_parts_that_are_no_list_are_refused_at_their_place(tmp_path):
     workflow = make_project(tmp_path, PAPER.replace("{parts: []}", "{parts: 54}")) / "workflow"
-    with pytest.raises(FedbenchError, match=r"tiny.yaml: grids.main at .*: parts = 54 is not"):
+    with pytest.raises(FedbenchError, match=r"tiny.yaml: levels.method.FedAvg: parts = 54 is not"):
         make_plan(workflow, "paper")
 
 

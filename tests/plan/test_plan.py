@@ -9,7 +9,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import make_plan, matches
 from fedbench.plan.schedule import load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.workflow import Layout
+from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
 from tests.project import PAPER, ROOT, make_project
 
@@ -96,13 +96,13 @@ def test_tuning_on_the_test_set_holds_nothing_out():
     assert [t.validation for t in trial_runs(run)] == [0.0]
 
 
-def test_batches_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
+def test_jobs_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
     plan = make_plan(WORKFLOW, "paper", ("rmfl",))
-    layout = Layout(plan, tiny, tiny)
-    batches = layout.batches(7)
-    stamps = [stamp for batch in batches for stamp in batch.stamps]
-    assert sorted(stamps) == sorted(layout.stamp(run_id) for run_id in plan.runs)
-    assert all(len(b.data) == 1 and len(b.searches) <= 1 and len(b.stamps) <= 7 for b in batches)
+    paths = WorkflowPaths(plan, tiny, tiny)
+    jobs = paths.jobs(7)
+    stamps = [stamp for job in jobs for stamp in job.stamps]
+    assert sorted(stamps) == sorted(paths.stamp(run_id) for run_id in plan.runs)
+    assert all(len(j.data) == 1 and len(j.searches) <= 1 and len(j.stamps) <= 7 for j in jobs)
 
 
 def test_the_schedule_survives_being_written(tiny, tmp_path):

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.search import resolved, search_id, select, trial_runs, winner_file
+from fedbench.plan.search import resolved, search_id, select, trial_runs
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results
 from tests.engine.records import record
 
 
@@ -16,7 +16,7 @@ def write(results, run, accuracies, column="val_accuracy"):
     history = pd.DataFrame({"round": range(1, len(accuracies) + 1), column: accuracies})
     status = "finished" if len(accuracies) == run.rounds else "diverged"
     found = record(run, status=status, rounds=len(accuracies))
-    RunFolder(results / "runs" / run.id).finish(found, history, {}, {})
+    Results(results).run(run.id).finish(found, history, {}, {})
 
 
 def searched(by, on="held-out"):
@@ -94,8 +94,8 @@ def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
 
 def test_the_run_takes_the_winner_and_keeps_its_identity(tmp_path):
     run = searched("final")
-    file = winner_file(tmp_path, search_id(run))
-    with pytest.raises(FedbenchError, match="no winner to read"):
+    file = Results(tmp_path).winner(search_id(run))
+    with pytest.raises(FedbenchError, match="the winner of a search cannot be read"):
         resolved(run, search_id(run), tmp_path)
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])
@@ -108,7 +108,7 @@ def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
     run = searched("final")
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])
-    file = winner_file(tmp_path, search_id(run))
+    file = Results(tmp_path).winner(search_id(run))
     file.parent.mkdir()
     file.write_text(json.dumps({"chosen": {"lr": 0.1}}))
     with pytest.raises(

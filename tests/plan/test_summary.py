@@ -1,7 +1,7 @@
 """What a finished build says of itself, from a log written by hand."""
 
 from fedbench.plan.plan import make_plan
-from fedbench.plan.workflow import shared, stations, summary
+from fedbench.plan.summary import rules, shared, summary
 from tests.project import make_project
 
 LOG = """
@@ -29,7 +29,7 @@ Finished jobid: 0 (Rule: reproduce_all)
 
 def test_seconds_are_counted_from_a_jobs_start_to_its_end():
     # data 48 → 53; train_0 from 29:50 to 31:00, train_1 from 29:53 to 31:03
-    assert stations(LOG) == [("data", 1, 5.0), ("train", 2, 140.0)]
+    assert rules(LOG) == [("data", 1, 5.0), ("train", 2, 140.0)]
 
 
 def test_runs_of_two_tables_are_counted_once_as_shared(tmp_path):

@@ -11,9 +11,9 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan, resolve
 from fedbench.plan.schedule import load_schedule, schedule, to_json
-from fedbench.plan.search import resolved, search_id, select, trial_runs, winner_file, words
+from fedbench.plan.search import resolved, search_id, select, trial_runs, words
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results
 from tests.engine.records import record
 from tests.project import PAPER, make_project
 
@@ -32,7 +32,7 @@ SEARCHES = PAPER.replace(
 
 def finish(results, run, accuracy):
     history = pd.DataFrame({"round": [run.rounds], "val_accuracy": [accuracy]})
-    RunFolder(results / "runs" / run.id).finish(record(run), history, {}, {})
+    Results(results).run(run.id).finish(record(run), history, {}, {})
 
 
 def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
@@ -44,7 +44,7 @@ def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
         finish(tmp_path, trial, accuracy)
     found = select(BOTH, trial_runs(BOTH), tmp_path)
     assert (found["chosen"], found["parts"]) == ({"fedsam.rho": 0.05}, ["fedsam"])
-    file = winner_file(tmp_path, search_id(BOTH))
+    file = Results(tmp_path).winner(search_id(BOTH))
     file.parent.mkdir()
     file.write_text(json.dumps(found))
     final = resolved(BOTH, search_id(BOTH), tmp_path)
@@ -114,6 +114,6 @@ def test_the_record_and_the_frame_say_which_search_and_on_which_data(tmp_path):
     final = BOTH.changed(tune=None, **{"fedsam.rho": 0.05})
     found = record(BOTH, resolved=final.model_dump(mode="json"))
     history = pd.DataFrame({"round": [BOTH.rounds], "accuracy": [0.5]})
-    RunFolder(tmp_path / "runs" / BOTH.id).finish(found, history, {}, {})
+    Results(tmp_path).run(BOTH.id).finish(found, history, {}, {})
     row = collect([BOTH], tmp_path).iloc[0]
     assert (row["tuned"], row["search"]) == ('{"fedsam.rho": 0.05}', words(BOTH))

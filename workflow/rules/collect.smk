@@ -1,12 +1,15 @@
-# Gathers a paper's histories into one tidy frame: a row per run and evaluated round.
+# Gathers the histories of a paper's runs into one frame: one row per run and evaluated round.
+#
+# The facts of the data sets are inputs, so that a data set that was replaced is noticed.
 rule collect:
     input:
-        plan=LAYOUT.plan,
-        runs=lambda wildcards: LAYOUT.stamps(wildcards.paper),
+        plan=PATHS.plan,
+        runs=lambda wildcards: PATHS.stamps(wildcards.paper),
+        data=lambda wildcards: PATHS.data_of(wildcards.paper),
     output:
-        LAYOUT.frame("{paper}"),
+        PATHS.frame("{paper}"),
     log:
-        LAYOUT.log("collect-{paper}"),
+        PATHS.log("collect-{paper}"),
     conda:
         "../../environment.yml"
     shell:

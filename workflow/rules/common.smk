@@ -8,7 +8,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
-from fedbench.plan.workflow import Layout, options
+from fedbench.plan.workflow import WorkflowPaths, options
 
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
 HOME = nearby(Path(workflow.basedir, "workflow"))
@@ -29,11 +29,11 @@ try:
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-LAYOUT = Layout(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )
-RESULTS = options(results=LAYOUT.results)
+RESULTS = options(results=PATHS.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 
@@ -41,11 +41,11 @@ DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 # here, so that a bad value is refused before any training.
 rule plan:
     input:
-        LAYOUT.sources,
+        PATHS.sources,
     output:
-        LAYOUT.plan,
+        PATHS.plan,
     log:
-        LAYOUT.log("plan"),
+        PATHS.log("plan"),
     conda:
         "../../environment.yml"
     params:

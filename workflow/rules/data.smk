@@ -1,13 +1,24 @@
-# Loads each data set once, downloading it where there is a network, and notes its checksum.
+# Loads each data set once, downloading it where there is a network, and writes down its checksum.
+from fedbench.data.source import data_folder
+from fedbench.plan.data import files
+
+
+# The user's own files are inputs, so that one that was replaced is loaded again. A missing one is
+# no input: the job then says in a sentence which file it looked for.
 rule data:
+    input:
+        lambda wildcards: files(
+            PATHS.dataset(wildcards.dataset), data_folder(config["data_dir"])
+        ),
     output:
-        LAYOUT.data("{dataset}"),
+        PATHS.data("{dataset}"),
     log:
-        LAYOUT.log("data-{dataset}"),
+        PATHS.log("data-{dataset}"),
     conda:
         "../../environment.yml"
     params:
+        dataset=lambda wildcards: PATHS.dataset(wildcards.dataset).model_dump_json(),
         folder=DATA_DIR,
     shell:
-        "python -m fedbench data {wildcards.dataset:q} {params.folder} > {output:q} 2> {log:q} "
+        "python -m fedbench data {params.dataset:q} {params.folder} > {output:q} 2> {log:q} "
         "|| (cat {log:q} >&2; exit 1)"

@@ -1,24 +1,24 @@
-# Draws tables, figures and pages from the collected frames.
-PAGES = LAYOUT.pages()
-TABLES = LAYOUT.tables()
-FIGURES = LAYOUT.figures()
+# Writes tables, figures and pages from the collected frames.
+PAGES = PATHS.pages()
+TABLES = PATHS.tables()
+FIGURES = PATHS.figures()
 
 
 rule report:
     input:
-        LAYOUT.frames(),
-        LAYOUT.sources,
+        PATHS.frames(),
+        PATHS.sources,
     output:
         PAGES,
         TABLES,
         FIGURES,
     log:
-        LAYOUT.log("report"),
+        PATHS.log("report"),
     conda:
         "../../environment.yml"
     params:
         selection=SELECTION,
     shell:
         "python -m fedbench report {params.selection} "
-        f"{RESULTS} {options(out=LAYOUT.reports)} "
+        f"{RESULTS} {options(out=PATHS.reports)} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

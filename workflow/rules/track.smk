@@ -1,14 +1,14 @@
-# Mirrors the run folders into MLflow, one step for all: nodes never touch the database.
-TRACKED = LAYOUT.tracked
+# Copies the runs into MLflow in one job at the end, so that no training job waits for the database.
+TRACKED = PATHS.tracked
 
 
 rule track:
     input:
-        LAYOUT.frames(),
+        PATHS.frames(),
     output:
         touch(TRACKED),
     log:
-        LAYOUT.log("track"),
+        PATHS.log("track"),
     conda:
         "../../environment.yml"
     params:

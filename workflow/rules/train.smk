@@ -1,20 +1,20 @@
-# Trains runs in batches, each batch in one single-threaded process, each run in its own folder.
+# Trains the runs: each job trains several in one single-threaded process.
 #
-# The outputs are stamps beside the runs, not the runs themselves: when a batch fails Snakemake
+# A job's outputs are stamps beside the runs, not the runs themselves: when a job fails Snakemake
 # deletes its outputs, and a finished run must survive that. The worker skips finished runs.
-for batch in LAYOUT.batches(config["batch_size"]):
+for job in PATHS.jobs(config["batch_size"]):
 
     rule:
         name:
-            batch.name
+            job.name
         input:
-            plan=ancient(LAYOUT.plan),
-            data=ancient(batch.data),
-            searches=ancient(batch.searches),
+            plan=ancient(PATHS.plan),
+            data=ancient(job.data),
+            searches=ancient(job.searches),
         output:
-            touch(batch.stamps),
+            touch(job.stamps),
         log:
-            batch.log,
+            job.log,
         conda:
             "../../environment.yml"
         threads: 1
@@ -28,15 +28,15 @@ for batch in LAYOUT.batches(config["batch_size"]):
             "> {log:q} 2>&1 || (tail -n 20 {log:q} >&2; exit 1)"
 
 
-# Chooses the winner of a search from its finished trials.
+# Chooses the best settings of a search from its finished trials.
 rule select:
     input:
-        plan=ancient(LAYOUT.plan),
-        trials=lambda wildcards: ancient(LAYOUT.trial_stamps(wildcards.search)),
+        plan=ancient(PATHS.plan),
+        trials=lambda wildcards: ancient(PATHS.trial_stamps(wildcards.search)),
     output:
-        LAYOUT.winner("{search}"),
+        PATHS.winner("{search}"),
     log:
-        LAYOUT.log("select-{search}"),
+        PATHS.log("select-{search}"),
     conda:
         "../../environment.yml"
     shell:

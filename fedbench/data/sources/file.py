@@ -54,8 +54,12 @@ class File(Source):
             classes=len(classes), origin=origin, columns=columns,
         )  # fmt: skip
 
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """The file that is read."""
+        return (folder / Path(self.path).expanduser(),)
+
     def _file(self, folder: Path) -> Path:
-        file = folder / Path(self.path).expanduser()
+        (file,) = self.files(folder)
         if file.suffix.lower() not in _ENDINGS:
             raise FedbenchError(
                 f"File: path = {self.path!r} is not allowed; it must name a file that ends in "

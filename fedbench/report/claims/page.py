@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 
+from fedbench import store
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
@@ -78,9 +79,10 @@ def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
 
 
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
-    frame = frames.read(results / plan.scale / f"{key}.parquet")
+    paths = store.Results(results)
+    frame = frames.read(paths.frame(plan.scale, key))
     printed = read_printed(printed_file(papers, key))
-    return findings(plan, key, Results(frame, results / "runs"), printed)
+    return findings(plan, key, Results(frame, paths.runs), printed)
 
 
 def counts(claims: tuple[ClaimOnPage, ...]) -> dict[str, int]:

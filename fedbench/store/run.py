@@ -1,4 +1,4 @@
-"""What a run leaves on disk, checked when it is read again, and the collected frames."""
+"""The folder of one run: its files, and the checks on them when they are read again."""
 
 import hashlib
 import io
@@ -14,12 +14,12 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
 from fedbench.base.strict import Strict, checked
 
-if TYPE_CHECKING:  # whoever only reads tables must not wait for torch
+if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
 
 
 class Record(Strict):
-    """The fields of run.json that collecting, tracking and budgets read; there are more."""
+    """The fields of run.json that are read again; the file has more."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -35,7 +35,7 @@ class Record(Strict):
 
 
 def require_record(file: Path, found: dict[str, Any], remedy: str) -> Record:
-    """The record's fields; raises `FedbenchError` naming the one that is missing or damaged."""
+    """The record's fields; raises `FedbenchError` naming one that is missing or damaged."""
     try:
         return checked(Record, found)
     except FedbenchError as error:
@@ -43,7 +43,7 @@ def require_record(file: Path, found: dict[str, Any], remedy: str) -> Record:
 
 
 def require_history(file: Path, found: pd.DataFrame, remedy: str) -> None:
-    """Raise `FedbenchError` unless every round is there once, in columns of numbers."""
+    """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
     words = [name for name in found if not pd.api.types.is_numeric_dtype(found[name])]
     if words:
         raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
@@ -51,7 +51,7 @@ def require_history(file: Path, found: pd.DataFrame, remedy: str) -> None:
         raise FedbenchError(f"{file}: no column 'round'; {remedy}")
     twice = found["round"][found["round"].duplicated()]
     if len(twice):
-        raise FedbenchError(f"{file}: round {twice.iloc[0]} stands there twice; {remedy}")
+        raise FedbenchError(f"{file}: round {twice.iloc[0]} is there twice; {remedy}")
 
 
 DONE = ("finished", "diverged")
@@ -81,9 +81,9 @@ class RunFolder:
         return found if found.get("status") in DONE else None
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
-        """The record of this very run if it is complete, with all its files as they were written.
+        """The record of the run `run_id` if it is complete and its files are as they were written.
 
-        Raises `FedbenchError` naming the file that is another run's, changed or gone.
+        Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
         """
         record = self.record()
         if record is None:
@@ -96,6 +96,10 @@ class RunFolder:
         for name in require_record(self.path / "run.json", record, self._remedy).files:
             self._content(name, record)
         return record
+
+    def ended(self) -> float:
+        """When the record of a complete run was written, in seconds since 1970."""
+        return (self.path / "run.json").stat().st_mtime
 
     def history(self) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
@@ -110,7 +114,7 @@ class RunFolder:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether there is, or should be, a table of that name."""
+        """Whether the run wrote a table of that name."""
         file = f"{name}.parquet"
         return (self.path / file).exists() or file in (self.record() or {}).get("files", {})
 
@@ -129,7 +133,7 @@ class RunFolder:
         return f"delete the folder {self.path} to train the run again"
 
     def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
-        """A file's bytes, which must be those that the run wrote."""
+        """A file's bytes; raises `FedbenchError` unless they are those that the run wrote."""
         file = self.path / name
         try:
             content = file.read_bytes()
@@ -150,7 +154,7 @@ class RunFolder:
         tensors: "Mapping[str, Tensor]",
         tables: Mapping[str, pd.DataFrame],
     ) -> None:
-        """Write everything, run.json with the checksums last, then drop the checkpoint."""
+        """Write all files, run.json with their checksums last, then delete the checkpoint."""
         files = {}
         for name, frame in {**tables, "rounds": history}.items():
             file = f"{name}.parquet"
@@ -174,32 +178,3 @@ class RunFolder:
 def _sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def write_frame(frame: pd.DataFrame, file: Path) -> None:
-    """The frame as parquet and its checksum as `<file>.sha256`, atomically each."""
-    with atomic(file) as temporary:
-        frame.to_parquet(temporary, index=False)
-        checksum = hashlib.sha256(temporary.read_bytes()).hexdigest()
-    write_text(_vouching(file), f"{checksum}  {file.name}\n")
-
-
-def read_frame(file: Path) -> pd.DataFrame:
-    """The frame; raises `FedbenchError` if it is damaged or is not the one that was written.
-
-    A frame without a checksum, from an earlier version, is taken as it is.
-    """
-    try:
-        content = file.read_bytes()
-        known = _vouching(file).read_text(encoding="utf-8") if _vouching(file).exists() else ""
-        if known and hashlib.sha256(content).hexdigest() != known.partition(" ")[0]:
-            raise ValueError("it is not the file that was written, by its sha256")
-        return pd.read_parquet(io.BytesIO(content))
-    except Exception as error:  # a damaged file fails in as many ways as it has parts
-        raise FedbenchError(
-            f"{file}: cannot be used ({short(error)}); delete it to collect the runs again"
-        ) from None
-
-
-def _vouching(file: Path) -> Path:
-    return file.with_name(f"{file.name}.sha256")

@@ -1,0 +1,156 @@
+"""The commands that the workflow's rules call: data, train, select, collect, report, track."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.yamlfile import split
+from fedbench.cli.app import (
+    DataFolder,
+    Device,
+    Mode,
+    Papers,
+    PlanFile,
+    ResultsFolder,
+    Scale,
+    Tables,
+    WorkflowFolder,
+    app,
+    console,
+    sentences,
+)
+
+_DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
+_PARAMETER = "parameter=value of the data set; may be given several times."
+
+
+@app.command()
+def data(
+    dataset: Annotated[str, typer.Argument(help=_DATASET)],
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
+    data_dir: DataFolder = None,
+) -> None:
+    """Load a data set, downloading it where that is possible, and print what it is as JSON."""
+    with sentences():
+        from fedbench.base.strict import checked
+        from fedbench.base.yamlfile import parse, read_value
+        from fedbench.data.source import load_data
+        from fedbench.spec import Choice
+
+        choice = checked(Choice, read_value(dataset))
+        found = load_data(choice.name, choice.params | parse(settings or []), data_dir)
+        facts = {"name": found.name, "train": len(found.y_train), "test": len(found.y_test)}
+        facts |= {"classes": found.classes, "origin": dict(found.origin)}
+    print(json.dumps(facts | {"checksum": found.checksum}, indent=2))
+
+
+@app.command()
+def train(
+    runs: Annotated[list[str], typer.Argument(help="Ids of runs, or paths of files in theirs.")],
+    plan: PlanFile,
+    results: ResultsFolder = Path("results"),
+    data_dir: DataFolder = None,
+    device: Device = "auto",
+    mode: Mode = "loop",
+    checkpoint_minutes: Annotated[
+        float, typer.Option(help="Minutes between two checkpoints of a run.")
+    ] = 5.0,
+) -> None:
+    """Train some runs of a plan one after the other; those that are finished are skipped."""
+    with sentences():
+        from fedbench.engine.machine import Machine, one_thread_a_process
+        from fedbench.jobs.worker import train as work
+        from fedbench.plan.schedule import load_schedule
+
+        one_thread_a_process()
+        run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
+        machine = Machine(device, mode, checkpoint_minutes=checkpoint_minutes)  # type: ignore[arg-type]  # checked
+        schedule = load_schedule(plan)
+        for run_id in run_ids:
+            schedule.run(run_id)  # an id that is not in the plan must not name a folder
+        failed = work(schedule, run_ids, results, machine, data_dir)
+        if failed:
+            raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
+
+
+@app.command()
+def select(
+    search: Annotated[str, typer.Argument(help="The id of a search in the plan.")],
+    plan: PlanFile,
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Choose the best settings of a search from its finished trials."""
+    with sentences():
+        from fedbench.base.files import write_text
+        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.search import select as choose
+        from fedbench.store import Results
+
+        schedule = load_schedule(plan)
+        winner = choose(schedule.searched(search), schedule.trials(search), results)
+        write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
+
+
+@app.command()
+def collect(
+    paper: Annotated[str, typer.Argument(help="The name of a paper in the plan.")],
+    plan: PlanFile,
+    out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Gather the histories of a paper's finished runs into one frame."""
+    with sentences():
+        from fedbench.jobs.collect import collect as gather
+        from fedbench.plan.schedule import load_schedule
+        from fedbench.store import write_frame
+
+        write_frame(gather(load_schedule(plan).paper(paper), results), out)
+
+
+@app.command()
+def report(
+    scale: Scale = "demo",
+    papers: Papers = "",
+    tables: Tables = "",
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
+        "reports"
+    ),
+) -> None:
+    """Write the pages, tables and figures from the collected frames.
+
+    The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
+    """
+    with sentences():
+        from fedbench.plan.outlook import planned
+        from fedbench.report import build
+
+        found = planned(workflow, scale, split(papers), split(tables))
+        written = build(found, results, out, workflow / "papers")
+        pages = [file for file in written if file.suffix == ".html"]
+        console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
+
+
+@app.command()
+def track(
+    scale: Scale = "demo",
+    papers: Papers = "",
+    tables: Tables = "",
+    uri: Annotated[
+        str, typer.Option(help="MLflow's tracking URI. Default: mlflow.db in the results folder.")
+    ] = "",
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Copy finished runs into MLflow; those that are there already are skipped."""
+    with sentences():
+        from fedbench.jobs.track import mirror
+        from fedbench.plan.outlook import planned
+
+        found = planned(workflow, scale, split(papers), split(tables))
+        added = mirror(found, results, uri or None)
+        console.print(f"{added} runs added to MLflow, {len(found.runs)} in this plan")

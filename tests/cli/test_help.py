@@ -1,0 +1,75 @@
+"""What a newcomer types first: the version, the lists, and commands in a folder of their own."""
+
+import json
+import shutil
+from importlib import metadata
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.__main__ import app
+from tests.project import make_project
+
+
+def typed(*args):
+    return CliRunner().invoke(app, [str(a) for a in args], catch_exceptions=False)
+
+
+def test_the_version_is_the_packages():
+    assert typed("--version").output == f"fedbench {metadata.version('fedbench')}\n"
+
+
+def test_a_list_shows_default_and_range():
+    words = " ".join(typed("list", "methods").output.replace("│", " ").split())
+    assert "mu = 0.01, a number ≥ 0" in words
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "train", "claims", "report"])
+def test_every_option_of_a_command_is_explained(command):
+    for name, option in typed_options(command).items():
+        assert option.help, f"{command}: {name}"
+
+
+def typed_options(command):
+    from typer.main import get_command
+
+    options = get_command(app).commands[command].params
+    return {option.name: option for option in options}
+
+
+def test_printed_numbers_lie_beside_the_papers_of_the_folder_named(tmp_path, monkeypatch):
+    make_project(tmp_path)
+    shutil.move(tmp_path / "workflow", tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)  # relative paths mean the working folder
+    done = typed("report", "--scale", "paper", "--workflow", "elsewhere", "--out", "pages")
+    assert done.exit_code == 0, done.output
+    table = (tmp_path / "pages/paper/tables/tiny/table1.csv").read_text()
+    assert "FedAvg,accuracy,90,1," in table
+    assert "There is no file" not in (tmp_path / "pages/paper/tiny.html").read_text()
+
+
+def test_a_table_that_asks_for_printed_numbers_needs_the_file(tmp_path, monkeypatch):
+    folder = make_project(tmp_path)
+    file = folder / "workflow/papers/tiny.yaml"
+    file.write_text(file.read_text().replace("title: Table II,", "title: T, printed: table1,"))
+    (folder / "workflow/papers/tiny.printed.csv").unlink()
+    monkeypatch.chdir(folder)
+    done = typed("plan", "--scale", "paper", "--json")
+    assert done.exit_code == 2
+    assert "there is no such file, but tables.table2.printed = 'table1' asks" in done.output
+
+
+@pytest.mark.parametrize("args", [("report", "--papers", "tinny"), ("claims", "--papers", "tinny")])
+def test_an_unknown_paper_is_one_sentence(tmp_path, monkeypatch, args):
+    monkeypatch.chdir(make_project(tmp_path))
+    done = typed(*args, "--scale", "paper")
+    assert done.exit_code == 2
+    assert done.output == "error: no paper 'tinny'; did you mean 'tiny'?\n"
+
+
+def test_a_search_that_no_run_asks_for_is_one_sentence(tmp_path):
+    plan = {"scale": "x", "runs": {}, "searches": {"abc": []}, "papers": {}}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    done = typed("select", "abc", "--plan", tmp_path / "plan.json", "--results", tmp_path)
+    assert done.exit_code == 2
+    assert "no search in this plan 'abc'" in done.output

@@ -58,9 +58,9 @@ def test_refused_in_a_sentence(tmp_path, text, words):
     assert words in refusal(tmp_path, text)
 
 
-def test_a_bomb_is_refused_at_once():
+def test_a_bomb_is_refused_at_once(refuses):
     start = time.perf_counter()
-    with pytest.raises(FedbenchError, match="aliases followed"):
+    with refuses("aliases followed"):
         read_value(BOMB)
     assert time.perf_counter() - start < 1
 
@@ -69,7 +69,7 @@ def test_aliases_within_bounds_are_read():
     assert read_value("{a: &x [1, 2], b: *x}") == {"a": [1, 2], "b": [1, 2]}
 
 
-def test_names_that_no_file_can_have(tmp_path):
+def test_names_that_no_file_can_have(refuses, tmp_path):
     for name in ("x" * 300, "a\0b"):
-        with pytest.raises(FedbenchError, match="cannot be read"):
+        with refuses("cannot be read"):
             read_yaml(tmp_path / name)

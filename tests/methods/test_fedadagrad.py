@@ -14,8 +14,6 @@ from tests.methods.worked import close, final, train
 EXTRA = [{"beta1": 0.9, "eta_g": 0.5, "v0": 0.0}]
 NEUTRAL = []  # no strength at which it is FedAvg
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
-
 
 def test_two_rounds_by_hand():
     # η_g 0.1, τ 0.5, β1 0: v = ¼. D = 3: v = 9.25, step 0.3/(√9.25 + ½). D = −1: v = 10.25
@@ -31,7 +29,6 @@ def test_momentum_by_hand():
     assert close(server.step([[-1.0]]), 0.025 / (10**0.5 + 0.5))
 
 
-@MODES
 def test_a_run_by_hand(mode):
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4; v = 0 + 0.16: x = 4 − 0.1 · 0.4/(0.4 + 0.1)
     part = FedAdagrad(tau=0.1, v0=0.0)
@@ -73,7 +70,6 @@ def fedadagrad(s, beta1, eta, tau, v0):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("params", [{}, *EXTRA], ids=str)
 def test_numpy_reference(params, by_samples, mode):

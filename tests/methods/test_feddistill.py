@@ -29,7 +29,6 @@ EXTRA = [
 ]
 NEUTRAL = [{"coef": 0}, {"coef": 0, "average": "all_clients", "accumulate": "all"}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 AVERAGES = ["leave_one_out", "all_clients", "mean"]
 log = math.log
 
@@ -276,7 +275,6 @@ def twin(s, coef, T=1.0, squared=True, target=Tables.leave_one_out, every=False,
     return train_with(s, dz)
 
 
-@MODES
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("average", AVERAGES)
 def test_numpy_reference(average, every, mode):

@@ -16,7 +16,6 @@ EXTRA = [{"eps": 0.0}, {"times_cohort": True, "decayed": True, "eps": 1e-2}]
 NEUTRAL = [{"eps": 1e12}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def step(updates, part, **settings):
@@ -25,7 +24,6 @@ def step(updates, part, **settings):
     return Server(part, federation(*updates.shape)).step(updates, **settings)
 
 
-@MODES
 def test_one_round_by_hand(mode):
     # w=4, targets 8, −12: gradients −4 and 16, lr 0.1: D = −0.4 and 1.6, D̄ = 0.6
     # ½(0.16 + 2.56) = 1.36; η_g = 1.36 / (2 (0.36 + 0.04)) = 1.7; x = 4 − 1.02
@@ -129,7 +127,6 @@ def fedexp(s, eps, by_cohort, decayed):
     return found
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(
     ("by_cohort", "decayed"), [(False, False), (True, False), (False, True), (True, True)]

@@ -12,10 +12,7 @@ from tests.methods.worked import train
 
 NEUTRAL = [{}, {"leads": False}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
-
-@MODES
 def test_two_rounds_by_hand(mode):
     # w=1, target 0, lr ½: x_1 = ½, x_2 = ¼. Scored: ½ (x_0 does not count), then ⅜. Loss ½ w²
     history = train([[0.0]], 1.0, [MeanOfTwo()], lr=0.5, rounds=2, mode=mode).history
@@ -36,7 +33,6 @@ def test_the_iterate_before_counts_though_it_was_not_scored():
     assert list(history["loss"]) == pytest.approx([0.5 * (3 / 8) ** 2, 0.5 * (3 / 32) ** 2])
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 def test_numpy_reference(by_samples, mode):
     s = reference.problem(by_samples=by_samples)

@@ -9,6 +9,7 @@ from fedbench import RunSpec, run
 from fedbench.core.part import refuse_conflicts
 from fedbench.engine.problem import build_parts
 from fedbench.paper.compositions import compositions, named
+from tests.methods.protocol import declared
 
 # As the papers' tables, figures and algorithms name them
 FEDADC = [
@@ -50,7 +51,6 @@ FAST = {
     "rounds": 2,
     "steps": 2,
 }
-QUICK = {"feddf": {"N": 2}, "fedgen": {"N": 2, "hidden": 4, "noise": 2}}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -67,7 +67,7 @@ def test_the_baselines_beyond_the_papers_have_names():
 @pytest.mark.parametrize("name", compositions())
 def test_every_named_method_trains(cpu, name):
     settings = named(name).run_settings()
-    parts = [{p.name: {**QUICK.get(p.name, {}), **p.params}} for p in settings.pop("parts")]
+    parts = [{p.name: {**declared(p.name, "QUICK"), **p.params}} for p in settings.pop("parts")]
     spec = RunSpec(**{**FAST, **settings}, parts=parts)
     refuse_conflicts(build_parts(spec))
     result = run(spec, machine=cpu)

@@ -1,8 +1,6 @@
 """What holds for every method that is registered; a new file in methods/ is covered as it lands."""
 
 import functools
-import importlib
-import importlib.util
 import json
 from dataclasses import dataclass, field
 
@@ -21,18 +19,8 @@ from fedbench.engine.server import open_round, views
 from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
 from fedbench.store import RunFolder
+from tests.methods.protocol import METHODS, declared, mistakes
 
-
-def declared(name, what):
-    """What a method's own test file says: EXTRA, parameters worth a run of their own beside the
-    defaults; NEUTRAL, parameters at which it is FedAvg; NEEDS, settings it cannot run without."""
-    nothing = {} if what == "NEEDS" else []
-    if importlib.util.find_spec(f"tests.methods.test_{name}") is None:
-        return nothing
-    return getattr(importlib.import_module(f"tests.methods.test_{name}"), what, nothing)
-
-
-METHODS = sorted(registry.entries("method"))
 CASES = [{name: params} for name in METHODS for params in ({}, *declared(name, "EXTRA"))]
 SETTINGS = {
     "dataset": "digits",
@@ -106,6 +94,11 @@ def same_states(one, other, **tolerance):
         assert set(a) == set(b)
         for name in a:
             torch.testing.assert_close(a[name], b[name], **tolerance)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_its_test_file_declares_what_these_tests_read(name):
+    assert mistakes(name) == []
 
 
 @every_case
@@ -313,9 +306,7 @@ def test_a_method_works_beside_a_distillation(refuses, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_uses_one_to_five_hooks_and_says_where_it_is_from(name):
-    cls = registry.find("method", name).load()
+def test_a_method_overrides_a_hook_besides_those_of_its_states_and_cost(name):
     hooks = {k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")}
     part = registry.build("method", name, {})
     assert any(overriding([part], hook) for hook in hooks - {"server", "client", "cost"})
-    assert cls.__doc__

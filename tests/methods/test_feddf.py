@@ -20,6 +20,7 @@ from tests.methods.worked import close
 EXTRA = [{"N": 20, "schedule": "constant", "batch": 16}]
 NEUTRAL = [{"N": 0}]
 NEEDS = {"validation": 0.5}
+QUICK = {"N": 2, "batch": 4}
 
 
 def setting(**changes):

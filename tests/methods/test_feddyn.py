@@ -13,6 +13,7 @@ from tests.methods.ledger import Ledger, progress
 from tests.methods.worked import close, final, train
 
 EXTRA = [{"alpha": 0.1, "by_size": False}, {"alpha": 0.1, "pull": "decay"}]
+NEUTRAL = []  # no strength at which it is FedAvg, bit for bit
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
 each_pull = pytest.mark.parametrize("pull", ["gradient", "decay"])

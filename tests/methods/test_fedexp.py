@@ -14,6 +14,7 @@ from tests.methods.worked import close, final, train
 
 EXTRA = [{"eps": 0.0}, {"times_cohort": True, "decayed": True, "eps": 1e-2}]
 NEUTRAL = [{"eps": 1e12}]
+QUICK = {"eps": 0.0}
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 

@@ -20,6 +20,7 @@ from tests.methods.worked import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]
 NEUTRAL = [{"a": 0.0}, {"a": 0.0, "N": 0}]
+QUICK = {"N": 2, "hidden": 4, "noise": 2, "size": 4}
 
 SMALL = {"size": 6, "noise": 3, "hidden": 5, "N": 4, "eta": 0.01}
 SPEC = {

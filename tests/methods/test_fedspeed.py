@@ -17,6 +17,7 @@ EXTRA = [
     {"raw": True, "a": 0.5},
     {"pull": "decay"},
 ]
+NEUTRAL = []  # no strength at which it is FedAvg, bit for bit
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
 each_pull = pytest.mark.parametrize("pull", ["gradient", "decay"])

@@ -12,6 +12,7 @@ from tests.methods.agree import trajectory
 from tests.methods.served import locals_of, named
 from tests.methods.worked import final, train
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 

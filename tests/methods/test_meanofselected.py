@@ -10,6 +10,7 @@ from tests.methods import reference
 from tests.methods.served import locals_of, named
 from tests.methods.worked import final, train
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 

@@ -10,6 +10,7 @@ from tests.methods.agree import trajectory
 from tests.methods.served import named
 from tests.methods.worked import train
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 

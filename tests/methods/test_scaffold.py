@@ -12,6 +12,7 @@ from tests.methods.ledger import Ledger, progress
 from tests.methods.worked import close, final, train
 
 EXTRA = [{"option": "I"}, {"eta_g": 1.5}]
+NEUTRAL = []  # no strength at which it is FedAvg, bit for bit
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
 each_option = pytest.mark.parametrize("option", ["I", "II"])

@@ -11,6 +11,7 @@ from tests.methods.worked import close, final, train
 
 EXTRA = [{"kappa": 2.0}, {"kappa": 0.5}]
 NEUTRAL = [{}, {"kappa": 1}]
+QUICK = {"kappa": 1.5}
 
 CLIENTS = [[2.0], [-2.0]]
 

@@ -1,7 +1,5 @@
 """What holds for every partition scheme."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -40,10 +38,8 @@ def test_one_client_gets_everything(rule):
 
 
 @pytest.mark.parametrize("rule", [*ALL[2:5], DL(0.1), DP(0.01), DR(0.1)], ids=str)
-def test_a_thousand_clients_on_cifar100_take_a_moment(rule):
-    start = time.perf_counter()
-    split(rule, balanced(100, 500), 1000)
-    assert time.perf_counter() - start < 5  # about 0.1 to 0.5; a loaded machine is slower
+def test_cifar100_is_dealt_to_a_thousand_clients(rule):
+    split(rule, balanced(100, 500), 1000)  # with the checks that hold for every rule
 
 
 @pytest.mark.parametrize("rule", ALL, ids=str)

@@ -1,7 +1,5 @@
 """What stands where MLflow's database would is refused at once."""
 
-import time
-
 import pytest
 
 from fedbench.jobs.track import mirror
@@ -10,7 +8,7 @@ from tests.report.test_hostile_names import project
 
 
 @pytest.mark.parametrize("kind", ["folder", "text"])
-def test_no_database_is_a_sentence_and_no_wait(refuses, tmp_path, kind):
+def test_no_database_is_refused_in_a_sentence(refuses, tmp_path, kind):
     plan = make_plan(project(tmp_path), "paper")
     file = tmp_path / "results/mlflow.db"
     file.parent.mkdir()
@@ -19,10 +17,8 @@ def test_no_database_is_a_sentence_and_no_wait(refuses, tmp_path, kind):
     else:
         file.write_text("no database")
     words = {"folder": "a folder stands where MLflow's database would", "text": "no database of"}
-    start = time.perf_counter()
     with refuses(rf"mlflow\.db: {words[kind]}"):
         mirror(plan, tmp_path / "results")
-    assert time.perf_counter() - start < 5
 
 
 def test_results_that_cannot_be_written(refuses, tmp_path):

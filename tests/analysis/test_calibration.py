@@ -18,7 +18,7 @@ from fedbench.engine.turns import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
-from tests.methods.worked import blocks, close
+from tests.methods.one_weight import blocks, close
 
 SPEC = RunSpec(
     partition={"dy": {"alpha": 0.3}},

@@ -14,8 +14,8 @@ from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, t
 from fedbench.core.flat import Model
 from fedbench.engine.problem import assemble
 from fedbench.probes.spectrum import Spectrum
-from tests.methods.worked import LINE, blocks
-from tests.methods.worked import objects as line_objects
+from tests.methods.one_weight import LINE, blocks
+from tests.methods.one_weight import objects as line_objects
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=1, precision="float64", weight_decay=0.5, parts=["asd"])

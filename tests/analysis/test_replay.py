@@ -13,8 +13,8 @@ from fedbench.engine.training import Training
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.mfl import MFL
+from tests.methods.one_weight import LINE, close, objects
 from tests.methods.test_conformance import METHODS, spec_of
-from tests.methods.worked import LINE, close, objects
 
 
 @dataclass(frozen=True)

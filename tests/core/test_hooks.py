@@ -11,7 +11,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat import Net
 from fedbench.core.part import Part as Base
 from fedbench.core.part import overriding
-from tests.methods.worked import blocks, close, final, line, train, weight
+from tests.methods.one_weight import blocks, close, final, line, train, weight
 
 
 @dataclass(frozen=True)

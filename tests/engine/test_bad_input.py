@@ -11,7 +11,7 @@ from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.engine import cohort
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import LINE, blocks, line, objects
+from tests.methods.one_weight import LINE, blocks, line, objects
 
 CPU = Machine(device="cpu")
 

@@ -13,7 +13,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import blocks, close, final, line, train, weight
+from tests.methods.one_weight import blocks, close, final, line, train, weight
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.probes.steps import Steps
 from fedbench.sampling.bernoulli import Bernoulli
 from fedbench.sampling.sampler import Sampler
-from tests.methods.worked import LINE, line, objects, weight
+from tests.methods.one_weight import LINE, line, objects, weight
 
 CPU = Machine(device="cpu")
 SPEC = RunSpec(clients=2, **LINE).changed(rounds=3)

@@ -15,7 +15,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.engine.turns import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import blocks, close, final, line, objects, train
+from tests.methods.one_weight import blocks, close, final, line, objects, train
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import torch
 from fedbench.core.part import Part, Sizes
 from fedbench.methods.asd import ASD
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -23,6 +22,7 @@ from tests.methods.distilled import (
     train_with,
     turn,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [
     {"divergence": "reverse"},

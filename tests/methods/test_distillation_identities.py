@@ -12,8 +12,8 @@ from fedbench.methods.fedgkdvote import FedGKDVote
 from fedbench.methods.fedntd import FedNTD
 from fedbench.methods.selfconfidence import SelfConfidence
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import held_out
+from tests.methods.loss_terms import held_out
+from tests.methods.on_reference import trajectory
 
 SHARE = 0.2  # held out for the vote
 

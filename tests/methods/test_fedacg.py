@@ -7,9 +7,9 @@ import torch
 from fedbench.methods.fedacg import FedACG
 from fedbench.methods.fedprox import FedProx
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, progress
-from tests.methods.worked import close, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, train
+from tests.methods.recording import Ledger, progress
 
 EXTRA = [{"lam": 0.5, "beta": 0.1}]
 NEUTRAL = [{"lam": 0, "beta": 0}]

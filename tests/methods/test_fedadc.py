@@ -9,9 +9,9 @@ import torch
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.fedadcdouble import FedADCDouble
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, flat_loss, progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import Ledger, flat_loss, progress
 
 EXTRA = [
     {"variant": "blue"},

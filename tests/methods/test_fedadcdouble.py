@@ -7,9 +7,9 @@ import torch
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.fedadcdouble import FedADCDouble
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"phi": 0.5, "alpha": 1.5}, {"divisor": 10}]
 NEUTRAL = [{"beta": 0, "phi": 0}]

@@ -14,8 +14,8 @@ from fedbench.core.flat import Model, Net
 from fedbench.data.shares import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits, _stacked
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close
 
 EXTRA = [{"N": 20, "schedule": "constant", "batch": 16}]
 NEUTRAL = [{"N": 0}]

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from fedbench.methods.feddisco import FedDisco
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"a": 0.1, "b": 0.5, "over": "all"}, {"metric": "l2"}]
 NEUTRAL = []  # a = b = 0 is FedAvg weighted by samples: below

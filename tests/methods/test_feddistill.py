@@ -10,8 +10,7 @@ import torch
 from fedbench.core.part import Sizes
 from fedbench.methods.feddistill import FedDistill
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -20,6 +19,7 @@ from tests.methods.distilled import (
     term,
     train_with,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [
     {"average": "all_clients"},

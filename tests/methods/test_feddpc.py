@@ -14,9 +14,9 @@ from fedbench.core.part import Sizes
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.twosided import TwoSided
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 PLAIN = {"projection": False, "scaling": "none"}
 EXTRA = [

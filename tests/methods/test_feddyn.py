@@ -8,9 +8,9 @@ from fedbench.methods.feddyn import FedDyn
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedspeed import FedSpeed
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import Ledger, progress
 
 EXTRA = [{"alpha": 0.1, "by_size": False}, {"alpha": 0.1, "pull": "decay"}]
 NEUTRAL = []  # no strength at which it is FedAvg, bit for bit

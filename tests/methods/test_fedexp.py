@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fedbench.methods.fedexp import FedExP
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"eps": 0.0}, {"times_cohort": True, "decayed": True, "eps": 1e-2}]
 NEUTRAL = [{"eps": 1e12}]

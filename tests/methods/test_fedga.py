@@ -8,9 +8,9 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.fedga import FedGA
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger
-from tests.methods.worked import LINE, blocks, close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import LINE, blocks, close, final, train
+from tests.methods.recording import Ledger
 
 EXTRA = [{"beta": 0.02, "in_lr": False}]
 NEUTRAL = [{"beta": 0}]

@@ -7,10 +7,10 @@ import torch
 from fedbench.methods.fedga import FedGA
 from fedbench.methods.fedgaonetrip import FedGAOneTrip
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 from tests.methods.test_fedga import curved
-from tests.methods.worked import close, final, train
 
 EXTRA = [{"with_offset": True}, {"beta": 0.02, "in_lr": False}]
 NEUTRAL = [{"beta": 0}]

@@ -16,7 +16,7 @@ from fedbench.core.flat import Net
 from fedbench.core.round import Turn
 from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
-from tests.methods.worked import close
+from tests.methods.one_weight import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]
 NEUTRAL = [{"a": 0.0}, {"a": 0.0, "N": 0}]

@@ -14,8 +14,7 @@ from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from fedbench.paper.compositions import named
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -24,7 +23,8 @@ from tests.methods.distilled import (
     term,
     train_with,
 )
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 EXTRA = [
     {"M": 1},

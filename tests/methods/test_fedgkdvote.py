@@ -10,7 +10,7 @@ import torch
 from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.methods.fedgkdvote import FedGKDVote
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,

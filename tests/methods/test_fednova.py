@@ -5,9 +5,9 @@ import pytest
 
 from fedbench.methods.fednova import FedNova
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"rho": 0.5}]
 NEUTRAL = []  # FedAvg where all H_i are equal: below

@@ -10,8 +10,7 @@ from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.methods.fedntd import FedNTD
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -20,6 +19,7 @@ from tests.methods.distilled import (
     term,
     train_with,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [{"beta": 0.3, "mix": "convex"}, {"tau": 2}, {"tau": 2, "scale_tau": False}]
 NEUTRAL = [{"beta": 0}, {"beta": 0, "mix": "convex"}]

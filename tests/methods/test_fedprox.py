@@ -6,8 +6,8 @@ import torch
 
 from fedbench.methods.fedprox import FedProx
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 EXTRA = [{"mu": 1.0}, {"mu": 0.5, "pull": "decay"}]
 NEUTRAL = [{"mu": 0}, {"mu": 0, "pull": "decay"}]

@@ -9,8 +9,17 @@ from torch.nn import functional as F
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.fedrs import FedRS
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import agree, batch, one_hot, shares, softmax, tensor, train_with, turn
+from tests.methods.loss_terms import (
+    agree,
+    batch,
+    one_hot,
+    shares,
+    softmax,
+    tensor,
+    train_with,
+    turn,
+)
+from tests.methods.on_reference import trajectory
 
 EXTRA = [{"soft": True}, {"alpha": 0}]
 NEUTRAL = [{"alpha": 1}, {"alpha": 1, "soft": True}]

@@ -7,9 +7,9 @@ import torch
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"rho": 0.03}]
 NEUTRAL = [{"rho": 0}]

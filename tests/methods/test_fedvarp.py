@@ -10,9 +10,9 @@ from fedbench import Machine, RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.methods.fedvarp import FedVARP
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"eta_g": 0.5}, {"normalise": True}]
 NEUTRAL = []

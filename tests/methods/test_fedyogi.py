@@ -7,9 +7,9 @@ from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.methods.fedyogi import FedYogi
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"beta1": 0.0, "eta_g": 0.5, "v0": 0.0}]
 NEUTRAL = []  # no strength at which it is FedAvg

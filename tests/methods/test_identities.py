@@ -10,8 +10,8 @@ from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.turns import batches
 from tests.methods import reference
-from tests.methods.agree import Film, trajectory
-from tests.methods.worked import blocks
+from tests.methods.on_reference import Film, trajectory
+from tests.methods.one_weight import blocks
 
 NEAR = {"rtol": 1e-10, "atol": 1e-10}
 PLAIN = {"weight_decay": 0.0}

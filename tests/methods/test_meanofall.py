@@ -8,9 +8,9 @@ from fedbench.core.part import Sizes
 from fedbench.methods.meanofall import MeanOfAll
 from fedbench.methods.meanofselected import MeanOfSelected
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import locals_of, named
-from tests.methods.worked import final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import final, train
+from tests.methods.server_side import locals_of, named
 
 EXTRA = []
 NEUTRAL = [{}, {"leads": False}]

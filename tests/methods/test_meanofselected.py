@@ -7,8 +7,8 @@ import torch
 from fedbench.methods.meanofselected import MeanOfSelected
 from fedbench.methods.twosided import TwoSided
 from tests.methods import reference
-from tests.methods.served import locals_of, named
-from tests.methods.worked import final, train
+from tests.methods.one_weight import final, train
+from tests.methods.server_side import locals_of, named
 
 EXTRA = []
 NEUTRAL = [{}, {"leads": False}]

@@ -6,9 +6,9 @@ import torch
 
 from fedbench.methods.meanoftwo import MeanOfTwo
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import named
-from tests.methods.worked import train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import train
+from tests.methods.server_side import named
 
 EXTRA = []
 NEUTRAL = [{}, {"leads": False}]

@@ -10,8 +10,8 @@ from fedbench import Dataset, RunSpec, run
 from fedbench.engine.turns import batches
 from fedbench.methods.mfl import MFL
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import blocks, close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import blocks, close, final, train
 
 NEEDS = {"momentum": 0.0}
 EXTRA = [

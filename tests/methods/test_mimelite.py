@@ -6,9 +6,9 @@ import torch
 
 from fedbench.methods.mimelite import MimeLite
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"beta": 0.5}]
 NEUTRAL = [{"beta": 0}]

@@ -17,9 +17,9 @@ from fedbench.engine.turns import batches
 from fedbench.methods.moon import MOON
 from fedbench.models.architecture import BodyHead
 from fedbench.sampling.uniform import Uniform
-from tests.methods.agree import Film
-from tests.methods.distilled import batch, slope, tensor, term, turn
-from tests.methods.worked import blocks
+from tests.methods.loss_terms import batch, slope, tensor, term, turn
+from tests.methods.on_reference import Film
+from tests.methods.one_weight import blocks
 
 NEEDS = {"projection": 8}
 EXTRA = [{"first": "x0"}, {"first": "random"}]

@@ -9,8 +9,8 @@ import torch
 from fedbench.methods.mfl import MFL
 from fedbench.methods.rmfl import RMFL
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 NEEDS = {"momentum": 0.0}
 EXTRA = [

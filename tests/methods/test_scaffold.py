@@ -7,9 +7,9 @@ import torch
 from fedbench.methods.fedspeed import FedSpeed
 from fedbench.methods.scaffold import Scaffold
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import Ledger, progress
 
 EXTRA = [{"option": "I"}, {"eta_g": 1.5}]
 NEUTRAL = []  # no strength at which it is FedAvg, bit for bit

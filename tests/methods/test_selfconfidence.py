@@ -11,8 +11,7 @@ from fedbench.core.part import Sizes
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.selfconfidence import SelfConfidence
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -24,6 +23,7 @@ from tests.methods.distilled import (
     train_with,
     turn,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [{"teacher": "self"}, {"tau": 2, "scale_tau": True}, {"lam": 1}]
 NEUTRAL = [{"lam": 0}, {"lam": 0, "teacher": "self", "tau": 4}]

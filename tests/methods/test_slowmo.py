@@ -7,9 +7,9 @@ import torch
 from fedbench.core.part import Sizes
 from fedbench.methods.slowmo import SlowMo
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"beta": 0.6, "alpha": 0.5}]
 NEUTRAL = [{"beta": 0}]

@@ -6,8 +6,8 @@ import torch
 
 from fedbench.methods.twosided import TwoSided
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 EXTRA = [{"kappa": 2.0}, {"kappa": 0.5}]
 NEUTRAL = [{}, {"kappa": 1}]

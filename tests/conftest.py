@@ -1,14 +1,60 @@
-"""One thread a test process: on small models threads cost more than they give."""
+"""What every folder of tests shares: fixtures, and how tests are dealt to processes."""
+
+import contextlib
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
-torch.set_num_threads(1)
+from fedbench.base.errors import FedbenchError
+from tests.project import ROOT
+
+torch.set_num_threads(1)  # on small models threads cost more than they give
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """A file's tests go to one worker and share its fixtures, unless they say otherwise."""
+    """The tests of a file go to one process and share its fixtures, unless they say otherwise."""
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
+@pytest.fixture(params=["loop", "map"])
+def mode(request):
+    """A test that asks for `mode` runs twice: clients one after another, and all at once."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def cpu():
+    """The machine of a run whose speed and device do not matter."""
+    from fedbench import Machine
+
+    return Machine(device="cpu", mode="loop")
+
+
+@pytest.fixture(scope="session")
+def refuses():
+    """`with refuses("words"):` the code inside must end in one printable sentence with the words.
+
+    The words are a regular expression, searched for as `pytest.raises` does.
+    """
+
+    @contextlib.contextmanager
+    def refusing(words=None):
+        with pytest.raises(FedbenchError, match=words) as caught:
+            yield caught
+        sentence = str(caught.value)
+        assert sentence.isprintable(), f"not one line of plain text: {sentence!r}"
+
+    return refusing
+
+
+@pytest.fixture
+def cli(monkeypatch):
+    """`cli("plan", "--json")`: a command as a user types it in the repository, in this process."""
+    from fedbench.__main__ import app
+
+    monkeypatch.chdir(ROOT)
+    return lambda *words: CliRunner().invoke(app, [str(w) for w in words], catch_exceptions=False)

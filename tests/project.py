@@ -4,11 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+Refuses = Callable[..., AbstractContextManager[Any]]  # the type of the fixture `refuses`
 
 PAPER = """
 title: A tiny paper

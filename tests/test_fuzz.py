@@ -1,6 +1,6 @@
 """Thousands of odd inputs: each is a plan or a sentence, none is a traceback, none starts anything.
 
-2,000 cases of each kind, in two groups that are as long; `FEDBENCH_FUZZ=10000 pytest
+1,200 cases of each kind, in two groups that take as long; `FEDBENCH_FUZZ=10000 pytest
 tests/test_fuzz.py` makes more of them.
 """
 
@@ -28,7 +28,7 @@ from fedbench.store import RunFolder
 from tests.mutants import ODD, document, edits
 
 COMMAND = get_command(app)  # once: it takes as long as most commands
-CASES = int(os.environ.get("FEDBENCH_FUZZ", "2000"))
+CASES = int(os.environ.get("FEDBENCH_FUZZ", "1200"))
 fuzz = settings(
     max_examples=CASES,
     deadline=None,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from fedbench.base.errors import FedbenchError
 from fedbench.spec import RunSpec
 
 
@@ -51,12 +50,12 @@ def test_the_slug_is_readable():
     assert RunSpec().id.startswith("digits-mlp-iid-fedavg-s0-")
 
 
-def test_changed_reaches_into_a_part():
+def test_changed_reaches_into_a_part(refuses):
     spec = RunSpec(parts=[{"fedprox": {"mu": 0.1}}, "mfl"])
     assert spec.changed(**{"fedprox.mu": 0.5, "lr": 0.2}) == RunSpec(
         parts=[{"fedprox": {"mu": 0.5}}, "mfl"], lr=0.2
     )
-    with pytest.raises(FedbenchError, match=r"'rmfl\.beta' names no part of this run"):
+    with refuses(r"'rmfl\.beta' names no part of this run"):
         spec.changed(**{"rmfl.beta": 0.5})
 
 
@@ -74,9 +73,9 @@ def test_defaults_of_local_work_and_data_seed():
 
 
 @pytest.mark.parametrize("value", [0, False, [], "", 0.0, 54, ["mu"]])
-def test_only_null_is_no_parameters(value):
-    with pytest.raises(FedbenchError, match=r"fedprox.*is no mapping of parameters"):
+def test_only_null_is_no_parameters(refuses, value):
+    with refuses(r"fedprox.*is no mapping of parameters"):
         RunSpec(parts=[{"fedprox": value}])
-    with pytest.raises(FedbenchError, match=r"dr.*is no mapping of parameters"):
+    with refuses(r"dr.*is no mapping of parameters"):
         RunSpec(partition={"dr": value})
     assert RunSpec(parts=[{"fedprox": None}]).parts[0].params == {}

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
+from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.analysis.calibration import MODES, Calibration, calibrate, mode, shares
 from fedbench.core.flat import Model
 from fedbench.engine.problem import assemble
@@ -18,7 +18,7 @@ from fedbench.engine.turns import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
-from tests.methods.worked import blocks, close
+from tests.methods.one_weight import blocks, close
 
 SPEC = RunSpec(
     partition={"dy": {"alpha": 0.3}},
@@ -280,10 +280,10 @@ def test_weight_decay_that_spares_norms_acts_on_the_classifier():
     assert not torch.equal(spared, heads())
 
 
-def test_a_model_without_a_classifier_is_refused():
+def test_a_model_without_a_classifier_is_refused(refuses):
     x, y = np.ones((2, 1)), np.array([0, 1])
     objects = {"data": Dataset("two", x, y, x, y, 2), "model": nn.Linear(1, 2)}
     spec = RunSpec(clients=2)
     problem = assemble(spec, {**objects, "partition": blocks([1, 1])}, CPU, None)
-    with pytest.raises(FedbenchError, match="needs a classifier"):
+    with refuses("needs a classifier"):
         calibrate(problem, problem.fed.start)

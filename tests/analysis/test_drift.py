@@ -10,7 +10,7 @@ from fedbench.engine.problem import assemble
 from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import LINE, close, objects
+from tests.methods.one_weight import LINE, close, objects
 
 CPU = Machine(device="cpu", mode="loop")
 # step 0: mean (3, 0); step 1 is client 7's alone

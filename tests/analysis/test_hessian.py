@@ -14,8 +14,8 @@ from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, t
 from fedbench.core.flat import Model
 from fedbench.engine.problem import assemble
 from fedbench.probes.spectrum import Spectrum
-from tests.methods.worked import LINE, blocks
-from tests.methods.worked import objects as line_objects
+from tests.methods.one_weight import LINE, blocks
+from tests.methods.one_weight import objects as line_objects
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=1, precision="float64", weight_decay=0.5, parts=["asd"])
@@ -83,23 +83,23 @@ def test_the_trace_and_the_density_are_those_of_the_dense_hessian():
     assert found[0].eigenvalue[-1] > eigenvalues[-1]
 
 
-def test_a_quadratic_by_hand():
+def test_a_quadratic_by_hand(cpu):
     # ½ (w − a)² has the curvature 1 at every w; one weight: trace, top and mean are 1
     things = line_objects([[4.0], [-2.0]])
-    problem = assemble(RunSpec(**LINE, clients=2), things, Machine(device="cpu"), None)
+    problem = assemble(RunSpec(**LINE, clients=2), things, cpu, None)
     H = hessian(problem.task, problem.fed.start, torch.tensor([0, 1]))
     assert top_eigenvalue(H, 1e-3, 9, torch.ones(1, dtype=torch.float64)) == 1
     assert trace(H, 3) == 1
 
 
-def test_two_classes_by_hand():
+def test_two_classes_by_hand(cpu):
     # z = (u x, v x) at 0: H = p(1−p) x² (1, −1; −1, 1) = ¼ · 4 · (…): eigenvalues 0 and 2
     x, y = np.array([[2.0]]), np.array([1])
     things = objects() | {"model": nn.Linear(1, 2, bias=False)}
     nn.init.zeros_(things["model"].weight)
     things["data"] = replace(things["data"], x_train=x, y_train=y, x_test=x, y_test=y, classes=2)
     things["partition"] = blocks([1])
-    problem = assemble(SPEC.changed(parts=[]), things, Machine(device="cpu"), None)
+    problem = assemble(SPEC.changed(parts=[]), things, cpu, None)
     H = hessian(problem.task, problem.fed.start, torch.tensor([0]))
     dense = H @ torch.eye(2, dtype=torch.float64)
     assert torch.allclose(dense, torch.tensor([[1.0, -1], [-1, 1]], dtype=torch.float64))
@@ -127,12 +127,12 @@ class Zeros(Part):
         return {"zeros": torch.zeros_like(w)}
 
 
-def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples():
+def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples(cpu):
     watch = [{"spectrum": {"samples": 100, "probes": 200, "steps": 30, "points": 300}}]
     spec = SPEC.changed(parts=[], rounds=2, watch=watch)
     things = objects() | {"partition": blocks([100]), "parts": (Zeros(),)}
-    result = run(spec, machine=Machine(device="cpu"), **things)
-    problem = assemble(spec, things, Machine(device="cpu"), None)
+    result = run(spec, machine=cpu, **things)
+    problem = assemble(spec, things, cpu, None)
     zeros = Model(torch.zeros_like(result.weights), {})
     dense = hessian(problem.task, zeros, torch.arange(100)) @ torch.eye(39, dtype=torch.float64)
     first, last = (row for _, row in result.history.iterrows())
@@ -147,11 +147,11 @@ def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples():
     assert table["eigenvalue"].max() > float(eigenvalues[-1])
 
 
-def test_the_subset_is_the_same_for_every_method():
+def test_the_subset_is_the_same_for_every_method(cpu):
     rows = []
     for parts in ([], ["fedprox"]):
         spec = SPEC.changed(parts=parts, clients=3, validation=0.2)
-        problem = assemble(spec, objects(), Machine(device="cpu"), None)
+        problem = assemble(spec, objects(), cpu, None)
         rows.append(Spectrum(samples=30).rows(problem))
     assert torch.equal(*rows)
     assert len(set(rows[0].tolist())) == 30

@@ -9,7 +9,7 @@ from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.analysis.updates import geometry, relative_variance, rule, variance
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.fedprox import FedProx
-from tests.methods.worked import blocks, close
+from tests.methods.one_weight import blocks, close
 
 CPU = Machine(device="cpu", mode="loop")
 

@@ -1,7 +1,5 @@
 """YAML is read as plain values of bounded size; whatever else it says is refused at its line."""
 
-import time
-
 import pytest
 
 from fedbench.base.errors import FedbenchError
@@ -58,18 +56,16 @@ def test_refused_in_a_sentence(tmp_path, text, words):
     assert words in refusal(tmp_path, text)
 
 
-def test_a_bomb_is_refused_at_once():
-    start = time.perf_counter()
-    with pytest.raises(FedbenchError, match="aliases followed"):
+def test_a_small_text_that_stands_for_billions_of_values_is_refused(refuses):
+    with refuses("aliases followed"):
         read_value(BOMB)
-    assert time.perf_counter() - start < 1
 
 
 def test_aliases_within_bounds_are_read():
     assert read_value("{a: &x [1, 2], b: *x}") == {"a": [1, 2], "b": [1, 2]}
 
 
-def test_names_that_no_file_can_have(tmp_path):
+def test_names_that_no_file_can_have(refuses, tmp_path):
     for name in ("x" * 300, "a\0b"):
-        with pytest.raises(FedbenchError, match="cannot be read"):
+        with refuses("cannot be read"):
             read_yaml(tmp_path / name)

@@ -6,18 +6,10 @@ import sys
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from fedbench.__main__ import app
 from tests.project import ROOT, make_project
 
 SPEC = "model: {mlp: {hidden: 4}}\nclients: 4\nrounds: 3\nparts: [{fedprox: {mu: 0.1}}]\n"
-
-
-@pytest.fixture
-def cli(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    return lambda *args: CliRunner().invoke(app, [str(a) for a in args], catch_exceptions=False)
 
 
 def test_run_writes_history_record_and_weights(cli, tmp_path):

@@ -5,20 +5,10 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from fedbench import Dataset, Machine, RunSpec
-from fedbench.__main__ import app
-from fedbench.base.errors import FedbenchError
+from fedbench import Dataset, RunSpec
 from fedbench.cli.preview import Preview, preview, previews
 from fedbench.engine.problem import assemble
-from tests.project import ROOT
-
-
-@pytest.fixture
-def cli(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    return lambda *args: CliRunner().invoke(app, [str(a) for a in args], catch_exceptions=False)
 
 
 def shown(cli, *args):
@@ -29,9 +19,9 @@ def shown(cli, *args):
 
 @pytest.mark.parametrize("rule", ["iid", {"dl": {"alpha": 0.5}}, {"dr": {"alpha": 0.1}}])
 @pytest.mark.parametrize("seeds", [{"seed": 3}, {"seed": 5, "data_seed": 3}])
-def test_the_command_shows_the_counts_of_a_run_with_that_data_seed(cli, rule, seeds):
+def test_the_command_shows_the_counts_of_a_run_with_that_data_seed(cpu, cli, rule, seeds):
     spec = RunSpec(partition=rule, clients=12, validation=0.1, **seeds)
-    problem = assemble(spec, {}, Machine(device="cpu"), None)
+    problem = assemble(spec, {}, cpu, None)
     where = ["--clients", 12, "--validation", 0.1, "--seed", 3]
     (found,) = shown(cli, json.dumps(rule), *where)
     assert found["counts"] == problem.fed.labels.tolist()
@@ -86,10 +76,10 @@ def test_settings_are_added_to_every_rule_named(tmp_path):
     assert not np.array_equal(found[0].counts, found[1].counts)
 
 
-def test_labels_that_are_no_classes_are_refused():
+def test_labels_that_are_no_classes_are_refused(refuses):
     x = np.zeros((4, 1))
     data = Dataset("line", x, np.linspace(0, 1, 4), x, np.zeros(4), 0)
-    with pytest.raises(FedbenchError, match="line: its labels are no classes"):
+    with refuses("line: its labels are no classes"):
         preview(data, RunSpec(clients=2))
 
 

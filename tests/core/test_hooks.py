@@ -11,9 +11,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat import Net
 from fedbench.core.part import Part as Base
 from fedbench.core.part import overriding
-from tests.methods.worked import blocks, close, final, line, train, weight
-
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
+from tests.methods.one_weight import blocks, close, final, line, train, weight
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,6 @@ class Recount(Count):
     """The same under another name."""
 
 
-@MODES
 def test_parts_see_only_their_own_entries(mode):
     # One sample and three, batch 1: 1 and 3 counts a round; the message grows by 100 · add.
     one, two = Count(1.0), Recount(0.5)
@@ -203,7 +200,6 @@ def test_parts_see_only_their_own_entries(mode):
     assert two.seen == [[0.5, 1.5], [51, 53], [101.5, 104.5]]
 
 
-@MODES
 def test_a_client_keeps_its_state_while_others_train(mode):
     part = Count()
     rounds = 8
@@ -246,7 +242,6 @@ class Rebinder(Part):
         return d
 
 
-@MODES
 def test_a_state_may_be_replaced(mode):
     part = Rebinder()
     train([[0.0], [1.0]], parts=[part], rounds=3, mode=mode)
@@ -271,7 +266,6 @@ class Chatty(Part):
         return delta
 
 
-@MODES
 def test_floats_are_counted_both_ways(mode):
     # two of three clients a round: down 2 · (1 + 3 + 2), up 2 · (4 + 1 + 5)
     result = train([[0.0]] * 3, parts=[Chatty()], participation=0.7, rounds=3, mode=mode)
@@ -295,7 +289,6 @@ class Exchange(Part):
         return inner(w) - t.run["own"] + t.msg["mean"]
 
 
-@MODES
 def test_the_exchange_reaches_the_training(mode):
     # w=4, targets 2 and −2: gradients 2 and 6, mean 4: both clients step 4 → w = 3.6
     result = train([[2.0], [-2.0]], w=4.0, parts=[Exchange()], mode=mode)
@@ -356,7 +349,6 @@ class Mean(Part):
         return d
 
 
-@MODES
 def test_weigh_decides_how_models_and_uploads_are_mixed(mode):
     mean = Mean()
     clients = [[2.0], [-2.0]]  # y = 3.8 and 3.4
@@ -373,7 +365,6 @@ class Displaced(Part):
         return w + 1
 
 
-@MODES
 def test_begin_moves_the_start_but_not_the_origin_of_the_update(mode):
     # start 5, target 2, gradient 3, lr 0.1: y = 4.7; D = 4 − 4.7; x = y
     assert close(final(train([[2.0]], w=4.0, parts=[Displaced()], mode=mode)), 4.7)
@@ -390,7 +381,6 @@ class Upload(Part):
         return delta / 5 if r.i == 0 else delta / 10
 
 
-@MODES
 def test_end_and_receive_shape_the_update(mode):
     # D = 0.2 and 0.6; received 0.4 and 0.6: x = 4 − 0.5
     assert close(final(train([[2.0], [-2.0]], w=4.0, parts=[Upload()], mode=mode)), 3.5)
@@ -447,7 +437,6 @@ class Statistician(Part):
         return d
 
 
-@MODES
 def test_the_server_sees_each_clients_statistics(mode):
     # w = 1 feeds x itself to batch norm; a running mean starts at 0 and moves 10 % of the way to
     # mean(x) = 1 and 4
@@ -488,7 +477,6 @@ class Own(Part):
         return d
 
 
-@MODES
 def test_a_client_sees_its_own_model_at_the_end(mode):
     # one step or three from 4 to 0 with lr ½: 2 and ½, whatever Upload makes of the updates
     own = Own()
@@ -508,12 +496,12 @@ class Twice(Part):
         return g
 
 
-def test_a_second_gradient_of_a_step_drops_the_same_units_and_moves_no_later_draw():
+def test_a_second_gradient_of_a_step_drops_the_same_units_and_moves_no_later_draw(cpu):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(1, 9), nn.Dropout(0.5), nn.Linear(9, 1))
     spec = RunSpec(clients=2, rounds=2, batch=1, precision="float64")
     data, partition = line([1.0, 2.0, 3.0, 5.0]), blocks([2, 2])
-    share = {"machine": Machine(device="cpu"), "data": data, "partition": partition}
+    share = {"machine": cpu, "data": data, "partition": partition}
     twice = Twice()
     got = run(spec, model=model, parts=(twice,), **share).weights
     assert all(torch.equal(g, again) for g, again in twice.pairs)

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from fedbench import FedbenchError, Part
-from tests.methods.served import Server, federation
-from tests.methods.worked import train
+from tests.methods.one_weight import train
+from tests.methods.server_side import Server, federation
 
 
 @pytest.mark.parametrize("hook", ["begin", "end"])

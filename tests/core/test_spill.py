@@ -31,9 +31,9 @@ def test_states_beyond_the_limit_come_back_from_files():
     assert float(copy[2][0]["v"][0]) == 7
 
 
-def test_a_run_is_the_same_wherever_its_states_live():
+def test_a_run_is_the_same_wherever_its_states_live(cpu):
     spec = RunSpec(parts=[{"mfl": {"buffer": "client_stale"}}], rounds=4, participation=0.5)
-    memory = run(spec, machine=Machine(device="cpu"))
+    memory = run(spec, machine=cpu)
     disk = run(spec, machine=Machine(device="cpu", state_gb=1e-9))
     assert torch.equal(memory.weights, disk.weights)
 

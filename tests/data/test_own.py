@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from fedbench import Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.data.labels import set_apart
 from fedbench.data.sources.digitpairs import DigitPairs, _draw
 from fedbench.data.sources.digits import Digits
@@ -117,22 +117,22 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
     assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
 
 
-def test_a_file_can_be_trained_on(tmp_path):
+def test_a_file_can_be_trained_on(cpu, tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(200) % 4
     x = rng.normal(size=(200, 4)) + 4 * np.eye(4)[y]
     npz(tmp_path, x=x, y=y)
     spec = RunSpec(dataset={"file": {"path": "mine.npz"}}, clients=4, rounds=10, lr=0.5)
-    found = run(spec, data_dir=tmp_path, machine=Machine(device="cpu"))
+    found = run(spec, data_dir=tmp_path, machine=cpu)
     assert found.history["accuracy"].iloc[-1] > 0.9
 
 
-def test_a_table_learns_once_it_is_normalised_and_a_warning_says_so(tmp_path):
+def test_a_table_learns_once_it_is_normalised_and_a_warning_says_so(cpu, tmp_path):
     cancer = load_breast_cancer(as_frame=True)
     table = cancer.data.rename(columns=lambda name: name.replace(" ", "_"))
     table.assign(label=cancer.target).to_csv(tmp_path / "cancer.csv", index=False)
     spec = RunSpec(dataset={"file": {"path": "cancer.csv"}}, clients=5, rounds=10, lr=0.5)
-    train = functools.partial(run, data_dir=tmp_path, machine=Machine(device="cpu"))
+    train = functools.partial(run, data_dir=tmp_path, machine=cpu)
     with pytest.warns(UserWarning, match="mean_radius, mean_texture, .* set normalise: true"):
         raw = train(spec).history["accuracy"].iloc[-1]
     assert raw == pytest.approx(0.628, abs=0.001)  # the share of the larger class

@@ -1,12 +1,9 @@
 """What holds for every partition scheme."""
 
-import time
-
 import numpy as np
 import pytest
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import deal
 from fedbench.data.partitions.dl import DL
 from fedbench.data.partitions.dp import DP
@@ -41,23 +38,21 @@ def test_one_client_gets_everything(rule):
 
 
 @pytest.mark.parametrize("rule", [*ALL[2:5], DL(0.1), DP(0.01), DR(0.1)], ids=str)
-def test_a_thousand_clients_on_cifar100_take_a_moment(rule):
-    start = time.perf_counter()
-    split(rule, balanced(100, 500), 1000)
-    assert time.perf_counter() - start < 5  # about 0.1 to 0.5; a loaded machine is slower
+def test_cifar100_is_dealt_to_a_thousand_clients(rule):
+    split(rule, balanced(100, 500), 1000)  # with the checks that hold for every rule
 
 
 @pytest.mark.parametrize("rule", ALL, ids=str)
 @pytest.mark.parametrize("clients", [0, 101])
-def test_number_of_clients_must_lie_between_one_and_the_samples(rule, clients):
-    with pytest.raises(FedbenchError) as caught:
+def test_number_of_clients_must_lie_between_one_and_the_samples(refuses, rule, clients):
+    with refuses() as caught:
         rule(balanced(4, 25), clients, np.random.default_rng(0))
     assert f"clients = {clients} is not allowed; it must be 1…100" in str(caught.value)
 
 
 @pytest.mark.parametrize("rule", ALL[1:], ids=str)
-def test_float_labels_have_no_classes(rule):
-    with pytest.raises(FedbenchError, match=r"dtype float64 have no classes .* partition 'iid'"):
+def test_float_labels_have_no_classes(refuses, rule):
+    with refuses(r"dtype float64 have no classes .* partition 'iid'"):
         rule(np.linspace(0, 1, 100), 4, np.random.default_rng(0))
 
 
@@ -68,13 +63,13 @@ def test_iid_needs_no_classes():
 
 @pytest.mark.parametrize("make", [DY, DL, DP, DR])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), "0.1", None])
-def test_concentration_out_of_range_is_refused(make, value):
-    with pytest.raises(FedbenchError, match="is not allowed; it must be a number ≥ 1e-06, ≤ "):
+def test_concentration_out_of_range_is_refused(refuses, make, value):
+    with refuses("is not allowed; it must be a number ≥ 1e-06, ≤ "):
         make(value)
 
 
-def test_unknown_flavour_is_refused():
-    with pytest.raises(FedbenchError, match=r"flavour = 'hsu' .* one of yurochkin, fedadc"):
+def test_unknown_flavour_is_refused(refuses):
+    with refuses(r"flavour = 'hsu' .* one of yurochkin, fedadc"):
         DY(0.5, "hsu")
 
 

@@ -67,6 +67,6 @@ def test_dr_takes_back_the_largest_round_ups_of_an_over_drawn_class():
     assert _round(wanted, np.array([5, 9])).tolist() == [[1, 0], [2, 0], [2, 0]]
 
 
-def test_dr_gives_up_with_a_sentence_if_no_draw_serves_all():
-    with pytest.raises(FedbenchError, match=r"DR\(alpha=1e-06\): none of 1000 draws gave each of"):
+def test_dr_gives_up_with_a_sentence_if_no_draw_serves_all(refuses):
+    with refuses(r"DR\(alpha=1e-06\): none of 1000 draws gave each of"):
         split(DR(1e-6), labels_of([1, 1, 18]), 20)

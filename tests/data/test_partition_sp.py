@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions.sp import SP
 from fedbench.data.skew import classes_held, client_sizes
 from tests.data.partition_cases import FAST, balanced, labels_of, seeds, split
@@ -69,7 +68,7 @@ BAD_SP = [
 
 
 @pytest.mark.parametrize(("rule", "clients", "sentence"), BAD_SP)
-def test_sp_refuses_what_cannot_be_cut(rule, clients, sentence):
-    with pytest.raises(FedbenchError) as caught:
+def test_sp_refuses_what_cannot_be_cut(refuses, rule, clients, sentence):
+    with refuses() as caught:
         split(rule, balanced(4, 25), clients)
     assert sentence in str(caught.value)

@@ -84,15 +84,15 @@ def test_what_a_killed_decoding_left_is_written_anew(tmp_path):
     assert np.array_equal(ImageNet100(size=8).load(tmp_path).x_test, data.x_test)
 
 
-def test_two_processes_do_not_write_the_same_pixels(tmp_path):
+def test_two_processes_do_not_write_the_same_pixels(refuses, tmp_path):
     unpacked(hundred(), tmp_path / "imagenet100")
     with (tmp_path / ".imagenet100-8.npy.part").open("ab") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(FedbenchError, match=r"-8.npy: another process is writing it; wait"):
+        with refuses(r"-8.npy: another process is writing it; wait"):
             ImageNet100(size=8).load(tmp_path)
 
 
-def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_full_disk_is_said_and_leaves_nothing(refuses, tmp_path, monkeypatch):
     unpacked(hundred(), tmp_path / "imagenet100")
 
     def full(shape, pictures):
@@ -100,7 +100,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(mapped, "_blocks", full)
-    with pytest.raises(FedbenchError, match=r"cannot be written \(No space left on device\)"):
+    with refuses(r"cannot be written \(No space left on device\)"):
         ImageNet100(size=8).load(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["imagenet100"]
 
@@ -117,7 +117,7 @@ def test_decoding_holds_few_images_at_a_time(tmp_path, monkeypatch):
     assert peak < (data.x_train.nbytes + data.x_test.nbytes) / 3  # 200 images, 16 at a time
 
 
-def test_what_is_not_there_says_what_to_put_where(tmp_path, monkeypatch):
+def test_what_is_not_there_says_what_to_put_where(refuses, tmp_path, monkeypatch):
     def offline(*args, **kwargs):
         raise OSError("no network")
 
@@ -127,6 +127,6 @@ def test_what_is_not_there_says_what_to_put_where(tmp_path, monkeypatch):
         match=r"tiny-imagenet-200.zip is not there .* put it there, or the folder",
     ):
         TinyImageNet().load(tmp_path)
-    with pytest.raises(FedbenchError, match=r"holds no image; put the data there as train/<class>"):
+    with refuses(r"holds no image; put the data there as train/<class>"):
         ImageNet100().load(tmp_path)
     assert not list(tmp_path.iterdir())

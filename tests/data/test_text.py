@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from fedbench import Machine, RunSpec
+from fedbench import RunSpec
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import download
@@ -111,7 +111,7 @@ def test_the_development_set_is_not_read_unless_asked_for(tmp_path):
     )
 
 
-def test_the_official_development_set_takes_the_place_of_held_out_training_texts(tmp_path):
+def test_the_official_development_set_takes_the_place_of_held_out_training_texts(cpu, tmp_path):
     put(tmp_path, "sst5", train=LABELS * 4, test=LABELS, dev=TREES.splitlines()[3])
     sizes = {"layers": 1, "heads": 2, "dim": 8, "hidden": 8, "weights": "random"}
     spec = RunSpec(
@@ -120,14 +120,14 @@ def test_the_official_development_set_takes_the_place_of_held_out_training_texts
         clients=2,
         validation=0.2,
     )
-    problem = assemble(spec, {}, Machine(device="cpu", mode="loop"), tmp_path)
+    problem = assemble(spec, {}, cpu, tmp_path)
     assert sorted(int(i) for rows in problem.rows for i in rows) == list(range(20))
     assert problem.scorers["val_"].y.tolist() == [3]
     assert words(problem.data, 0, "x_held_out") == words(problem.data, 3)
     assert "sha256 dev.txt" in problem.data.origin
-    unscored = assemble(spec.changed(validation=0), {}, Machine(device="cpu"), tmp_path)
+    unscored = assemble(spec.changed(validation=0), {}, cpu, tmp_path)
     assert "val_" not in unscored.scorers
-    shared = assemble(spec.changed(dataset={"sst5": {}}), {}, Machine(device="cpu"), tmp_path)
+    shared = assemble(spec.changed(dataset={"sst5": {}}), {}, cpu, tmp_path)
     # One of four in each class is held out; two clients have seven each of the other fifteen.
     assert [len(rows) for rows in shared.rows] == [7, 7]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import FedbenchError, Machine, RunSpec, run
+from fedbench import Machine, RunSpec, run
 from fedbench.data.dataset import Dataset
 from fedbench.engine.inputs import seen, views
 from fedbench.spec import Augment
@@ -76,8 +76,8 @@ def test_a_loop_over_clients_equals_a_map():
     assert torch.allclose(loop, mapped, rtol=0, atol=1e-12)
 
 
-def test_features_cannot_be_augmented():
+def test_features_cannot_be_augmented(refuses):
     x, y = np.zeros((8, 3), np.float32), np.arange(8) % 2
     flat = Dataset("flat", x, y, x, y, classes=2)
-    with pytest.raises(FedbenchError, match="augment: data set 'flat' has samples of shape"):
+    with refuses("augment: data set 'flat' has samples of shape"):
         run(SPEC, data=flat)

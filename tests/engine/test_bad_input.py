@@ -11,7 +11,7 @@ from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.engine import cohort
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import LINE, blocks, line, objects
+from tests.methods.one_weight import LINE, blocks, line, objects
 
 CPU = Machine(device="cpu")
 
@@ -27,7 +27,7 @@ def _no_training(monkeypatch):
     monkeypatch.setattr(cohort, "mapped", trained)
 
 
-def refuses(call, *fragments):
+def refused(call, *fragments):
     """`call` raises one sentence that has all fragments."""
     with pytest.raises(FedbenchError) as caught:
         call()
@@ -83,7 +83,7 @@ def refuses(call, *fragments):
     ids=str,
 )
 def test_settings(settings, fragments):
-    refuses(lambda: RunSpec(**settings), *fragments)
+    refused(lambda: RunSpec(**settings), *fragments)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +113,21 @@ def test_settings(settings, fragments):
     ids=str,
 )
 def test_choices(settings, fragments):
-    refuses(lambda: run(RunSpec(**settings), machine=CPU), *fragments)
+    refused(lambda: run(RunSpec(**settings), machine=CPU), *fragments)
 
 
 def test_a_search_is_not_a_run():
     spec = RunSpec(tune={"grid": {"lr": [0.1, 0.01]}})
-    refuses(lambda: run(spec, machine=CPU), "tune")
-    refuses(lambda: RunSpec(tune={"grid": {}}), "tune", "at least one value")
-    refuses(lambda: RunSpec(tune={"grid": {"lr": []}}), "tune", "at least one value")
+    refused(lambda: run(spec, machine=CPU), "tune")
+    refused(lambda: RunSpec(tune={"grid": {}}), "tune", "at least one value")
+    refused(lambda: RunSpec(tune={"grid": {"lr": []}}), "tune", "at least one value")
 
 
 def test_a_device_that_is_not_there():
-    refuses(lambda: run(RunSpec(), machine=Machine(device="cuda:99")), "device = 'cuda:99'")
-    refuses(lambda: run(RunSpec(), machine=Machine(device="toaster")), "device = 'toaster'")
-    refuses(lambda: Machine(mode="both"), "Machine: mode = 'both'", "loop, map")
-    refuses(lambda: Machine(chunk=0), "Machine: chunk = 0", "≥ 1")
+    refused(lambda: run(RunSpec(), machine=Machine(device="cuda:99")), "device = 'cuda:99'")
+    refused(lambda: run(RunSpec(), machine=Machine(device="toaster")), "device = 'toaster'")
+    refused(lambda: Machine(mode="both"), "Machine: mode = 'both'", "loop, map")
+    refused(lambda: Machine(chunk=0), "Machine: chunk = 0", "≥ 1")
 
 
 # --- objects ------------------------------------------------------------------------------------
@@ -152,21 +152,21 @@ def of_objects(**changes):
     ids=str,
 )
 def test_partition_objects(partition, fragments):
-    refuses(of_objects(partition=partition), "partition", *fragments)
+    refused(of_objects(partition=partition), "partition", *fragments)
 
 
 def test_a_partition_object_cannot_use_held_out_rows():
     spec = RunSpec(clients=1, validation=0.5, **LINE)
     share = {"data": line([1.0] * 4), "model": nn.Linear(1, 1), "partition": blocks([4])}
-    refuses(lambda: run(spec, machine=CPU, **share), "client 0", "held out for validation")
+    refused(lambda: run(spec, machine=CPU, **share), "client 0", "held out for validation")
 
 
 def test_unknown_objects_are_not_ignored():
-    refuses(of_objects(part=(FedProx(),)), "no object 'part'", "did you mean 'parts'")
+    refused(of_objects(part=(FedProx(),)), "no object 'part'", "did you mean 'parts'")
 
 
 def test_parts_that_stand_twice():
-    refuses(of_objects(parts=(MFL(), MFL(0.5))), "'mfl' is listed twice")
+    refused(of_objects(parts=(MFL(), MFL(0.5))), "'mfl' is listed twice")
 
 
 LABELS = np.array([0, 1, 2, 0])
@@ -184,19 +184,19 @@ def on(data, **given):
 
 
 def test_token_ids_have_no_mean():
-    refuses(on(TEXTS, normalise=True), "normalise = True", "'texts'", "token ids")
+    refused(on(TEXTS, normalise=True), "normalise = True", "'texts'", "token ids")
 
 
 @pytest.mark.parametrize("model", ["lenet5", "rn20", "rn8", "acnn", "scnn", "scnntiny", "tinyvit"])
 def test_models_of_images_refuse_numbers_and_texts(model):
-    refuses(on(TABLE, model=model), "samples of shape (30,) are not images", "use an 'mlp'")
-    refuses(on(TEXTS, model=model), "samples of shape (16,) are not images", "use 'distilbert'")
+    refused(on(TABLE, model=model), "samples of shape (30,) are not images", "use an 'mlp'")
+    refused(on(TEXTS, model=model), "samples of shape (16,) are not images", "use 'distilbert'")
 
 
 def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
-    refuses(on(TEXTS, model="mlp"), "MLP", "token ids", "use 'distilbert'")
-    refuses(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are not texts")
-    refuses(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are not texts")
+    refused(on(TEXTS, model="mlp"), "MLP", "token ids", "use 'distilbert'")
+    refused(on(PHOTOS, model="distilbert"), "DistilBERT", "(3, 12, 12) are not texts")
+    refused(on(TABLE, model="distilbert"), "DistilBERT", "(30,) are not texts")
 
 
 @pytest.mark.parametrize(
@@ -213,19 +213,19 @@ def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
     ids=str,
 )
 def test_modules_that_do_not_fit_the_data(data, module, fragments):
-    refuses(on(data, module=module), "model: ", *fragments)
+    refused(on(data, module=module), "model: ", *fragments)
 
 
 def test_map_refuses_what_it_cannot_map():
     machine = Machine(device="cpu", mode="map")
     spec = RunSpec(parts=[{"mfl": {"buffer": "chained"}}])
-    refuses(lambda: run(spec, machine=machine), "mode 'map'", "MFL hands its buffer", "mode 'loop'")
+    refused(lambda: run(spec, machine=machine), "mode 'map'", "MFL hands its buffer", "mode 'loop'")
     model = {"rn20": {"norm": "bn", "width": 0.125, "blocks": 1}}
     unequal = RunSpec(clients=20, participation=0.05, model=model, partition={"dy": {"alpha": 0.5}})
-    refuses(lambda: run(unequal, machine=machine), "mode 'map'", "batch norm", "mode 'loop'")
+    refused(lambda: run(unequal, machine=machine), "mode 'map'", "batch norm", "mode 'loop'")
     share = {"data": line([1.0]), "partition": blocks([1])}
     drop = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5))
-    refuses(lambda: run(RunSpec(clients=1), machine=machine, model=drop, **share), "dropout")
+    refused(lambda: run(RunSpec(clients=1), machine=machine, model=drop, **share), "dropout")
 
 
 # --- folders ------------------------------------------------------------------------------------
@@ -239,19 +239,19 @@ def stored(folder):
 
 def test_results_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    refuses(stored(tmp_path / "file" / "run"), str(tmp_path / "file"), "cannot write")
-    refuses(stored(tmp_path / "file"), str(tmp_path / "file"), "cannot write")
+    refused(stored(tmp_path / "file" / "run"), str(tmp_path / "file"), "cannot write")
+    refused(stored(tmp_path / "file"), str(tmp_path / "file"), "cannot write")
 
 
 @pytest.mark.parametrize("text", ["{", "", "[]", '"finished"', "3", "\x00"])
 def test_a_damaged_record(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    refuses(stored(tmp_path), str(tmp_path / "run.json"), f"delete the folder {tmp_path} to train")
+    refused(stored(tmp_path), str(tmp_path / "run.json"), f"delete the folder {tmp_path} to train")
 
 
 def test_a_finished_run_is_kept(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"status": "finished"}))
-    refuses(stored(tmp_path), str(tmp_path), "finished run", "another folder")
+    refused(stored(tmp_path), str(tmp_path), "finished run", "another folder")
 
 
 def checkpoint(folder, **state):
@@ -263,20 +263,20 @@ def test_a_truncated_checkpoint(tmp_path):
     file = checkpoint(tmp_path, id=SMALL.id, global_model={"w": torch.zeros(1000), "buffers": {}})
     for size in (0, 10, 500, 2000):
         file.write_bytes(file.read_bytes()[:size])
-        refuses(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
+        refused(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
         checkpoint(tmp_path, id=SMALL.id, global_model={"w": torch.zeros(1000), "buffers": {}})
 
 
 def test_a_checkpoint_that_lacks_its_content(tmp_path):
     for state in ({}, {"id": SMALL.id}, {"id": SMALL.id, "world": 3, "what": 1}):
         file = checkpoint(tmp_path, **state)
-        refuses(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
+        refused(stored(tmp_path), str(file), "damaged checkpoint", "delete it")
 
 
 def test_a_checkpoint_of_another_run(tmp_path):
     other = SMALL.changed(seed=1)
     file = checkpoint(tmp_path, id=other.id)
-    refuses(stored(tmp_path), str(file), f"belongs to run {other.id}", SMALL.id)
+    refused(stored(tmp_path), str(file), f"belongs to run {other.id}", SMALL.id)
 
 
 def test_a_checkpoint_cannot_run_code(tmp_path):
@@ -285,4 +285,4 @@ def test_a_checkpoint_cannot_run_code(tmp_path):
             return (print, ("run",))
 
     file = checkpoint(tmp_path, id=SMALL.id, global_model=Evil())
-    refuses(stored(tmp_path), str(file), "damaged checkpoint")
+    refused(stored(tmp_path), str(file), "damaged checkpoint")

@@ -13,10 +13,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.core.flat import Model
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import blocks, close, final, line, train, weight
-
-CPU = Machine(device="cpu")
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
+from tests.methods.one_weight import blocks, close, final, line, train, weight
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,6 @@ class PerStep(Part):
         return d
 
 
-@MODES
 def test_convention_03_own_h_for_unequal_clients(mode):
     # w=1, targets 0, batch 1, lr 0.5: client 0 makes one step (1 → ½), client 1 three (1 → ⅛)
     # D = ½ and ⅞; D/(ηH) = 1 and 7/12; x = 1 − (1 + 7/12)/2
@@ -120,7 +116,6 @@ def test_convention_03_own_h_for_unequal_clients(mode):
     assert close(final(result), 1 - (1 + 7 / 12) / 2)
 
 
-@MODES
 def test_convention_03_a_client_that_is_done_stands_still(mode):
     # With momentum a finished client would roll on; 1 step: 0.5, 3 steps with v: see the recursion
     w, v = 1.0, 0.0
@@ -139,7 +134,6 @@ def test_convention_03_a_client_that_is_done_stands_still(mode):
 # --- 4 order inside a step ----------------------------------------------------------------------
 
 
-@MODES
 def test_convention_04_order_clip_comes_before_weight_decay(mode):
     # w=4, target −6: g = 10, clipped to 1 (10/(10 + 1e-6)), + 0.5 · 4 = 3 → 4 − 0.3
     result = train([[-6.0]], w=4.0, clip=1.0, weight_decay=0.5, mode=mode)
@@ -147,7 +141,6 @@ def test_convention_04_order_clip_comes_before_weight_decay(mode):
     # the other order would clip 12 to 1: 3.9
 
 
-@MODES
 def test_convention_04_order_inner_gradients_have_no_weight_decay(mode):
     def double(inner, w, t):
         return 2 * inner(w)
@@ -157,7 +150,6 @@ def test_convention_04_order_inner_gradients_have_no_weight_decay(mode):
     assert close(final(result), 3.4)
 
 
-@MODES
 def test_convention_04_order_gradient_terms_are_clipped_with_the_rest(mode):
     # g = 0, the part adds 100, clip 1 → step 1
     push = Hook(grad=lambda inner, w, t: inner(w) + 100)
@@ -165,7 +157,6 @@ def test_convention_04_order_gradient_terms_are_clipped_with_the_rest(mode):
     assert abs(final(result) - 3.9) < 1e-6
 
 
-@MODES
 def test_convention_04_order_move_comes_after_the_buffer(mode):
     # Constant gradient −1 would need a linear loss; here w=1, target 0, momentum ½, lr 0.1, H=2.
     # k=0: v = 1, step 1 + 1 → w = 0.8; k=1: v = ½·1 + 0.8 = 1.3, step 2.3 → 0.57
@@ -175,14 +166,12 @@ def test_convention_04_order_move_comes_after_the_buffer(mode):
     assert close(final(result), 0.57)
 
 
-@MODES
 def test_convention_04_order_loss_terms_are_inside_the_gradient_terms(mode):
     # loss tripled: gradient 3 · 2 = 6; then the gradient part adds 1: 7 → 4 − 0.7
     part = Hook(loss=lambda value, b, t: 3 * value, grad=lambda inner, w, t: inner(w) + 1)
     assert close(final(train([[2.0]], w=4.0, parts=[part], mode=mode)), 3.3)
 
 
-@MODES
 def test_convention_04_order_grad_nests_with_the_first_part_nearest(mode):
     add = Hook(grad=lambda inner, w, t: inner(w) + 1)
     double = Other(grad=lambda inner, w, t: 2 * inner(w))
@@ -192,14 +181,12 @@ def test_convention_04_order_grad_nests_with_the_first_part_nearest(mode):
     assert close(final(train([[2.0]], w=4.0, parts=[double, add], mode=mode)), 3.5)
 
 
-@MODES
 def test_convention_04_order_a_gradient_may_be_taken_elsewhere(mode):
     # at w + 1 = 5 with target 2 the gradient is 3
     ahead = Hook(grad=lambda inner, w, t: inner(w + 1))
     assert close(final(train([[2.0]], w=4.0, parts=[ahead], mode=mode)), 3.7)
 
 
-@MODES
 def test_convention_04_order_loss_and_move_and_step_fold_from_left_to_right(mode):
     def run_with(name, fold):
         pair = [Hook(**{name: fold[0]}), Other(**{name: fold[1]})]
@@ -226,7 +213,6 @@ def test_convention_04_order_loss_and_move_and_step_fold_from_left_to_right(mode
 # --- 5 local momentum ---------------------------------------------------------------------------
 
 
-@MODES
 def test_convention_05_momentum_buffer_is_fresh_each_round(mode):
     # H=1: the buffer never acts, so momentum 0.9 equals none over five rounds: 0.9^5
     for momentum in (0.0, 0.9):
@@ -236,14 +222,12 @@ def test_convention_05_momentum_buffer_is_fresh_each_round(mode):
     assert close(final(train([[0.0]], w=1.0, steps=2, momentum=0.9, mode=mode)), 0.72)
 
 
-@MODES
 def test_convention_05_first_buffer_is_the_raw_gradient_even_if_dampened(mode):
     # v = 1, w = 0.9; v = 0.5 · 1 + 0.25 · 0.9 = 0.725, w = 0.8275
     result = train([[0.0]], w=1.0, steps=2, momentum=0.5, dampening=0.75, mode=mode)
     assert close(final(result), 0.8275)
 
 
-@MODES
 def test_convention_05_nesterov_looks_ahead(mode):
     # step g + μ v: 1 + 0.5 = 1.5, w = 0.85; v = 0.5 + 0.85 = 1.35, step 0.85 + 0.675, w = 0.6975
     result = train([[0.0]], w=1.0, steps=2, momentum=0.5, nesterov=True, mode=mode)
@@ -253,7 +237,6 @@ def test_convention_05_nesterov_looks_ahead(mode):
 # --- 6 learning-rate decay ----------------------------------------------------------------------
 
 
-@MODES
 def test_convention_06_decay_is_per_round_never_per_step(mode):
     # three steps at ½, then three at ¼: (1/2)³ (3/4)³
     result = train([[0.0]], w=1.0, steps=3, rounds=2, lr=0.5, lr_decay=0.5, mode=mode)
@@ -263,7 +246,6 @@ def test_convention_06_decay_is_per_round_never_per_step(mode):
 # --- 7 clipping ---------------------------------------------------------------------------------
 
 
-@MODES
 def test_convention_07_clip_is_on_the_norm_of_the_whole_gradient(mode):
     # one sample x = (3, 4) with target −1 at w = 0: gradient (3, 4), norm 5, clipped to 1
     x = np.array([[3.0, 4.0]])
@@ -294,7 +276,6 @@ class Modal(nn.Module):
         return x * self.w * (10 if self.training else 1)
 
 
-@MODES
 def test_convention_08_teachers_are_in_eval_mode_without_gradient(mode):
     seen = []
 
@@ -338,7 +319,7 @@ def test_convention_08_teachers_outputs_are_never_taken_for_each_other():
     assert part.seen == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_convention_08_teachers_with_the_same_weights_may_differ_in_their_statistics():
+def test_convention_08_teachers_with_the_same_weights_may_differ_in_their_statistics(cpu):
     seen = []
 
     def ask(value, b, t):
@@ -352,7 +333,7 @@ def test_convention_08_teachers_with_the_same_weights_may_differ_in_their_statis
     model = nn.Sequential(nn.BatchNorm1d(1, affine=False, eps=1e-15), weight(1.0))
     spec = RunSpec(clients=1, rounds=1, batch=None, precision="float64")
     share = {"data": data, "model": model, "partition": blocks([2])}
-    run(spec, machine=CPU, parts=(Hook(loss=ask),), **share)
+    run(spec, machine=cpu, parts=(Hook(loss=ask),), **share)
     assert close(sorted(seen[0]), 0, 2)
     assert close(sorted(seen[1]), -(0.5**0.5), 0.5**0.5)
 
@@ -410,7 +391,7 @@ def test_convention_09_equal_clients_have_the_same_statistics_under_a_map():
         torch.testing.assert_close(mapped.buffers[name], value)
 
 
-def test_convention_09_a_second_gradient_does_not_move_the_statistics():
+def test_convention_09_a_second_gradient_does_not_move_the_statistics(cpu):
     # the norm sees w x: mean 1 at w = 1, but 2 where the second gradient is taken
     x = np.array([[0.0], [2.0]])
     data = Dataset("bn", x, np.zeros(2), x, np.zeros(2), 0)
@@ -418,7 +399,7 @@ def test_convention_09_a_second_gradient_does_not_move_the_statistics():
     twice = Hook(grad=lambda inner, w, t: (inner(w) + inner(w + 1)) / 2)
     spec = RunSpec(clients=1, rounds=1, batch=None, precision="float64")
     found = run(
-        spec, machine=CPU, data=data, model=model, partition=blocks([2]), parts=(twice,)
+        spec, machine=cpu, data=data, model=model, partition=blocks([2]), parts=(twice,)
     ).buffers
     assert close(found["1.running_mean"], 0.1)
     assert int(found["1.num_batches_tracked"]) == 1
@@ -443,7 +424,7 @@ def test_convention_09_the_training_loss_is_the_first_evaluations():
         ((1, 4), 2, [1.0, 2.0]),  # all that a client has is never dropped
     ],
 )
-def test_convention_10_short_last_batch(sizes, batch, steps):
+def test_convention_10_short_last_batch(cpu, sizes, batch, steps):
     seen = []
 
     class Flat(nn.Module):  # three numbers a channel, so that one sample has a variance
@@ -458,7 +439,7 @@ def test_convention_10_short_last_batch(sizes, batch, steps):
     data = Dataset("bn", x, np.zeros(len(x)), x, np.zeros(len(x)), 0)
     part = Hook(step=lambda d, r: seen.append(r.steps.tolist()) or d)
     spec = RunSpec(clients=2, rounds=1, batch=batch, lr=1e-3)
-    run(spec, machine=CPU, data=data, model=Flat(), partition=blocks(sizes), parts=(part,))
+    run(spec, machine=cpu, data=data, model=Flat(), partition=blocks(sizes), parts=(part,))
     assert seen == [steps]
 
 
@@ -503,7 +484,6 @@ class Noisy(Part):
         return d
 
 
-@MODES
 def test_convention_12_determinism_a_parts_draws_move_nothing_else(mode):
     clients, rules = [[1.0, 2.0, 3.0], [0.0, 5.0], [7.0]], {"batch": 2, "rounds": 3, "mode": mode}
     part = Noisy()
@@ -529,21 +509,21 @@ def test_convention_12_determinism_each_part_draws_its_own_numbers():
     assert not set(map(tuple, one.drawn)) & set(map(tuple, two.drawn))
 
 
-def test_convention_12_determinism_teachers_do_not_move_the_students_dropout():
+def test_convention_12_determinism_teachers_do_not_move_the_students_dropout(cpu):
     model = nn.Sequential(nn.Linear(1, 6), nn.Dropout(0.5), nn.Linear(6, 1))
     spec = RunSpec(clients=2, rounds=2, batch=1, precision="float64")
-    share = {"machine": CPU, "data": line([1.0, 2.0, 3.0]), "partition": blocks([2, 1])}
+    share = {"machine": cpu, "data": line([1.0, 2.0, 3.0]), "partition": blocks([2, 1])}
     plain = run(spec, model=model, **share).weights
     assert torch.equal(run(spec, model=model, parts=(Noisy(),), **share).weights, plain)
 
 
-def test_convention_12_determinism_initial_model_depends_on_the_seed_alone():
+def test_convention_12_determinism_initial_model_depends_on_the_seed_alone(cpu):
     specs = [RunSpec(rounds=1, lr=1e-30, clients=2, parts=p) for p in ((), ("fedprox",), ("mfl",))]
-    first, *others = [run(spec, machine=CPU).weights for spec in specs]
+    first, *others = [run(spec, machine=cpu).weights for spec in specs]
     assert all(torch.equal(first, other) for other in others)
-    moved = run(specs[0].changed(seed=1), machine=CPU).weights
+    moved = run(specs[0].changed(seed=1), machine=cpu).weights
     assert not torch.equal(first, moved)
-    kept = run(specs[0].changed(data_seed=1), machine=CPU).weights
+    kept = run(specs[0].changed(data_seed=1), machine=cpu).weights
     assert torch.equal(first, kept)
 
 
@@ -565,7 +545,6 @@ def test_convention_13_the_plain_mean_has_its_own_bits(parts):
 # --- 14 precision -------------------------------------------------------------------------------
 
 
-@MODES
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_convention_14_precision_is_kept_everywhere(precision, mode):
     dtype = getattr(torch, precision)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from fedbench import FedbenchError, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine import training
 from fedbench.engine.probe import Probe, Scene
@@ -86,6 +86,6 @@ def test_every_run_says_who_holds_which_class(tmp_path):
     assert held["label"].max() == 9
 
 
-def test_a_probe_cannot_be_named_twice(steps):
-    with pytest.raises(FedbenchError, match="watch names a probe twice: steps, steps"):
+def test_a_probe_cannot_be_named_twice(refuses, steps):
+    with refuses("watch names a probe twice: steps, steps"):
         steps.changed(watch=["steps", "steps"])

@@ -1,6 +1,6 @@
 """What a result shows when it is printed."""
 
-from tests.methods.worked import train
+from tests.methods.one_weight import train
 
 
 def test_a_result_is_printed_in_one_line():

@@ -15,9 +15,7 @@ from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.engine.turns import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.worked import blocks, close, final, line, objects, train
-
-CPU = Machine(device="cpu")
+from tests.methods.one_weight import blocks, close, final, line, objects, train
 
 
 @dataclass(frozen=True)
@@ -189,22 +187,22 @@ def network(precision):
     ],
     ids=str,
 )
-def test_one_client_has_the_bits_of_torch_sgd(options, precision):
+def test_one_client_has_the_bits_of_torch_sgd(cpu, options, precision):
     data = cloud()
     spec = RunSpec(
         clients=1, rounds=3, epochs=2, batch=5, lr=0.1, lr_decay=0.9, precision=precision, **options
     )
-    got = run(spec, machine=CPU, data=data, model=network(precision), partition=blocks([23]))
+    got = run(spec, machine=cpu, data=data, model=network(precision), partition=blocks([23]))
     want = by_hand(data, network(precision), spec, lambda p, lr: torch.optim.SGD(p, lr, **options))
     assert torch.equal(got.weights, want)
 
 
-def test_one_client_with_clipping_is_torch_with_clip_grad_norm():
+def test_one_client_with_clipping_is_torch_with_clip_grad_norm(cpu):
     data = cloud()
     spec = RunSpec(
         clients=1, rounds=2, epochs=2, batch=5, lr=0.5, clip=0.3, precision="float64", momentum=0.9
     )
-    got = run(spec, machine=CPU, data=data, model=network("float64"), partition=blocks([23]))
+    got = run(spec, machine=cpu, data=data, model=network("float64"), partition=blocks([23]))
     want = by_hand(
         data, network("float64"), spec, lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9)
     )
@@ -212,13 +210,13 @@ def test_one_client_with_clipping_is_torch_with_clip_grad_norm():
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.01])
-def test_one_client_with_adam_is_torch_adam(decay):
+def test_one_client_with_adam_is_torch_adam(cpu, decay):
     data = cloud()
     spec = RunSpec(
         **{"clients": 1, "rounds": 2, "epochs": 2, "batch": 5, "lr": 0.01, "precision": "float64"},
         **{"optimizer": "adam", "betas": (0.8, 0.99), "eps": 1e-3, "weight_decay": decay},
     )
-    got = run(spec, machine=CPU, data=data, model=network("float64"), partition=blocks([23]))
+    got = run(spec, machine=cpu, data=data, model=network("float64"), partition=blocks([23]))
 
     def adam(p, lr):
         return torch.optim.Adam(p, lr, (0.8, 0.99), 1e-3, decay)
@@ -227,23 +225,23 @@ def test_one_client_with_adam_is_torch_adam(decay):
     torch.testing.assert_close(got.weights, want, rtol=1e-12, atol=1e-14)
 
 
-def test_precision_is_the_runs_and_the_callers_model_is_left_alone():
+def test_precision_is_the_runs_and_the_callers_model_is_left_alone(cpu):
     model = network("float64")
     before = model.weight.detach().clone()
     spec = RunSpec(clients=1, rounds=1, precision="float32")
-    result = run(spec, machine=CPU, data=cloud(), model=model, partition=blocks([23]))
+    result = run(spec, machine=cpu, data=cloud(), model=model, partition=blocks([23]))
     assert result.weights.dtype == torch.float32
     assert model.weight.dtype == torch.float64
     assert torch.equal(model.weight, before)
 
 
-def test_frozen_parameters_stay_and_are_not_in_the_vector():
+def test_frozen_parameters_stay_and_are_not_in_the_vector(cpu):
     model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
     nn.init.constant_(model[0].weight, 2.0).requires_grad_(False)
     nn.init.constant_(model[1].weight, 1.0)
     # z = 2 v, target 0: gradient 2 · 2 v = 4 v; v ← 1 − 0.1 · 4
     spec = RunSpec(clients=1, rounds=1, batch=None, lr=0.1, precision="float64")
-    result = run(spec, machine=CPU, data=line([0.0]), model=model, partition=blocks([1]))
+    result = run(spec, machine=cpu, data=line([0.0]), model=model, partition=blocks([1]))
     assert close(result.weights, 0.6)
     assert close(result.history["loss"], 0.5 * 1.2**2)
 
@@ -268,9 +266,9 @@ def dropping():
     return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 3))
 
 
-def test_dropout_follows_the_seed_and_not_the_shared_generator():
+def test_dropout_follows_the_seed_and_not_the_shared_generator(cpu):
     spec = RunSpec(clients=2, rounds=2, batch=4)
-    share = {"data": cloud(), "partition": blocks([12, 11]), "machine": CPU}
+    share = {"data": cloud(), "partition": blocks([12, 11]), "machine": cpu}
     torch.manual_seed(1)
     first = run(spec, model=dropping(), **share).weights
     torch.manual_seed(2)
@@ -369,9 +367,9 @@ def test_divergence_is_a_status_not_a_crash():
     assert train([[0.0]], w=1.0).status == "finished"
 
 
-def test_a_diverged_run_leaves_its_files(tmp_path):
+def test_a_diverged_run_leaves_its_files(cpu, tmp_path):
     spec = RunSpec(clients=3, rounds=5, lr=1e35, eval_every=2)
-    result = run(spec, out=tmp_path / "run", machine=CPU)
+    result = run(spec, out=tmp_path / "run", machine=cpu)
     assert result.status == "diverged"
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
         "clients.parquet",
@@ -380,36 +378,36 @@ def test_a_diverged_run_leaves_its_files(tmp_path):
     ]
 
 
-def test_accuracy_and_f1_are_of_the_test_set():
+def test_accuracy_and_f1_are_of_the_test_set(cpu):
     # Logits (x, 0, 0): x > 0 is class 0, x < 0 class 1, and class 2 is neither true nor predicted.
     x = np.array([[1.0], [1.0], [-1.0], [-1.0]], np.float32)
     data = Dataset("signs", x, np.array([0, 1, 1, 1]), x, np.array([0, 1, 1, 1]), 3)
     model = nn.Linear(1, 3, bias=False)
     model.weight.data = torch.tensor([[1.0], [0.0], [0.0]])
     spec = RunSpec(clients=1, rounds=1, lr=1e-9, batch=None)
-    result = run(spec, machine=CPU, data=data, model=model, partition=blocks([4]))
+    result = run(spec, machine=cpu, data=data, model=model, partition=blocks([4]))
     row = result.history.iloc[0]
     assert row["accuracy"] == 0.75
     # class 0: 2·1/(2+1), class 1: 2·2/(2+3); class 2 does not count
     assert row["macro_f1"] == pytest.approx((2 / 3 + 4 / 5) / 2)
 
 
-def test_held_out_rows_are_scored_and_never_trained_on():
-    result = run(RunSpec(clients=4, rounds=1, validation=0.2), machine=CPU)
+def test_held_out_rows_are_scored_and_never_trained_on(cpu):
+    result = run(RunSpec(clients=4, rounds=1, validation=0.2), machine=cpu)
     assert {"val_loss", "val_accuracy"} <= set(result.history)
     assert sum(result.record["samples"]) <= 0.8 * 1442 + 10
-    whole = run(RunSpec(clients=4, rounds=1), machine=CPU)
+    whole = run(RunSpec(clients=4, rounds=1), machine=cpu)
     assert "val_loss" not in whole.history
     assert sum(whole.record["samples"]) == 1440
 
 
-def test_a_mapped_run_equals_a_loop_for_any_chunk():
+def test_a_mapped_run_equals_a_loop_for_any_chunk(cpu):
     spec = RunSpec(
         **{"clients": 5, "rounds": 3, "batch": 2, "lr": 0.1, "momentum": 0.9},
         **{"precision": "float64", "participation": 0.8},
     )
     clients = [[1.0, 2.0, 3.0], [4.0], [6.0, -1.0], [0.0] * 7, [2.0, 2.5]]
-    loop = run(spec, machine=CPU, **objects(clients, 1.0))
+    loop = run(spec, machine=cpu, **objects(clients, 1.0))
     for chunk in (1, 2, 3, 16):
         machine = Machine(device="cpu", mode="map", chunk=chunk)
         mapped = run(spec, machine=machine, **objects(clients, 1.0))

@@ -1,17 +1,14 @@
 """What stands where MLflow's database would is refused at once."""
 
-import time
-
 import pytest
 
-from fedbench.base.errors import FedbenchError
 from fedbench.jobs.track import mirror
 from fedbench.plan.plan import make_plan
 from tests.report.test_hostile_names import project
 
 
 @pytest.mark.parametrize("kind", ["folder", "text"])
-def test_no_database_is_a_sentence_and_no_wait(tmp_path, kind):
+def test_no_database_is_refused_in_a_sentence(refuses, tmp_path, kind):
     plan = make_plan(project(tmp_path), "paper")
     file = tmp_path / "results/mlflow.db"
     file.parent.mkdir()
@@ -20,13 +17,11 @@ def test_no_database_is_a_sentence_and_no_wait(tmp_path, kind):
     else:
         file.write_text("no database")
     words = {"folder": "a folder stands where MLflow's database would", "text": "no database of"}
-    start = time.perf_counter()
-    with pytest.raises(FedbenchError, match=rf"mlflow\.db: {words[kind]}"):
+    with refuses(rf"mlflow\.db: {words[kind]}"):
         mirror(plan, tmp_path / "results")
-    assert time.perf_counter() - start < 5
 
 
-def test_results_that_cannot_be_written(tmp_path):
+def test_results_that_cannot_be_written(refuses, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(FedbenchError, match="cannot write there"):
+    with refuses("cannot write there"):
         mirror(make_plan(project(tmp_path), "paper"), tmp_path / "file")

@@ -1,48 +1,56 @@
 """End to end: from one YAML file to a report, with the commands a user types."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
-from tests.project import PAPER, jobs, make_project, snakemake
+from tests.jobs.conftest import CONFIG, DATA, REPORTS, RESULTS
+from tests.project import PAPER, ROOT, jobs, make_project, snakemake
 
-CONFIG = ("--config", "scale=paper")
+pytestmark = pytest.mark.xdist_group("workflow")
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """A project whose tables were reproduced once."""
-    folder = make_project(tmp_path_factory.mktemp("project"))
-    said = snakemake(folder, "reproduce_all", *CONFIG).stdout
+def test_the_summary_counts_runs_and_seconds(built):
+    said = (built / "said.txt").read_text()
     assert "4 runs, 4 of them in several tables or figures." in said
     assert re.search(r"plan [1-9]\d* s in 1, .*report \d+ s in 1", said)
-    return folder
 
 
 def test_tables_pages_and_figures_are_there(built):
-    shown = built / "reports/paper"
+    shown = built / REPORTS / "paper"
     for name in ("index.html", "tiny.html", "tables/tiny/table1.csv", "tables/tiny/table1.tex"):
         assert (shown / name).stat().st_size > 0
     assert "<svg" in (shown / "figures/tiny/fig1.svg").read_text()
 
 
+def test_everything_lies_in_the_folders_named_and_no_name_was_run_as_a_command(built):
+    assert (built / RESULTS / "mlflow.db").exists()
+    assert not (built / "results").exists()
+    assert not (built / "reports").exists()
+    assert not list(built.rglob("hit"))
+
+
+def test_links_from_the_page_lead_to_the_runs(built):
+    page = built / REPORTS / "paper/tiny.html"
+    assert 'href="../../bob%27s%20results%20%26%20co/runs/digits-mlp-dr-fedavg-s0' in (
+        page.read_text(encoding="utf-8")
+    )
+
+
 def test_runs_shared_by_two_tables_are_trained_once(built):
     # main: 2 methods × 2 seeds; 'again' is FedAvg with seed 0, one of them
-    assert len(list((built / "results/runs").glob("*/run.json"))) == 4
+    assert len(list((built / RESULTS / "runs").glob("*/run.json"))) == 4
 
 
 def test_the_table_holds_the_mean_over_the_seeds_of_the_last_round(built):
-    table = pd.read_csv(built / "reports/paper/tables/tiny/table1.csv")
+    table = pd.read_csv(built / REPORTS / "paper/tables/tiny/table1.csv")
     row = table[table["method"] == "FedAvg"].iloc[0]
     finals = [
-        pd.read_parquet(built / "results/runs" / run_id / "rounds.parquet")["accuracy"].iloc[-1]
+        pd.read_parquet(built / RESULTS / "runs" / run_id / "rounds.parquet")["accuracy"].iloc[-1]
         for run_id in row["run_ids"].split(";")
     ]
     assert len(finals) == row["n_seeds"] == 2
@@ -59,66 +67,21 @@ def test_another_batch_size_or_code_trains_nothing_again(built):
     assert not [name for name in jobs(done) if name.startswith("train")]
 
 
-def test_a_longer_seed_list_trains_only_the_new_seeds(tmp_path):
-    folder = make_project(tmp_path)
-    snakemake(folder, "reproduce_tables", *CONFIG)
-    before = {f: f.stat().st_mtime_ns for f in (folder / "results/runs").glob("*/run.json")}
-    longer = PAPER.replace("seeds: [0, 1]", "seeds: [0, 1, 2]")
-    (folder / "workflow/papers/tiny.yaml").write_text(longer)
-    snakemake(folder, "reproduce_tables", *CONFIG)
-    after = {f: f.stat().st_mtime_ns for f in (folder / "results/runs").glob("*/run.json")}
-    assert len(after) == len(before) + 2
-    assert {f: after[f] for f in before} == before
-    assert pd.read_csv(folder / "reports/paper/tables/tiny/table1.csv")["n_seeds"].tolist() == [
-        3,
-        3,
-    ]
+def test_mlflow_holds_every_run_once(built, cli, monkeypatch):
+    from mlflow.tracking import MlflowClient
 
-
-def test_a_failing_run_does_not_take_the_others_with_it(tmp_path):
-    folder = make_project(tmp_path)
-    snakemake(folder, "results/paper/plan.json", *CONFIG)
-    ids = list(json.loads((folder / "results/paper/plan.json").read_text())["runs"])
-    damaged = folder / "results/runs" / ids[1]
-    damaged.mkdir(parents=True)
-    (damaged / "checkpoint.pt").write_bytes(b"half a checkpoint")
-    done = snakemake(folder, "reproduce_tables", *CONFIG, check=False)
-    assert done.returncode != 0
-    assert "damaged checkpoint" in (damaged / "error.txt").read_text()
-    complete = {f.parent.name for f in (folder / "results/runs").glob("*/run.json")}
-    assert complete == set(ids) - {ids[1]}
-    (damaged / "checkpoint.pt").unlink()
-    snakemake(folder, "reproduce_tables", *CONFIG)
-    assert (damaged / "run.json").exists()
-    assert not (damaged / "error.txt").exists()
-
-
-def test_a_killed_batch_loses_no_finished_run(tmp_path):
-    slow = PAPER.replace("rounds: 2", "rounds: 40").replace("seeds: [0, 1]", "seeds: [0, 1, 2, 3]")
-    folder = make_project(tmp_path, slow)
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "reproduce_tables", *CONFIG]
-    env = {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=env,
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    runs = folder / "results/runs"
-    deadline = time.monotonic() + 120
-    while not list(runs.glob("*/run.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    before = {f: f.stat().st_mtime_ns for f in runs.glob("*/run.json")}
-    assert before
-    snakemake(folder, "--unlock", *CONFIG)
-    snakemake(folder, "reproduce_tables", *CONFIG)
-    after = {f: f.stat().st_mtime_ns for f in runs.glob("*/run.json")}
-    assert len(after) == 8
-    assert {f: after[f] for f in before} == before
+    monkeypatch.chdir(built)
+    assert cli("track", "--scale", "paper", "--results", RESULTS).exit_code == 0  # a second time
+    client = MlflowClient(f"sqlite:///{built / RESULTS / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("fedbench-paper")
+    found = client.search_runs([experiment.experiment_id])
+    assert len(found) == 4
+    everywhere = "tiny/fig1, tiny/fig2, tiny/table1, tiny/table2"
+    shared = [r for r in found if r.data.tags["fedbench.tables"] == everywhere]
+    assert len(shared) == 1
+    assert shared[0].data.params["lr"] == "0.1"
+    history = client.get_metric_history(shared[0].info.run_id, "accuracy")
+    assert [m.step for m in history] == [1, 2]
 
 
 def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path):
@@ -133,7 +96,10 @@ def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path)
     tuned = tuned.replace("method: [FedAvg, FedProx]}", "method: [FedAvg, FedProx, Both]}")
     tuned = tuned.replace("hidden: 4}", "hidden: 16}").replace("rounds: 2", "rounds: 8")
     folder = make_project(tmp_path, tuned)
-    snakemake(folder, "reproduce_tables", *CONFIG, "tables=table1")
+    (folder / "workflow/papers/tiny.printed.csv").unlink()  # not every paper prints numbers
+    table = "reports/paper/tables/tiny/table1.csv"
+    snakemake(folder, table, "--config", "scale=paper", "tables=table1")
+    assert pd.read_csv(folder / table)["n_seeds"].tolist() == [2, 2, 2]
     winners = [json.loads(f.read_text()) for f in (folder / "results/searches").glob("*.json")]
     assert len(winners) == 2  # FedAvg's, and FedProx's for Both too; shared by both seeds
     assert {w["chosen"]["lr"] for w in winners} == {0.5}
@@ -146,40 +112,38 @@ def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path)
     assert sum(frame["search"].str.endswith("trials of fedprox(mu=0.1)")) == 2
 
 
-def test_mlflow_holds_every_run_once(built):
-    from mlflow.tracking import MlflowClient
-
-    snakemake(built, "--forcerun", "track", "--", "reproduce_all", check=False)
-    client = MlflowClient(f"sqlite:///{built / 'results/mlflow.db'}")
-    experiment = client.get_experiment_by_name("fedbench-paper")
-    found = client.search_runs([experiment.experiment_id])
-    assert len(found) == 4
-    shared = [
-        r for r in found if r.data.tags["fedbench.tables"] == "tiny/fig1, tiny/table1, tiny/table2"
-    ]
-    assert len(shared) == 1
-    assert shared[0].data.params["lr"] == "0.1"
-    history = client.get_metric_history(shared[0].info.run_id, "accuracy")
-    assert [m.step for m in history] == [1, 2]
-
-
 @pytest.mark.parametrize(
     ("config", "words"),
-    [
-        ("papers=tinny", "no paper 'tinny'; did you mean 'tiny'?"),
-        ("devise=cpu", "devise"),
-        ("batch_size=0", "batch_size"),
-    ],
+    [("papers=tinny", "no paper 'tinny'; did you mean 'tiny'?"), ("device=cpu; touch hit", "dev")],
 )
-def test_a_typo_in_the_settings_is_refused_before_any_job(built, config, words):
+def test_a_mistake_in_the_settings_is_refused_before_any_job(built, config, words):
     done = snakemake(built, "-n", *CONFIG, config, check=False)
     assert done.returncode != 0
     assert words in done.stdout + done.stderr
+    assert not list(built.rglob("hit"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("devise", "cpu"), ("batch_size", 0), ("device", "cpu; touch hit")),
+        *(("results", "{paper}"), ("reports", ""), ("data_dir", "a{b}")),
+    ],
+)
+def test_a_setting_that_no_path_device_or_size_can_be_fits_no_schema(name, value):
+    from snakemake.exceptions import WorkflowError
+    from snakemake.utils import validate
+
+    settings = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
+    schema = ROOT / "workflow/schemas/config.schema.json"
+    validate({**settings, "data_dir": DATA}, schema)
+    with pytest.raises(WorkflowError, match=name):
+        validate({**settings, name: value}, schema)
 
 
 def test_a_typo_in_a_paper_is_refused_before_any_job(tmp_path):
     folder = make_project(tmp_path, PAPER.replace("fedprox:", "fedprx:"))
-    done = snakemake(folder, "-n", *CONFIG, check=False)
+    done = snakemake(folder, "-n", "--config", "scale=paper", check=False)
     assert done.returncode != 0
     assert "tiny.yaml" in done.stdout + done.stderr
     assert "did you mean 'fedprox'?" in done.stdout + done.stderr
@@ -187,9 +151,9 @@ def test_a_typo_in_a_paper_is_refused_before_any_job(tmp_path):
 
 def test_a_value_out_of_range_is_refused_before_any_training(tmp_path):
     folder = make_project(tmp_path, PAPER.replace("mu: 0.1", "mu: -1"))
-    done = snakemake(folder, "reproduce_tables", *CONFIG, check=False)
+    done = snakemake(folder, "reproduce_tables", "--config", "scale=paper", check=False)
     assert "FedProx: mu = -1 is not allowed; it must be a number ≥ 0" in done.stdout + done.stderr
-    assert not (folder / "results/runs").exists()
+    assert not Path(folder / "results/runs").exists()
 
 
 def test_lint_finds_nothing(built):

@@ -9,8 +9,7 @@ import torch
 from fedbench.core.part import Part, Sizes
 from fedbench.methods.asd import ASD
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -23,6 +22,7 @@ from tests.methods.distilled import (
     train_with,
     turn,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [
     {"divergence": "reverse"},
@@ -34,7 +34,6 @@ EXTRA = [
 ]
 NEUTRAL = [{"lam": 0}, *({"lam": 0, "divergence": name} for name in ("reverse", "js", "ntd"))]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 EVERY = pytest.mark.parametrize("divergence", ["kl", "reverse", "js", "ntd"])
 log = math.log
 
@@ -223,7 +222,6 @@ def test_confident_logits_give_finite_losses_and_gradients(divergence):
 ONE_STEP = {"epochs": 1, "batch": 100}
 
 
-@MODES
 @EVERY
 def test_one_step_is_fedavg(divergence, mode):
     s = reference.problem(**ONE_STEP)
@@ -280,7 +278,6 @@ def twin(s, divergence="kl", lam=3.0, tau=2.0, uniform=False, plain=False, sharp
     return train_with(s, uphill if sharp else dz)
 
 
-@MODES
 @EVERY
 def test_numpy_reference(divergence, mode):
     s = reference.problem()
@@ -295,7 +292,6 @@ def test_numpy_reference_with_options():
     agree(s, (ASD(3.0, divergence="ntd", literal=True),), twin(s, "literal"))
 
 
-@MODES
 def test_the_term_is_in_every_evaluation_of_the_gradient(mode):
     s = reference.problem()
     agree(s, (Sharp(), ASD(3.0)), twin(s, sharp=True), mode)

@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from fedbench import FedbenchError, Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.core.part import refuse_conflicts
 from fedbench.engine.problem import build_parts
 from fedbench.paper.compositions import compositions, named
+from tests.methods.protocol import declared
 
 # As the papers' tables, figures and algorithms name them
 FEDADC = [
@@ -50,7 +51,6 @@ FAST = {
     "rounds": 2,
     "steps": 2,
 }
-QUICK = {"feddf": {"N": 2}, "fedgen": {"N": 2, "hidden": 4, "noise": 2}}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -65,12 +65,12 @@ def test_the_baselines_beyond_the_papers_have_names():
 
 
 @pytest.mark.parametrize("name", compositions())
-def test_every_named_method_trains(name):
+def test_every_named_method_trains(cpu, name):
     settings = named(name).run_settings()
-    parts = [{p.name: {**QUICK.get(p.name, {}), **p.params}} for p in settings.pop("parts")]
+    parts = [{p.name: {**declared(p.name, "QUICK"), **p.params}} for p in settings.pop("parts")]
     spec = RunSpec(**{**FAST, **settings}, parts=parts)
     refuse_conflicts(build_parts(spec))
-    result = run(spec, machine=Machine(device="cpu", mode="loop"))
+    result = run(spec, machine=cpu)
     assert result.status == "finished"
     assert result.weights.isfinite().all()
 
@@ -114,17 +114,17 @@ def test_some_methods_by_hand(name, parts):
         ("[]", "must be a mapping of fields"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(tmp_path, text, words):
+def test_a_mistake_is_named_with_its_place(refuses, tmp_path, text, words):
     file = tmp_path / "methods.yaml"
     file.write_text(f"Mine: {text}\n")
-    with pytest.raises(FedbenchError) as caught:
+    with refuses() as caught:
         compositions(file)
     assert str(caught.value).startswith(f"{file}: Mine: ")
     assert words in str(caught.value)
 
 
-def test_an_unknown_name_gets_the_nearest():
-    with pytest.raises(FedbenchError, match="no method 'FedADCC'; did you mean 'FedADC'"):
+def test_an_unknown_name_gets_the_nearest(refuses):
+    with refuses("no method 'FedADCC'; did you mean 'FedADC'"):
         named("FedADCC")
 
 

@@ -1,8 +1,6 @@
 """What holds for every method that is registered; a new file in methods/ is covered as it lands."""
 
 import functools
-import importlib
-import importlib.util
 import json
 from dataclasses import dataclass, field
 
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from fedbench import FedbenchError, Machine, Part, RunSpec, run
+from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
@@ -21,18 +19,8 @@ from fedbench.engine.server import open_round, views
 from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
 from fedbench.store import RunFolder
+from tests.methods.protocol import METHODS, declared, mistakes
 
-
-def declared(name, what):
-    """What a method's own test file says: EXTRA, parameters worth a run of their own beside the
-    defaults; NEUTRAL, parameters at which it is FedAvg; NEEDS, settings it cannot run without."""
-    nothing = {} if what == "NEEDS" else []
-    if importlib.util.find_spec(f"tests.methods.test_{name}") is None:
-        return nothing
-    return getattr(importlib.import_module(f"tests.methods.test_{name}"), what, nothing)
-
-
-METHODS = sorted(registry.entries("method"))
 CASES = [{name: params} for name in METHODS for params in ({}, *declared(name, "EXTRA"))]
 SETTINGS = {
     "dataset": "digits",
@@ -108,10 +96,15 @@ def same_states(one, other, **tolerance):
             torch.testing.assert_close(a[name], b[name], **tolerance)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_its_test_file_declares_what_these_tests_read(name):
+    assert mistakes(name) == []
+
+
 @every_case
-def test_loop_equals_map(case):
+def test_loop_equals_map(refuses, case):
     if unmappable(case):
-        with pytest.raises(FedbenchError, match="use mode 'loop'"):
+        with refuses("use mode 'loop'"):
             run(spec_of(case), machine=MAP)
         return
     looped, a = driven(case)
@@ -301,11 +294,11 @@ def plain_means():
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "asd"])
-def test_a_method_works_beside_a_distillation(name):
+def test_a_method_works_beside_a_distillation(refuses, name):
     spec = spec_of(name, "asd")
     one, asd = build_parts(spec)
     if "asd" in one.excludes or name in asd.excludes:
-        with pytest.raises(FedbenchError, match="cannot stand beside"):
+        with refuses("cannot stand beside"):
             run(spec, machine=CPU)
         return
     both = run(spec_of(name, "asd"), machine=CPU)
@@ -313,9 +306,7 @@ def test_a_method_works_beside_a_distillation(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_uses_one_to_five_hooks_and_says_where_it_is_from(name):
-    cls = registry.find("method", name).load()
+def test_a_method_overrides_a_hook_besides_those_of_its_states_and_cost(name):
     hooks = {k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")}
     part = registry.build("method", name, {})
     assert any(overriding([part], hook) for hook in hooks - {"server", "client", "cost"})
-    assert cls.__doc__

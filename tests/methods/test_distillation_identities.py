@@ -12,10 +12,9 @@ from fedbench.methods.fedgkdvote import FedGKDVote
 from fedbench.methods.fedntd import FedNTD
 from fedbench.methods.selfconfidence import SelfConfidence
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import held_out
+from tests.methods.loss_terms import held_out
+from tests.methods.on_reference import trajectory
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 SHARE = 0.2  # held out for the vote
 
 
@@ -32,7 +31,6 @@ def same(one, other):
     np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
-@MODES
 @pytest.mark.parametrize("coef", [0.1, 2.0])
 @pytest.mark.parametrize("rules", [{}, {"clip": 0.1}, {"momentum": 0.5}], ids=str)
 def test_06_fedgkd_of_one_model_is_uniform_asd_is_a_vote_of_one(coef, rules, mode):
@@ -54,7 +52,6 @@ def test_06_needs_a_teacher_in_round_one_and_no_factor():
     same(hot, frames(s, FedGKDVote(2.0, M=1, T=2.0)))
 
 
-@MODES
 @pytest.mark.parametrize("beta", [0.3, 2.0])
 def test_07_fedntd_is_uniform_asd_on_the_classes_not_true(beta, mode):
     s = problem()
@@ -77,7 +74,6 @@ FROM_THE_GLOBAL_MODEL = [
 ONE_STEP = {"epochs": 1, "batch": 100}
 
 
-@MODES
 @pytest.mark.parametrize("part", FROM_THE_GLOBAL_MODEL, ids=str)
 def test_11_one_step_is_fedavg(part, mode):
     s = problem(**ONE_STEP)

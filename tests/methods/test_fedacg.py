@@ -7,19 +7,17 @@ import torch
 from fedbench.methods.fedacg import FedACG
 from fedbench.methods.fedprox import FedProx
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, progress
-from tests.methods.worked import close, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, train
+from tests.methods.recording import Ledger, progress
 
 EXTRA = [{"lam": 0.5, "beta": 0.1}]
 NEUTRAL = [{"lam": 0, "beta": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 RULES = {"epochs": 2, "batch": 2, "rounds": 4, "participation": 0.67}
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # λ=½, β=0, lr 0.1, x=1, target 0, one step: y = 0.9 = x_1, m = −0.1, z = 0.9 − 0.05 = 0.85
     # y = 0.765 = x_2, m = 0.765 − 0.9 = −0.135, z = 0.765 − 0.0675 = 0.6975
@@ -34,7 +32,6 @@ def test_the_pull_is_towards_the_start():
     assert result.history["loss"].iloc[0] == pytest.approx(0.815**2 / 2)
 
 
-@MODES
 def test_momentum_is_the_way_of_the_mean_model(mode):
     # x_{t+1} = mean y_i; m_{t+1} = x_{t+1} − x_t
     ledger = Ledger()
@@ -66,7 +63,6 @@ def twin(s, lam, beta):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize(("lam", "beta"), [(0.85, 0.001), (0.5, 0.3)])
 def test_numpy_reference(lam, beta, mode):
     for by_samples in (False, True):

@@ -7,14 +7,12 @@ import torch
 from fedbench.core.part import Sizes
 from fedbench.methods.fedadagrad import FedAdagrad
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"beta1": 0.9, "eta_g": 0.5, "v0": 0.0}]
 NEUTRAL = []  # no strength at which it is FedAvg
-
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def test_two_rounds_by_hand():
@@ -31,7 +29,6 @@ def test_momentum_by_hand():
     assert close(server.step([[-1.0]]), 0.025 / (10**0.5 + 0.5))
 
 
-@MODES
 def test_a_run_by_hand(mode):
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4; v = 0 + 0.16: x = 4 − 0.1 · 0.4/(0.4 + 0.1)
     part = FedAdagrad(tau=0.1, v0=0.0)
@@ -73,7 +70,6 @@ def fedadagrad(s, beta1, eta, tau, v0):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("params", [{}, *EXTRA], ids=str)
 def test_numpy_reference(params, by_samples, mode):

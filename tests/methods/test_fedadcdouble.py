@@ -7,19 +7,17 @@ import torch
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.fedadcdouble import FedADCDouble
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"phi": 0.5, "alpha": 1.5}, {"divisor": 10}]
 NEUTRAL = [{"beta": 0, "phi": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 RULES = {"epochs": 2, "batch": 2, "rounds": 4, "weight_decay": 0.1}
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # β=φ=½, lr 0.1, w=1, target 0. u = 1: 0.9; u = 0.5 + 0.45: 0.805; m = 1.95, m̄ = ½ · 1.95 / 2
     # u = 0.805 (afresh): 0.805 − 0.1 (0.805 + 0.4875) = 0.67575
@@ -82,7 +80,6 @@ def twin(s, beta, phi, alpha=1.0):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize(("beta", "phi", "alpha"), [(0.9, 0.9, 1.0), (0.6, 0.3, 1.4)])
 def test_numpy_reference(beta, phi, alpha, mode):
     for by_samples in (False, True):

@@ -8,18 +8,16 @@ import torch
 
 from fedbench.methods.fedcm import FedCM
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, flat_loss, progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import Ledger, flat_loss, progress
 
 EXTRA = [{"alpha": 0.5, "gamma_s": 1.5}]
 NEUTRAL = [{"alpha": 1}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # α=½, lr 0.1, w=1, target 0, two steps. v = ½: 0.95; v = 0.475: 0.9025; Δ = 0.0975 / 0.2
     # v = 0.45125 + ½ · 0.4875 = 0.695: 0.833; v = 0.4165 + 0.24375 = 0.66025: 0.766975
@@ -65,7 +63,6 @@ def test_without_gradients_delta_fades():
     assert close(state.server[0]["delta"], 0.8 * 3)
 
 
-@MODES
 def test_delta_is_a_moving_average_of_all_local_gradients(mode):
     # equal H: Δ_{t+1} = α mean_i (1/H) Σ_k g_i^k + (1−α) Δ_t
     ledger = Ledger()
@@ -107,7 +104,6 @@ def twin(s, alpha, gamma_s=1.0):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize(("alpha", "gamma_s"), [(0.1, 1.0), (0.6, 1.3)])
 def test_numpy_reference(alpha, gamma_s, mode):
     for by_samples in (False, True):

@@ -8,20 +8,19 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
+from fedbench import Dataset, Part, RunSpec, run
 from fedbench.core import chance
 from fedbench.core.flat import Model, Net
 from fedbench.data.shares import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits, _stacked
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close
 
 EXTRA = [{"N": 20, "schedule": "constant", "batch": 16}]
 NEUTRAL = [{"N": 0}]
 NEEDS = {"validation": 0.5}
-
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
+QUICK = {"N": 2, "batch": 4}
 
 
 def setting(**changes):
@@ -53,7 +52,6 @@ def distilled(s, out, part, x, models, t):
     return x
 
 
-@MODES
 @pytest.mark.parametrize("schedule", ["cosine", "constant"])
 def test_numpy_reference(schedule, mode):
     # with n_k weights: the plain mean of linear models is their ensemble, nothing would be learnt
@@ -148,6 +146,6 @@ def test_every_teacher_has_its_own_statistics():
     torch.testing.assert_close(_mean_logits(r, _stacked(r), x), wanted)
 
 
-def test_it_needs_unlabelled_data():
-    with pytest.raises(FedbenchError, match="FedDF needs held-out data"):
-        run(RunSpec(parts=["feddf"]), machine=Machine(device="cpu"))
+def test_it_needs_unlabelled_data(cpu, refuses):
+    with refuses("FedDF needs held-out data"):
+        run(RunSpec(parts=["feddf"]), machine=cpu)

@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 
 from fedbench.methods.feddisco import FedDisco
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"a": 0.1, "b": 0.5, "over": "all"}, {"metric": "l2"}]
 NEUTRAL = []  # a = b = 0 is FedAvg weighted by samples: below
-
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def weights(part, labels, clients=None, p=None):
@@ -150,7 +148,6 @@ def feddisco(s, part):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("params", [{}, *EXTRA, {"a": 2.0}], ids=str)
 def test_numpy_reference(params, mode):
     s, part = reference.problem(), FedDisco(**params)
@@ -158,7 +155,6 @@ def test_numpy_reference(params, mode):
     np.testing.assert_allclose(got, feddisco(s, part), rtol=1e-8, atol=1e-10)
 
 
-@MODES
 def test_a_and_b_zero_are_fedavg_by_samples(mode):
     want = reference.fedavg(reference.problem(by_samples=True))
     got = trajectory(reference.problem(), (FedDisco(0, 0),), mode)

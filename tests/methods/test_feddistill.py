@@ -10,8 +10,7 @@ import torch
 from fedbench.core.part import Sizes
 from fedbench.methods.feddistill import FedDistill
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -20,6 +19,7 @@ from tests.methods.distilled import (
     term,
     train_with,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [
     {"average": "all_clients"},
@@ -29,7 +29,6 @@ EXTRA = [
 ]
 NEUTRAL = [{"coef": 0}, {"coef": 0, "average": "all_clients", "accumulate": "all"}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 AVERAGES = ["leave_one_out", "all_clients", "mean"]
 log = math.log
 
@@ -276,7 +275,6 @@ def twin(s, coef, T=1.0, squared=True, target=Tables.leave_one_out, every=False,
     return train_with(s, dz)
 
 
-@MODES
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("average", AVERAGES)
 def test_numpy_reference(average, every, mode):

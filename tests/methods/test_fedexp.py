@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from fedbench.methods.fedexp import FedExP
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"eps": 0.0}, {"times_cohort": True, "decayed": True, "eps": 1e-2}]
 NEUTRAL = [{"eps": 1e12}]
+QUICK = {"eps": 0.0}
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def step(updates, part, **settings):
@@ -25,7 +25,6 @@ def step(updates, part, **settings):
     return Server(part, federation(*updates.shape)).step(updates, **settings)
 
 
-@MODES
 def test_one_round_by_hand(mode):
     # w=4, targets 8, −12: gradients −4 and 16, lr 0.1: D = −0.4 and 1.6, D̄ = 0.6
     # ½(0.16 + 2.56) = 1.36; η_g = 1.36 / (2 (0.36 + 0.04)) = 1.7; x = 4 − 1.02
@@ -129,7 +128,6 @@ def fedexp(s, eps, by_cohort, decayed):
     return found
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(
     ("by_cohort", "decayed"), [(False, False), (True, False), (False, True), (True, True)]

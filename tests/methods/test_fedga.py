@@ -8,15 +8,14 @@ from torch import nn
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.fedga import FedGA
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger
-from tests.methods.worked import LINE, blocks, close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import LINE, blocks, close, final, train
+from tests.methods.recording import Ledger
 
 EXTRA = [{"beta": 0.02, "in_lr": False}]
 NEUTRAL = [{"beta": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def curved(parts, mode="loop", **settings):
@@ -29,7 +28,6 @@ def curved(parts, mode="loop", **settings):
     return run(spec, machine=Machine(device="cpu", mode=mode), parts=tuple(parts), **share)
 
 
-@MODES
 def test_one_round_by_hand(mode):
     # β=0.1, lr 0.1: g = 1 and 4, mean 2.5. Starts 1 − 0.1 · 1.5 = 0.85 and 1.15.
     # 0.85 − 0.085 = 0.765; 1.15 − 0.46 = 0.69
@@ -97,7 +95,6 @@ def twin(s, beta, in_lr):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.5, False), (0.05, False)])
 def test_numpy_reference(beta, in_lr, mode):
     for by_samples in (False, True):

@@ -4,24 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import FedbenchError
 from fedbench.methods.fedga import FedGA
 from fedbench.methods.fedgaonetrip import FedGAOneTrip
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 from tests.methods.test_fedga import curved
-from tests.methods.worked import close, final, train
 
 EXTRA = [{"with_offset": True}, {"beta": 0.02, "in_lr": False}]
 NEUTRAL = [{"beta": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 RULES = {"epochs": 2, "batch": 2, "rounds": 5, "participation": 0.5}
 
 
-@MODES
 @pytest.mark.parametrize(("with_offset", "third"), [(False, 0.3825), (True, 0.405)])
 def test_three_rounds_by_hand(with_offset, third, mode):
     # gradients w and 4w, β=0.1, lr 0.1. Round 1, no displacement: 0.9 and 0.6, x = 0.75;
@@ -51,7 +48,6 @@ def test_who_was_never_there_starts_from_the_global_model():
     raise AssertionError("no seed gave two cohorts without a common client")
 
 
-@MODES
 def test_the_servers_mean_is_of_what_the_clients_keep(mode):
     # full participation: ḡ = mean g_i, and g_i is the mean of the client's own gradients
     rules = {**RULES, "participation": 1.0}
@@ -70,8 +66,8 @@ def test_a_single_client_is_fedavg(with_offset):
     torch.testing.assert_close(got, plain, rtol=1e-12, atol=1e-12)
 
 
-def test_it_does_not_stand_beside_the_other_form():
-    with pytest.raises(FedbenchError, match="cannot stand beside"):
+def test_it_does_not_stand_beside_the_other_form(refuses):
+    with refuses("cannot stand beside"):
         train(CLIENTS, parts=[FedGA(), FedGAOneTrip()])
 
 
@@ -96,7 +92,6 @@ def twin(s, beta, in_lr, with_offset):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.3, False)])
 def test_numpy_reference(beta, in_lr, with_offset, mode):

@@ -16,17 +16,17 @@ from fedbench.core.flat import Net
 from fedbench.core.round import Turn
 from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
-from tests.methods.worked import close
+from tests.methods.one_weight import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]
 NEUTRAL = [{"a": 0.0}, {"a": 0.0, "N": 0}]
+QUICK = {"N": 2, "hidden": 4, "noise": 2, "size": 4}
 
 SMALL = {"size": 6, "noise": 3, "hidden": 5, "N": 4, "eta": 0.01}
 SPEC = {
     **{"model": {"mlp": {"hidden": 8}}, "partition": {"dy": {"alpha": 0.3}}, "clients": 5},
     **{"participation": 0.6, "rounds": 2, "batch": 20, "lr": 0.1, "precision": "float64"},
 }
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 @dataclass(frozen=True)
@@ -179,14 +179,12 @@ def test_a_long_batch_uses_the_noise_again():
 # Invariants
 
 
-@MODES
 def test_round_one_is_fedavg(mode):
     plain = trained(None, mode, rounds=1)[0]
     assert torch.equal(trained(FedGen(a=10.0, b=1.0, **SMALL), mode, rounds=1)[0], plain)
     assert not torch.equal(trained(FedGen(a=10.0, **SMALL), mode)[0], trained(None, mode)[0])
 
 
-@MODES
 def test_the_generated_branch_changes_no_body_parameter(mode):
     rules = {"steps": 1, "momentum": 0.5}
     plain, got = (trained(part, mode, **rules)[0] for part in (None, FedGen(a=5.0, **SMALL)))
@@ -283,7 +281,6 @@ def classifier(w):
     return lambda z: z @ w[-90:-10].view(10, 8).T + w[-10:]
 
 
-@MODES
 @pytest.mark.parametrize("labels", ["uniform", "pooled"])
 def test_plain_pytorch(labels, mode):
     # One step a round: each client makes FedAvg's step and one of −η a_t ∂CE/∂head

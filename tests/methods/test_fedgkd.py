@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.engine.problem import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from fedbench.paper.compositions import named
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -24,7 +23,8 @@ from tests.methods.distilled import (
     term,
     train_with,
 )
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 EXTRA = [
     {"M": 1},
@@ -35,7 +35,6 @@ EXTRA = [
 ]
 NEUTRAL = [{"coef": 0}, {"coef": 0, "M": 1}, {"coef": 0, "regulariser": "mse"}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 log = math.log
 
 # (¾, ¼) against (½, ½)
@@ -124,7 +123,6 @@ def test_the_teachers_statistics_are_averaged_like_its_weights():
     assert torch.equal(message["w/mean"], tensor([3.0, 4.0]))
 
 
-@MODES
 @pytest.mark.parametrize("regulariser", ["kl", "mse"])
 def test_one_step_with_one_model_is_fedavg(regulariser, mode):
     s = reference.problem(epochs=1, batch=100)
@@ -152,7 +150,6 @@ def twin(s, coef, M=1, T=1.0, squared=True, mse=False, aggregated=False, skip=Fa
     return train_with(s, dz)
 
 
-@MODES
 @pytest.mark.parametrize("M", [1, 2, 5])
 def test_numpy_reference(M, mode):
     s = reference.problem(by_samples=True)
@@ -169,11 +166,11 @@ def test_numpy_reference_with_options():
     agree(s, (FedGKD(2.0, 3, skip_first=True),), twin(s, 2.0, 3, skip=True))
 
 
-def test_fedgkd_plus_is_the_same_part_on_a_model_with_a_projection_head():
+def test_fedgkd_plus_is_the_same_part_on_a_model_with_a_projection_head(cpu):
     settings = {"clients": 3, "rounds": 2, "batch": 100, "model": {"mlp": {"hidden": 4}}}
     plus = run(
         RunSpec(**settings, projection=5, parts=[{"fedgkd": {"coef": 0.1}}]),
-        machine=Machine(device="cpu"),
+        machine=cpu,
     )
     # 64·4 + 4 hidden, 4·4 + 4 and 4·5 + 5 projection, 5·10 + 10 classifier
     assert plus.record["parameters"] == 260 + 20 + 25 + 60

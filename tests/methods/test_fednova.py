@@ -5,15 +5,14 @@ import pytest
 
 from fedbench.methods.fednova import FedNova
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"rho": 0.5}]
 NEUTRAL = []  # FedAvg where all H_i are equal: below
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def test_one_round_by_hand():
@@ -24,7 +23,6 @@ def test_one_round_by_hand():
     assert close(server.step([[6.0], [1.0]], steps=[3, 1], p=[0.25, 0.75]), 1.875)
 
 
-@MODES
 def test_a_run_by_hand(mode):
     # w=1, lr 0.1, batch 1. Targets 0, 0: 1 → 0.81, D = 0.19, H = 2; target 3: D = −0.2, H = 1
     # τ = 1.5: x = 1 − 1.5 · ½ (0.095 − 0.2)
@@ -82,7 +80,6 @@ def fednova(s, rho=0.0):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("rho", [0.0, 0.8])
 def test_numpy_reference(rho, by_samples, mode):

@@ -6,17 +6,15 @@ import torch
 
 from fedbench.methods.fedprox import FedProx
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 EXTRA = [{"mu": 1.0}, {"mu": 0.5, "pull": "decay"}]
 NEUTRAL = [{"mu": 0}, {"mu": 0, "pull": "decay"}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
-@MODES
 def test_two_steps_by_hand(mode):
     # x=4, target 0, lr 0.1, μ=0.5: g = 4 → 3.6; g = 3.6 + 0.5 (3.6 − 4) = 3.4 → 3.26
     result = train([[0.0]], w=4.0, parts=[FedProx(0.5)], steps=2, mode=mode)
@@ -53,14 +51,12 @@ def test_eta_mu_one_keeps_the_last_gradient_only(steps):
     assert close(final(result), y)
 
 
-@MODES
 def test_the_pull_is_clipped_with_the_gradient_and_rides_in_the_buffer(mode):
     # x=1, target 0, lr 1, μ=3, clip 1: g=1 → 0; g = 0 + 3(0−1) = −3 clipped −1, buffer ½·1 − 1 = −½
     rules = {"lr": 1.0, "steps": 2, "clip": 1.0, "momentum": 0.5, "mode": mode}
     assert abs(final(train([[0.0]], w=1.0, parts=[FedProx(3.0)], **rules)) - 0.5) < 1e-5
 
 
-@MODES
 def test_pulled_as_decay_mu_y_stays_outside_the_clip(mode):
     # w=4, target 0, lr 0.1, clip 1, μ=½: 4 − ½·4 → 1, + ½·4 = 3: 3.7; 3.7 − 2 → 1, + 1.85: 3.415
     part = FedProx(0.5, pull="decay")
@@ -81,7 +77,6 @@ def test_with_adam_the_pull_is_inside_the_moments():
     assert abs(final(train([[0.0]], w=1.0, parts=[FedProx(5.0)], **rules)) - expected) < 1e-9
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("mu", [None, 0.0, 0.1, 2.0])
 def test_numpy_reference(mu, by_samples, mode):

@@ -9,13 +9,20 @@ from torch.nn import functional as F
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.methods.fedrs import FedRS
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import agree, batch, one_hot, shares, softmax, tensor, train_with, turn
+from tests.methods.loss_terms import (
+    agree,
+    batch,
+    one_hot,
+    shares,
+    softmax,
+    tensor,
+    train_with,
+    turn,
+)
+from tests.methods.on_reference import trajectory
 
 EXTRA = [{"soft": True}, {"alpha": 0}]
 NEUTRAL = [{"alpha": 1}, {"alpha": 1, "soft": True}]
-
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def scaled(z, labels, **options):
@@ -88,11 +95,11 @@ def test_the_gradient_of_an_absent_row_is_alpha_softmax_h():
     torch.testing.assert_close(g[1], wanted)
 
 
-def test_inference_is_unchanged():
+def test_inference_is_unchanged(cpu):
     data, model = cloud(), nn.Linear(4, 3, bias=False, dtype=torch.float64)
     spec = RunSpec(**ONE_STEP, lr=1e-12)
     share = {"data": data, "model": model, "partition": [np.arange(8)]}
-    row = run(spec, machine=Machine(device="cpu"), parts=(FedRS(0.0),), **share).history.iloc[0]
+    row = run(spec, machine=cpu, parts=(FedRS(0.0),), **share).history.iloc[0]
     z = tensor(data.x_train) @ model.weight.detach().T
     y = torch.as_tensor(data.y_train)
     assert row["loss"] == pytest.approx(float(F.cross_entropy(z, y)), rel=1e-9)
@@ -110,7 +117,6 @@ def twin(s, alpha, soft=False):
     return train_with(s, dz)
 
 
-@MODES
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 def test_numpy_reference(alpha, soft, mode):

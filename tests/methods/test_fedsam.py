@@ -7,18 +7,16 @@ import torch
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"rho": 0.03}]
 NEUTRAL = [{"rho": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
-@MODES
 def test_two_steps_by_hand(mode):
     # w=1, target 0, ρ=0.1, lr 0.1: g(1.1) = 1.1: 0.89; g(0.99): 0.791
     result = train([[0.0]], 1.0, [FedSAM(0.1)], steps=2, mode=mode)
@@ -78,7 +76,6 @@ def twin(s, rho):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("rho", [0.01, 0.1, 0.7])
 def test_numpy_reference(rho, mode):
     for by_samples in (False, True):

@@ -8,23 +8,22 @@ from fedbench.methods.feddyn import FedDyn
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedspeed import FedSpeed
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import Ledger, progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import Ledger, progress
 
 EXTRA = [
     {"rule": "feddyn", "lam": 20.0},
     {"raw": True, "a": 0.5},
     {"pull": "decay"},
 ]
+NEUTRAL = []  # no strength at which it is FedAvg, bit for bit
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0], [1.0, 1.5]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 each_pull = pytest.mark.parametrize("pull", ["gradient", "decay"])
 RULES = {"epochs": 2, "batch": 2, "rounds": 6, "participation": 0.5, "lr_decay": 0.9}
 
 
-@MODES
 @pytest.mark.parametrize(
     ("options", "expected"),
     # w=1, target 0, lr 0.1, λ=2, ρ=0.1, one step a round
@@ -61,7 +60,6 @@ def test_the_mean_of_the_trained_models_leads_and_the_next_one_stands_beside_it(
     assert row["loss[next]"] == pytest.approx(0.63**2 / 2)
 
 
-@MODES
 def test_the_pull_is_clipped_with_the_gradient_or_stays_outside(mode):
     # as FedDyn with α = ½: y = 3.8 and 3.415, see there
     for pull, y in (("gradient", 3.8), ("decay", 3.415)):
@@ -97,7 +95,6 @@ def test_the_first_step_is_doubled_for_any_participation(share):
     assert close(final(result) - 1, (1 + share) * (mean - 1))
 
 
-@MODES
 @each_pull
 @pytest.mark.parametrize("a", [0.0, 0.3, 1.0])
 def test_the_first_rounds_local_training_is_fedprox_without_ascent(a, pull, mode):
@@ -119,7 +116,6 @@ def test_without_ascent_and_with_its_rule_it_is_feddyn(share):
     assert torch.allclose(paper, dyn, rtol=1e-10) == (share == 1.0)
 
 
-@MODES
 def test_the_server_knows_the_mean_of_all_corrections(mode):
     # ū = (1/K) Σ −λ ĝ_i
     part = FedSpeed(lam=4.0, rule="feddyn")
@@ -153,7 +149,6 @@ def twin(s, rho, a, lam, raw, rule):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @each_pull
 @pytest.mark.parametrize("rule", ["fedsp", "feddyn"])
 @pytest.mark.parametrize(

@@ -10,15 +10,14 @@ from fedbench import Machine, RunSpec, run
 from fedbench.core.part import Sizes
 from fedbench.methods.fedvarp import FedVARP
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"eta_g": 0.5}, {"normalise": True}]
 NEUTRAL = []
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def test_three_rounds_by_hand():
@@ -37,7 +36,6 @@ def test_the_server_rate_is_in_model_units():
     assert close(Server(FedVARP(0.5), federation(1, 1, lr=0.1)).step([[4.0]]), 2)
 
 
-@MODES
 def test_full_participation_is_fedavg(mode):
     rules = {"epochs": 2, "batch": 2, "rounds": 5, "lr_decay": 0.9, "mode": mode}
     plain = train(CLIENTS, 1.0, **rules).weights
@@ -116,9 +114,9 @@ def test_memory_is_one_vector_a_client_and_uploads_are_left_whole():
     assert update.tolist() == [[1, 2]]
 
 
-def test_the_memory_may_lie_on_disk():
+def test_the_memory_may_lie_on_disk(cpu):
     spec = RunSpec(parts=["fedvarp"], rounds=4, participation=0.3)
-    memory = run(spec, machine=Machine(device="cpu"))
+    memory = run(spec, machine=cpu)
     disk = run(spec, machine=Machine(device="cpu", state_gb=1e-9))
     assert torch.equal(memory.weights, disk.weights)
 
@@ -141,7 +139,6 @@ def fedvarp(s, eta_g, normalise):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(("eta_g", "normalise"), [(1.0, False), (0.5, False), (1.0, True)])
 def test_numpy_reference(eta_g, normalise, by_samples, mode):

@@ -10,8 +10,8 @@ from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.turns import batches
 from tests.methods import reference
-from tests.methods.agree import Film, trajectory
-from tests.methods.worked import blocks
+from tests.methods.on_reference import Film, trajectory
+from tests.methods.one_weight import blocks
 
 NEAR = {"rtol": 1e-10, "atol": 1e-10}
 PLAIN = {"weight_decay": 0.0}
@@ -367,7 +367,7 @@ def test_with_one_step_a_pull_to_the_start_is_fedavg(method):
     different(path(s, method), path(s))
 
 
-def test_on_a_linear_loss_sharpness_does_not_matter():
+def test_on_a_linear_loss_sharpness_does_not_matter(cpu):
     # loss −w·x y: its gradient is −x y everywhere
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(12, 2)), rng.normal(size=12)
@@ -375,6 +375,6 @@ def test_on_a_linear_loss_sharpness_does_not_matter():
     spec = RunSpec(clients=3, rounds=3, batch=2, precision="float64")
     share = {"data": data, "model": torch.nn.Linear(2, 1, bias=False).double()}
     share |= {"partition": blocks([4, 4, 4]), "loss": lambda z, y: -z.squeeze(-1) * y}
-    plain = run(spec, machine=Machine(device="cpu"), **share).weights
-    sam = run(spec, machine=Machine(device="cpu"), parts=parts(("fedsam", {})), **share).weights
+    plain = run(spec, machine=cpu, **share).weights
+    sam = run(spec, machine=cpu, parts=parts(("fedsam", {})), **share).weights
     torch.testing.assert_close(sam, plain, rtol=1e-10, atol=1e-10)

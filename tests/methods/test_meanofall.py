@@ -8,16 +8,14 @@ from fedbench.core.part import Sizes
 from fedbench.methods.meanofall import MeanOfAll
 from fedbench.methods.meanofselected import MeanOfSelected
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import locals_of, named
-from tests.methods.worked import final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import final, train
+from tests.methods.server_side import locals_of, named
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
-
-@MODES
 def test_a_client_never_sampled_counts_as_the_first_model(mode):
     # one of four a round, all targets 0, w=1, lr ½: y = ½; the mean is (½ + 1 + 1 + 1)/4 = ⅞
     parts = [MeanOfAll()]
@@ -48,7 +46,6 @@ def test_full_participation_scores_the_mean_of_the_selected():
     assert list(history["loss"]) != pytest.approx(list(history["loss[next]"]))
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 def test_numpy_reference(by_samples, mode):
     s = reference.problem(by_samples=by_samples)
@@ -62,11 +59,11 @@ def test_numpy_reference(by_samples, mode):
         np.testing.assert_allclose(models["all"], mean, rtol=1e-8, atol=1e-10)
 
 
-def test_training_is_left_alone_and_the_table_may_lie_on_disk():
+def test_training_is_left_alone_and_the_table_may_lie_on_disk(cpu):
     s = reference.problem()
     assert np.array_equal(trajectory(s, ()), trajectory(s, (MeanOfAll(),)))
     spec = RunSpec(parts=["meanofall"], rounds=4, participation=0.3)
-    memory = run(spec, machine=Machine(device="cpu"))
+    memory = run(spec, machine=cpu)
     disk = run(spec, machine=Machine(device="cpu", state_gb=1e-9))
     assert list(memory.history["loss"]) == list(disk.history["loss"])
 

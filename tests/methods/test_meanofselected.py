@@ -7,15 +7,13 @@ import torch
 from fedbench.methods.meanofselected import MeanOfSelected
 from fedbench.methods.twosided import TwoSided
 from tests.methods import reference
-from tests.methods.served import locals_of, named
-from tests.methods.worked import final, train
+from tests.methods.one_weight import final, train
+from tests.methods.server_side import locals_of, named
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
-
-@MODES
 def test_the_mean_leads_and_the_global_model_is_next(mode):
     # w=4, targets 2 and −2, lr 0.1: y = 3.8, 3.4. With κ = 2: x = 3.2, the mean is 3.6.
     # test loss ½ mean (w − 2)², (w + 2)²: 3.6 → ¼ (2.56 + 31.36) = 8.48; 3.2 → ¼ (1.44 + 27.04)
@@ -46,7 +44,6 @@ def test_weights_are_uniform_whatever_the_run_mixes_by():
     assert row["loss[next]"] == pytest.approx((3 * 1.0 + 9.0) / 8)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 def test_numpy_reference(by_samples, mode):
     s = reference.problem(by_samples=by_samples)

@@ -6,16 +6,14 @@ import torch
 
 from fedbench.methods.meanoftwo import MeanOfTwo
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import named
-from tests.methods.worked import train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import train
+from tests.methods.server_side import named
 
+EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
-
-@MODES
 def test_two_rounds_by_hand(mode):
     # w=1, target 0, lr ½: x_1 = ½, x_2 = ¼. Scored: ½ (x_0 does not count), then ⅜. Loss ½ w²
     history = train([[0.0]], 1.0, [MeanOfTwo()], lr=0.5, rounds=2, mode=mode).history
@@ -36,7 +34,6 @@ def test_the_iterate_before_counts_though_it_was_not_scored():
     assert list(history["loss"]) == pytest.approx([0.5 * (3 / 8) ** 2, 0.5 * (3 / 32) ** 2])
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 def test_numpy_reference(by_samples, mode):
     s = reference.problem(by_samples=by_samples)

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, Machine, RunSpec, run
+from fedbench import Dataset, RunSpec, run
 from fedbench.engine.turns import batches
 from fedbench.methods.mfl import MFL
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import blocks, close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import blocks, close, final, train
 
 NEEDS = {"momentum": 0.0}
 EXTRA = [
@@ -22,7 +22,6 @@ EXTRA = [
 NEUTRAL = [{"beta": 0}, {"beta": 0, "dampened": True}, {"buffer": "none"}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
 def weights(clients, *options, rounds=2, **settings):
@@ -30,7 +29,6 @@ def weights(clients, *options, rounds=2, **settings):
     return [final(train(clients, *options, rounds=t + 1, **settings)) for t in range(rounds)]
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # β=½, lr 0.1, w=1. Target 0: v = 1, w = 0.9; v = 0.5 + 0.9 = 1.4, w = 0.76
     # Target 1: v = 0, w = 1; v = 0, w = 1.          x_1 = 0.88, V = 0.7
@@ -41,7 +39,6 @@ def test_two_rounds_by_hand(mode):
     assert close(x, 0.88, (0.6198 + 0.8598) / 2)
 
 
-@MODES
 def test_buffer_options_by_hand(mode):
     # One client, β=½, lr 0.1, one step a round, w=1, target 0: V after round 1 is 1, x_1 = 0.9.
     # Round 2: g = 0.9; v = ½ V' + g with V' what the round starts from.
@@ -98,7 +95,6 @@ def test_client_stale_is_the_clients_own_buffer():
     assert close(mean, (0.6198 + 0.857) / 2)
 
 
-@MODES
 def test_dampened_and_inherit_by_hand(mode):
     rules = {"steps": 1, "rounds": 2, "mode": mode}
     # dampened: v = ½ · 0 + ½ · 1 = ½, w = 0.95; v = ¼ + ½ · 0.95 = 0.725, w = 0.8775
@@ -129,14 +125,14 @@ def cloud():
 
 
 @pytest.mark.parametrize("buffer", ["aggregated", "chained", "client_stale"])
-def test_one_client_has_the_bits_of_uninterrupted_sgd_with_momentum(buffer):
+def test_one_client_has_the_bits_of_uninterrupted_sgd_with_momentum(cpu, buffer):
     data, options = cloud(), {"weight_decay": 0.01}
     torch.manual_seed(3)
     model = nn.Linear(4, 3, bias=False)
     spec = RunSpec(clients=1, rounds=5, epochs=2, batch=5, lr=0.1, **options)
     share = {"data": data, "model": model, "partition": blocks([23])}
     part = MFL(0.9, buffer=buffer)
-    got = run(spec, machine=Machine(device="cpu"), parts=(part,), **share).weights
+    got = run(spec, machine=cpu, parts=(part,), **share).weights
     x, y = torch.as_tensor(data.x_train), torch.as_tensor(data.y_train)
     optimiser = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, **options)  # made once
     for t in range(5):
@@ -153,7 +149,6 @@ def test_identical_clients_are_one_client_up_to_rounding():
     assert close(three.weights, final(one))
 
 
-@MODES
 def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
     # Mean targets 1, −2 and 6 → mean gradient w − 5/3, whatever the sizes (uniform weights)
     w, v = 4.0, 0.0
@@ -166,7 +161,6 @@ def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
     assert close(got, *expected)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9])
 def test_numpy_reference(beta, by_samples, mode):

@@ -6,18 +6,16 @@ import torch
 
 from fedbench.methods.mimelite import MimeLite
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.ledger import progress
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.recording import progress
 
 EXTRA = [{"beta": 0.5}]
 NEUTRAL = [{"beta": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # β=½, lr 0.1, w=1, target 0, two steps. v = ½: 0.95; v = 0.475: 0.9025; s = ½ · 1
     # v = 0.45125 + ¼: 0.832375; v = 0.4161875 + ¼: 0.76575625; s = ¼ + ½ · 0.9025
@@ -75,7 +73,6 @@ def twin(s, beta):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("beta", [0.5, 0.9])
 def test_numpy_reference(beta, mode):
     for by_samples in (False, True):

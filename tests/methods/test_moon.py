@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
+from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import seeds
 from fedbench.core.flat import Net
 from fedbench.core.part import Sizes
@@ -17,15 +17,14 @@ from fedbench.engine.turns import batches
 from fedbench.methods.moon import MOON
 from fedbench.models.architecture import BodyHead
 from fedbench.sampling.uniform import Uniform
-from tests.methods.agree import Film
-from tests.methods.distilled import batch, slope, tensor, term, turn
-from tests.methods.worked import blocks
+from tests.methods.loss_terms import batch, slope, tensor, term, turn
+from tests.methods.on_reference import Film
+from tests.methods.one_weight import blocks
 
 NEEDS = {"projection": 8}
 EXTRA = [{"first": "x0"}, {"first": "random"}]
 NEUTRAL = [{"mu": 0}, {"mu": 0, "first": "x0"}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 FIRST = ["skip", "x0", "random"]
 
 
@@ -208,7 +207,6 @@ def who(t):
     return Uniform()(seeds.numpy_generator(0, t, -1, "cohort"), 4, 0.5, None)
 
 
-@MODES
 @pytest.mark.parametrize("first", ["skip", "x0"])
 def test_plain_torch_reference(first, mode):
     got, want = moon(5.0, mode, first=first), plain(5.0, first)
@@ -232,8 +230,8 @@ def test_the_three_first_turns_differ_and_round_one_of_skip_is_fedavg():
     assert torch.equal(frames["random"][0], moon(5.0, first="random")[0])
 
 
-def test_it_needs_a_projection_head():
-    with pytest.raises(FedbenchError, match="MOON needs a projection head"):
+def test_it_needs_a_projection_head(refuses):
+    with refuses("MOON needs a projection head"):
         run(RunSpec(parts=["moon"]))
 
 

@@ -9,8 +9,8 @@ import torch
 from fedbench.methods.mfl import MFL
 from fedbench.methods.rmfl import RMFL
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
 
 NEEDS = {"momentum": 0.0}
 EXTRA = [
@@ -20,7 +20,6 @@ EXTRA = [
 NEUTRAL = [{"beta": 0, "reading": name} for name in ("r1", "lit", "lit0", "r2", "r2prime")]
 
 READINGS = ["r1", "lit", "lit0", "r2", "r2prime"]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 each_reading = pytest.mark.parametrize("reading", READINGS)
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
@@ -130,7 +129,6 @@ def test_recent_gradients_count_least_only_under_r2():
         assert g == sorted(g, reverse=True)
 
 
-@MODES
 @each_reading
 def test_two_rounds_by_hand(reading, mode):
     # β=½, lr 0.1, w=1, target 0, three steps. v = 1, .9; v = 1.4, .76; v = 1.46, .614.
@@ -147,7 +145,6 @@ def test_two_rounds_by_hand(reading, mode):
         assert close(final(result), expected)
 
 
-@MODES
 def test_third_round_inherits_v_itself(mode):
     # one step a round, β=½, r1: v̂ = ½ V + ½ g. w=1: v=1, w=.9, V=.5;
     # v=.25+.9=1.15, w=.785, V=.25+.45=.7; v=.35+.785=1.135, w=.6715
@@ -212,7 +209,6 @@ def test_r2prime_of_equal_gradients_is_mfls_buffer():
     assert close(sum(g) * 3, v)
 
 
-@MODES
 @each_reading
 def test_numpy_reference(reading, mode):
     for by_samples in (False, True):

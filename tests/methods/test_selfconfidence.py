@@ -7,13 +7,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from fedbench import FedbenchError
 from fedbench.core.part import Sizes
 from fedbench.methods.fedadc import FedADC
 from fedbench.methods.selfconfidence import SelfConfidence
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.distilled import (
+from tests.methods.loss_terms import (
     agree,
     batch,
     cross_entropy_slope,
@@ -25,11 +23,11 @@ from tests.methods.distilled import (
     train_with,
     turn,
 )
+from tests.methods.on_reference import trajectory
 
 EXTRA = [{"teacher": "self"}, {"tau": 2, "scale_tau": True}, {"lam": 1}]
 NEUTRAL = [{"lam": 0}, {"lam": 0, "teacher": "self", "tau": 4}]
 
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 log = math.log
 
 # shares 1/3, 2/3 and 0: ρ = (½, 1, 0); the teacher says (½, ¼, ¼), the student 1/3 each
@@ -133,7 +131,6 @@ def test_padded_rows_count_for_nothing(teacher):
     torch.testing.assert_close(padded, real)
 
 
-@MODES
 def test_lambda_zero_is_fedadc(mode):
     s, part = reference.problem(), FedADC(beta=0.5)
     base = trajectory(s, (part,), mode)
@@ -163,7 +160,6 @@ def twin(s, lam, tau=1.0, squared=False, own=False):
     return train_with(s, dz)
 
 
-@MODES
 @pytest.mark.parametrize("own", [False, True])
 def test_numpy_reference(own, mode):
     s = reference.problem()
@@ -177,8 +173,8 @@ def test_numpy_reference_with_a_temperature():
     agree(s, (SelfConfidence(0.8, tau=4.0, scale_tau=True),), twin(s, 0.8, 4.0, squared=True))
 
 
-def test_lambda_is_a_share():
-    with pytest.raises(FedbenchError, match=r"lam = 1\.5 is not allowed"):
+def test_lambda_is_a_share(refuses):
+    with refuses(r"lam = 1\.5 is not allowed"):
         SelfConfidence(1.5)
 
 

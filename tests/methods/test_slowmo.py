@@ -7,18 +7,16 @@ import torch
 from fedbench.core.part import Sizes
 from fedbench.methods.slowmo import SlowMo
 from tests.methods import reference
-from tests.methods.agree import trajectory
-from tests.methods.served import Server, federation
-from tests.methods.worked import close, final, train
+from tests.methods.on_reference import trajectory
+from tests.methods.one_weight import close, final, train
+from tests.methods.server_side import Server, federation
 
 EXTRA = [{"beta": 0.6, "alpha": 0.5}]
 NEUTRAL = [{"beta": 0}]
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
-MODES = pytest.mark.parametrize("mode", ["loop", "map"])
 
 
-@MODES
 def test_two_rounds_by_hand(mode):
     # β=½, α=1, lr 0.1, w=1, target 0, two local steps: y = 0.81, ḡ = 1.9, m = 1.9, x = 0.81
     # y = 0.81², ḡ = 0.81 · 1.9 = 1.539, m = 0.95 + 1.539 = 2.489, x = 0.81 − 0.2489
@@ -55,7 +53,6 @@ def test_beta_zero_has_the_bits_of_fedavg():
     assert torch.equal(train(CLIENTS, 1.0, [SlowMo(0.0)], **rules).weights, plain)
 
 
-@MODES
 def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
     # mean targets 1, −2 and 6, uniform weights: mean gradient w − 5/3, PyTorch's SGD with momentum
     w = torch.tensor([4.0], dtype=torch.float64, requires_grad=True)
@@ -95,7 +92,6 @@ def slowmo(s, beta, alpha):
     return reference.rounds(s, one_round)
 
 
-@MODES
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(("beta", "alpha"), [(0.0, 1.0), (0.6, 1.0), (0.9, 0.5)])
 def test_numpy_reference(beta, alpha, by_samples, mode):

@@ -17,7 +17,8 @@ from tests.project import ROOT
 WORKFLOW = ROOT / "workflow"
 SCALES = ("demo", "paper")
 NOTHING = Results(frames.read(Path("no such file")), Path("no such folder"))
-# Tables (facts among them) and figures with data that a paper has, as it numbers them.
+# The published papers: the numbers of their tables (facts among them) and of their figures with
+# data. A paper that is not among them goes through all other tests.
 ITEMS = {
     "fedadc": ("1", "1a 1b 1c 2 3 4 5a 5b 6 7"),
     "feddpc": ("1 2", "3 4 5 6 7"),
@@ -42,7 +43,9 @@ OWN = {
     "fedgkd": {"fig2numbers", "silhouettes", "traffic"},
     "asd": {"fig11numbers", "similarity", "passes"},
 }
-names = pytest.mark.parametrize("paper", ITEMS)
+PAPERS = sorted(file.stem for file in (WORKFLOW / "papers").glob("*.yaml"))
+PRINTED = sorted(file.name.partition(".")[0] for file in (WORKFLOW / "papers").glob("*.csv"))
+names = pytest.mark.parametrize("paper", PAPERS)
 scales = pytest.mark.parametrize("scale", SCALES)
 
 
@@ -51,11 +54,7 @@ def plan(scale: str) -> Plan:
     return make_plan(WORKFLOW, scale)
 
 
-def test_every_paper_is_listed() -> None:
-    assert set(load_papers(WORKFLOW)) == set(ITEMS) == set(OWN)
-
-
-@names
+@pytest.mark.parametrize("paper", ITEMS)
 def test_the_paper_has_its_tables_and_figures(paper: str) -> None:
     found = load_papers(WORKFLOW, (paper,))[paper]
     tables, figures = ITEMS[paper]
@@ -74,7 +73,7 @@ def test_every_run_of_a_table_or_figure_is_planned(paper: str, scale: str) -> No
 
 
 @scales
-@names
+@pytest.mark.parametrize("paper", PRINTED)
 def test_every_printed_number_is_a_cell_that_the_paper_has(paper: str, scale: str) -> None:
     made, printed = plan(scale), read_printed(WORKFLOW / f"papers/{paper}.printed.csv")
     tables = made.papers[paper].tables
@@ -101,7 +100,9 @@ def test_every_figure_can_be_laid_out(paper: str, scale: str) -> None:
 
 
 def test_the_demonstration_tests_no_claim_of_a_paper() -> None:
-    untouched = [cell for cell in plan("demo").cells if not cell.substituted]
+    untouched = [
+        cell for cell in plan("demo").cells if cell.paper in ITEMS and not cell.substituted
+    ]
     assert not untouched
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import pandas as pd
@@ -96,23 +96,3 @@ def test_all_of_the_transcript_is_compared() -> None:
 @pytest.mark.parametrize("paper", TITLES)
 def test_each_printed_number_is_there_once(paper: str) -> None:
     assert strays(ours(paper), printed(paper)) == []
-
-
-@pytest.mark.parametrize("paper", TITLES)
-def test_a_change_is_caught(paper: str) -> None:
-    numbers, wanted = ours(paper), printed(paper)
-    for i in range(0, len(numbers), 7):
-        changed = replace(numbers[i], mean=round(numbers[i].mean + 0.01, 4))
-        assert strays([*numbers[:i], changed, *numbers[i + 1 :]], wanted)
-    assert strays(numbers[1:], wanted)
-    assert strays([*numbers, numbers[0]], wanted)
-
-
-def test_a_number_in_another_setting_is_caught() -> None:
-    numbers = ours("feddpc")
-    swapped = [
-        replace(n, setting={"alpha=0.2": "alpha=0.6", "alpha=0.6": "alpha=0.2"}.get(n.setting, ""))
-        for n in numbers
-    ]
-    accuracies = {n.key for n in numbers if "alpha" in n.setting and n.mean < 100}
-    assert accuracies <= set(strays(swapped, printed("feddpc")))

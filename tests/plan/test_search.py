@@ -66,11 +66,11 @@ def test_a_trial_that_diverged_before_any_score_is_the_worst(tmp_path, by):
     assert found["chosen"] == {"lr": 0.1}
 
 
-def test_a_finished_trial_without_the_score_is_refused(tmp_path):
+def test_a_finished_trial_without_the_score_is_refused(refuses, tmp_path):
     run = searched("final")
     for trial in trial_runs(run):
         write(tmp_path, trial, [1, 1, 1], column="loss")
-    with pytest.raises(FedbenchError, match="has no 'val_accuracy', by which its search chooses"):
+    with refuses("has no 'val_accuracy', by which its search chooses"):
         select(run, trial_runs(run), tmp_path)
 
 
@@ -92,10 +92,10 @@ def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
     assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
 
 
-def test_the_run_takes_the_winner_and_keeps_its_identity(tmp_path):
+def test_the_run_takes_the_winner_and_keeps_its_identity(refuses, tmp_path):
     run = searched("final")
     file = Results(tmp_path).winner(search_id(run))
-    with pytest.raises(FedbenchError, match="the winner of a search cannot be read"):
+    with refuses("the winner of a search cannot be read"):
         resolved(run, search_id(run), tmp_path)
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])

@@ -136,14 +136,14 @@ def kill(spec, out, rounds, monkeypatch):
 
 
 @pytest.mark.parametrize("probe", [name for name in PROBES if name != "regions"])
-def test_a_killed_run_ends_with_the_same_columns_and_rows(probe, tmp_path, monkeypatch):
+def test_a_killed_run_ends_with_the_same_columns_and_rows(cpu, probe, tmp_path, monkeypatch):
     few = {"model": {"mlp": {"hidden": 4}}, "clients": 3, "participation": 1.0, "epochs": None}
     spec = spec_of(probe, **few, batch=64)
-    whole = run(spec, machine=Machine(device="cpu"))
+    whole = run(spec, machine=cpu)
     for rounds in (2, 3):  # before and after the last round is watched
         out = tmp_path / str(rounds)
         kill(spec, out, rounds, monkeypatch)
-        resumed = run(spec, out=out, machine=Machine(device="cpu"))
+        resumed = run(spec, out=out, machine=cpu)
         names = COLUMNS[probe].split()
         pd.testing.assert_frame_equal(resumed.history[names], whole.history[names])
         if TABLES[probe]:
@@ -187,13 +187,13 @@ def test_regions_are_of_the_plane():
     assert "'space' have shape (3,), not (2,)" in refusal("regions", flat, nn.Linear(3, 3))
 
 
-def test_a_round_that_never_comes_is_refused():
+def test_a_round_that_never_comes_is_refused(cpu, refuses):
     spec = spec_of("changes").changed(watch=[{"changes": {"at": 4}}])
-    with pytest.raises(FedbenchError, match="changes at = 4, but the run has 3 rounds"):
-        run(spec, machine=Machine(device="cpu"), **objects())
+    with refuses("changes at = 4, but the run has 3 rounds"):
+        run(spec, machine=cpu, **objects())
 
 
-def test_probes_are_built_before_a_plan_runs():
+def test_probes_are_built_before_a_plan_runs(cpu, refuses):
     spec = spec_of("").changed(watch=[{"spectrum": {"steps": 1}}])
-    with pytest.raises(FedbenchError, match="Spectrum: steps = 1 is not allowed"):
-        Training(assemble(spec, objects(), Machine(device="cpu"), None), Machine(device="cpu"))
+    with refuses("Spectrum: steps = 1 is not allowed"):
+        Training(assemble(spec, objects(), cpu, None), cpu)

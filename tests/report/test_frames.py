@@ -22,13 +22,13 @@ def test_a_sound_frame_is_read(tmp_path):
     assert read(tmp_path / "p.parquet")["best_round"].tolist() == [1, 2]
 
 
-def test_half_a_file(tmp_path):
+def test_half_a_file(refuses, tmp_path):
     file = tmp_path / "p.parquet"
     pd.DataFrame(GOOD).to_parquet(file)
     whole = file.read_bytes()
     for size in (0, 4, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
-        with pytest.raises(FedbenchError, match=r"p\.parquet: cannot be used"):
+        with refuses(r"p\.parquet: cannot be used"):
             read(file)
 
 

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.base.errors import FedbenchError
 from fedbench.plan.plan import make_plan
 from fedbench.plan.printed import Place, read_printed
 from fedbench.report.tables.cells import table_cells
 from fedbench.report.values.frames import read
-from tests.project import ROOT
+from tests.project import ROOT, Refuses
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
 TRANSCRIPT = ROOT / "tests/paper/transcript.csv"
@@ -76,8 +75,8 @@ def test_no_file_means_no_number(tmp_path: Path) -> None:
         (HEADER + "t,a,b,c,d,1,1\nt,a,b,c,d,2,1\n", "line 3 repeats"),
     ],
 )
-def test_refuses_in_a_sentence(text: str, words: str, tmp_path: Path) -> None:
+def test_refuses_in_a_sentence(refuses: Refuses, text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(FedbenchError, match=words):
+    with refuses(words):
         read_printed(path)

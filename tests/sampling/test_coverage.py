@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedbench import FedbenchError, Machine, Part, RunSpec, run
+from fedbench import Part, RunSpec, run
 from fedbench.sampling.coverage import Coverage, _greedy_cover
 from fedbench.sampling.uniform import Uniform
 
@@ -147,15 +147,15 @@ def test_a_bad_tie_is_drawn_again():
         (np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 0, 1]]), 2 / 3, "no 2 of 3 clients"),
     ],
 )
-def test_what_cannot_be_covered_is_refused(labels, C, message):
+def test_what_cannot_be_covered_is_refused(refuses, labels, C, message):
     if not message:  # {0,1,2} and {0,3,4} do
         assert Coverage()(np.random.default_rng(0), 3, C, labels) == [0, 2]
         return
-    with pytest.raises(FedbenchError, match=message):
+    with refuses(message):
         Coverage()(np.random.default_rng(0), len(labels), C, labels)
 
 
-def test_a_run_checks_every_round():
+def test_a_run_checks_every_round(cpu):
     spec = RunSpec(
         dataset="digits",
         partition={"sp": {"s": 2}},
@@ -166,12 +166,12 @@ def test_a_run_checks_every_round():
         sampler="coverage",
     )
     known = Known()
-    run(spec, machine=Machine(device="cpu"), parts=(known,))
+    run(spec, machine=cpu, parts=(known,))
     assert known.classes == [10] * 6
     uniform = Known()
     run(
         spec.model_copy(update={"sampler": RunSpec(sampler="uniform").sampler}),
-        machine=Machine(device="cpu"),
+        machine=cpu,
         parts=(uniform,),
     )
     assert min(uniform.classes) < 10

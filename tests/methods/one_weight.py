@@ -1,4 +1,4 @@
-"""Problems small enough to follow by hand: one weight w, samples x = 1 with target a.
+"""Runs that one can follow by hand: a model with one weight w, samples x = 1 with target a.
 
 The loss ½ (w − a)² has the gradient w − a, and a batch the gradient w − (mean of its targets).
 """

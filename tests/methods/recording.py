@@ -1,4 +1,4 @@
-"""Keeps what a run did: every round as the server saw it, every client's gradients, all states."""
+"""Records a run: every round as the server saw it, every client's gradients, all states."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ import torch
 from fedbench import Machine, Part, RunSpec
 from fedbench.engine.problem import assemble
 from fedbench.engine.training import Training
-from tests.methods.worked import LINE, objects
+from tests.methods.one_weight import LINE, objects
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Ledger(Part):
 
 
 def progress(clients, w=0.0, parts=(), mode="loop", loss=None, **settings):
-    """The states of server and clients after a one-weight run: `train` of tests.methods.worked."""
+    """The states of server and clients after a run with one weight, as `one_weight.train` does."""
     spec = RunSpec(**{"clients": len(clients), **LINE, **settings})
     given = {**objects(clients, w), "parts": tuple(parts), **({"loss": loss} if loss else {})}
     machine = Machine(device="cpu", mode=mode)

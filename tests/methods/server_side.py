@@ -1,4 +1,4 @@
-"""A part's server side on its own: updates in, the global update out, no training."""
+"""What a part does at the server, without training: updates go in, the global update comes out."""
 
 import numpy as np
 import torch
@@ -7,7 +7,7 @@ from fedbench.core.flat import Model
 from fedbench.core.round import Fed, Round, weighted_mean
 from fedbench.core.spill import Spill
 from tests.methods import reference
-from tests.methods.agree import trajectory
+from tests.methods.on_reference import trajectory
 
 
 def federation(K, d, *, n=None, labels=None, lr=1.0, dtype=torch.float64):

@@ -1,4 +1,4 @@
-"""Runs fedbench on the problem of the NumPy reference."""
+"""Trains with fedbench what `reference.py` trains in plain NumPy, so that both can be compared."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What tests of loss terms share: batches of hand-made logits, and local descent given dL/dz."""
+"""For tests of loss terms: batches of hand-made logits; training in NumPy from dL/dz alone."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from fedbench.core.flat import Model
 from fedbench.core.round import Batch
 from fedbench.data.shares import hold_out
 from tests.methods import reference
-from tests.methods.agree import trajectory
+from tests.methods.on_reference import trajectory
 
 
 def tensor(rows):

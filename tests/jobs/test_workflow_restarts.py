@@ -1,0 +1,132 @@
+"""A workflow that is killed, meets damaged files and is called again trains no run twice."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from fedbench.plan.plan import make_plan
+from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WITH_BUBBLES
+from tests.project import snakemake
+
+pytestmark = pytest.mark.xdist_group("workflow")
+TABLE = f"{REPORTS}/paper/tables/tiny/table1.csv"
+
+
+def times(folder):
+    """When each finished run was finished, by its id."""
+    return {
+        file.parent.name: file.stat().st_mtime_ns
+        for file in (folder / RESULTS / "runs").glob("*/run.json")
+    }
+
+
+def kill_where_it_reads(pipe, folder):
+    """Start Snakemake and kill it, and all that it started, when a run opens the named pipe.
+
+    Opening a pipe waits for the other end, so nothing here depends on how fast the machine is. If
+    Snakemake ends before, the pipe is opened in its place and the test fails instead of waiting.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "--cores", "1", TABLE, *CONFIG],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def release():
+        process.wait()
+        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+
+    waiting = threading.Thread(target=release)
+    waiting.start()
+    with pipe.open("wb"):
+        assert process.poll() is None, "Snakemake ended before it came to this run"
+        os.killpg(process.pid, signal.SIGKILL)
+        waiting.join()
+
+
+@pytest.fixture(scope="module")
+def story(built, tmp_path_factory):
+    """The project with two more seeds: killed within the new runs, then a damaged checkpoint, then
+    the damage mended. Gives which runs were finished when, and what was said."""
+    folder = tmp_path_factory.mktemp("again") / "o'brien & sons"
+    shutil.copytree(built, folder)
+    longer = WITH_BUBBLES.replace("seeds: [0, 1]", "seeds: [0, 1, 2, 3]")
+    (folder / "workflow/papers/tiny.yaml").write_text(longer)
+    old = times(folder)
+    new = [run for run in make_plan(folder / "workflow", "paper").runs if run not in old]
+    checkpoint = folder / RESULTS / "runs" / new[1] / "checkpoint.pt"
+    checkpoint.parent.mkdir()
+    os.mkfifo(checkpoint)
+    kill_where_it_reads(checkpoint, folder)
+    killed = times(folder)
+    checkpoint.unlink()
+    checkpoint.write_bytes(b"half a checkpoint")
+    snakemake(folder, "--unlock", *CONFIG)
+    failed_call = snakemake(folder, TABLE, *CONFIG, check=False)
+    failed = times(folder)
+    error = checkpoint.with_name("error.txt")
+    reason = error.read_text()
+    checkpoint.unlink()
+    snakemake(folder, TABLE, *CONFIG)
+    return SimpleNamespace(
+        folder=folder,
+        new=new,
+        old=old,
+        killed=killed,
+        failed=failed,
+        failed_call=failed_call,
+        reason=reason,
+        error=error,
+        mended=times(folder),
+    )
+
+
+def test_a_killed_batch_loses_no_finished_run(story):
+    assert set(story.killed) == {*story.old, story.new[0]}
+    assert story.killed.items() <= story.mended.items()
+
+
+def test_a_failing_run_does_not_take_the_others_with_it(story):
+    assert story.failed_call.returncode != 0
+    assert "damaged checkpoint" in story.reason
+    assert set(story.failed) == {*story.old, *story.new} - {story.new[1]}
+
+
+def test_a_run_that_is_mended_is_trained_and_its_error_is_gone(story):
+    assert set(story.mended) == {*story.old, *story.new}
+    assert not story.error.exists()
+
+
+def test_a_longer_seed_list_trains_only_the_new_seeds(story):
+    assert len(story.new) == 4  # two methods, seeds 2 and 3
+    assert story.old.items() <= story.mended.items()
+    assert pd.read_csv(story.folder / TABLE)["n_seeds"].tolist() == [4, 4]
+
+
+def test_one_damaged_frame_of_a_figure_keeps_the_tables(built, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "o'brien & sons")
+    damaged = sorted((folder / RESULTS / "runs").glob("*/clients.parquet"))[0]
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"half a table")
+    again = ("reproduce_all", "--forcerun", "report", *CONFIG)
+    done = snakemake(folder, *again, check=False)
+    assert done.returncode != 0
+    assert "not shown are tiny/fig2:" in done.stdout + done.stderr
+    shown = folder / REPORTS / "paper"
+    assert (shown / "tables/tiny/table1.csv").exists()
+    assert (shown / "figures/tiny/fig1.svg").exists()
+    assert "tiny/fig2 is not shown" in (shown / "tiny.html").read_text()
+    damaged.write_bytes(whole)
+    snakemake(folder, "reproduce_all", *CONFIG)
+    assert (shown / "figures/tiny/fig2.svg").exists()
+    assert "is not shown" not in (shown / "tiny.html").read_text()

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.search import words
+from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, one_version
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import RunFolder
@@ -18,11 +18,23 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
     Raises `FedbenchError` naming a run that is not complete, whose files are not those that it
-    wrote, or that had other data than the others.
+    wrote, or that had other data than the others or than the trials of a search.
     """
     found = [(run, *complete(run.id, results)) for run in runs]
-    one_version([(run, record) for run, _, record in found])
+    one_version([*((run, record) for run, _, record in found), *_tried(runs, results)])
     return pd.concat([_rows(*each) for each in found], ignore_index=True)
+
+
+def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
+    """The trials of the runs' searches, each once, and their records, of those still there."""
+    trials = {trial.id: trial for search in _searches(runs) for trial in trial_runs(search)}
+    records = ((trial, RunFolder(results / "runs" / key).record()) for key, trial in trials.items())
+    return [(trial, record) for trial, record in records if record is not None]
+
+
+def _searches(runs: Sequence[RunSpec]) -> list[RunSpec]:
+    """One run of each search."""
+    return list({search_id(run): run for run in runs if run.tune}.values())
 
 
 def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Checks that finished runs may be compared: complete, unchanged, trained on the same data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,43 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
 
 
 def one_version(runs: Iterable[tuple[RunSpec, Record]]) -> None:
-    """Raise `FedbenchError` if a data set was not the same for all runs that name it."""
-    groups: dict[str, list[tuple[str, Record]]] = {}
+    """Raise `FedbenchError` if a data set, or a file of its, was not the same for all runs.
+
+    Data sets are compared where name and parameters agree; where parameters differ, as of one that
+    reads a development file in addition, the files that both have read are.
+    """
+    sets: dict[str, list[tuple[str, Record]]] = {}
+    files: dict[str, dict[str, list[str]]] = {}
     for run, record in runs:
-        groups.setdefault(str(run.dataset), []).append((run.id, record.get("data", {})))
-    for dataset, found in groups.items():
-        by_version = _versions(found)
-        if len(by_version) > 1:
-            said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in by_version)
-            raise FedbenchError(
-                f"data set '{dataset}' was not the same for all runs, by its checksums: {said}; "
-                "put the right data in place and delete the folders of the runs trained on others, "
-                "to train them again"
-            )
+        data = record.get("data", {})
+        sets.setdefault(str(run.dataset), []).append((run.id, data))
+        for file, checksum in _files(data):
+            files.setdefault(file, {}).setdefault(checksum, []).append(run.id)
+    for dataset, found in sets.items():
+        _refuse_several(f"data set '{dataset}'", _versions(found))
+    for file, by_checksum in files.items():
+        _refuse_several(f"data file {file}", by_checksum)
 
 
-def _versions(runs: list[tuple[str, Record]]) -> list[tuple[str, list[str]]]:
-    """Runs by the checksum of their data, the most frequent first.
+def _files(data: Record) -> Iterator[tuple[str, str]]:
+    """Each file that the data were read from, and its sha256."""
+    for key, checksum in data.items():
+        if "file" in data and key.startswith("sha256"):
+            yield str(Path(data["file"]) / key.removeprefix("sha256").strip()), checksum
+
+
+def _refuse_several(what: str, versions: dict[str, list[str]]) -> None:
+    if len(versions) > 1:
+        often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
+        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
+        raise FedbenchError(
+            f"{what} was not the same for all runs, by its checksums: {said}; put the right data "
+            "in place and delete the folders of the runs trained on others, to train them again"
+        )
+
+
+def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
+    """Runs by the checksum of their data.
 
     Runs of earlier versions have checksums of files only; the others are then compared by these.
     """
@@ -45,7 +65,7 @@ def _versions(runs: list[tuple[str, Record]]) -> list[tuple[str, list[str]]]:
     found: dict[str, list[str]] = {}
     for run_id, data in runs:
         found.setdefault(data["checksum"] if everywhere else _of_files(data), []).append(run_id)
-    return sorted(found.items(), key=lambda item: -len(item[1]))
+    return found
 
 
 def _of_files(data: Record) -> str:

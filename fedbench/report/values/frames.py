@@ -148,9 +148,11 @@ class Results:
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table of a run's folder, or `holdings`, what its clients hold.
 
-        Empty without the file, as of a run that diverged early.
+        Empty without the file, as of a run that diverged early. Raises `FedbenchError` if the
+        folder holds another run, or the table is not the one that the run wrote.
         """
         if name == "holdings":
             return holdings(self.table(run, "clients"))
         folder = RunFolder(self.runs / run)
+        folder.require_run(run)
         return folder.table(name) if folder.has(name) else pd.DataFrame()

@@ -249,9 +249,16 @@ class RunSpec(Strict):
 
 def _brief(kind: str, choice: Choice) -> Choice:
     """A choice without the parameters that are written at their default value."""
-    usual = registry.find(kind, choice.name).fields
-    params = {k: v for k, v in choice.params.items() if v is None or v != usual[k]}
+    entry = registry.find(kind, choice.name)
+    params = {k: v for k, v in choice.params.items() if not _is_usual(entry, k, v)}
     return Choice(name=choice.name, params=params)
+
+
+def _is_usual(entry: registry.Entry, field: str, value: Any) -> bool:
+    """Whether a parameter is written at its default; a list may be written for a tuple."""
+    if value is None:
+        return field in entry.nulls
+    return bool(_canonical(value) == _canonical(entry.fields[field]))
 
 
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:

@@ -36,6 +36,7 @@ class Entry:
     fields: dict[str, Any]  # defaults by name, where they are literals
     doc: str
     constants: dict[str, Any]
+    nulls: frozenset[str] = frozenset()  # the fields whose default is written as None
 
     def load(self) -> type:
         """The class itself (imports its module)."""
@@ -83,7 +84,10 @@ def _read(file: Path, package: str) -> list[Entry]:
     module = f"fedbench.{package}.{file.stem}"
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and _is_entry(node)]
     return [
-        Entry(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c))
+        Entry(
+            *(c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or ""),
+            *(_constants(c), _nulls(c)),
+        )
         for c in classes
     ]
 
@@ -102,6 +106,17 @@ def _fields(node: ast.ClassDef) -> dict[str, Any]:
         and isinstance(item.target, ast.Name)
         and "ClassVar" not in ast.unparse(item.annotation)
     }
+
+
+def _nulls(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(
+        item.target.id
+        for item in node.body
+        if isinstance(item, ast.AnnAssign)
+        and isinstance(item.target, ast.Name)
+        and isinstance(item.value, ast.Constant)
+        and item.value.value is None
+    )
 
 
 def _literal(node: ast.expr | None) -> Any:

@@ -276,11 +276,23 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field of plain settings, or with `part.parameter` that of each part of the name."""
+    """Set a field of plain settings, or with `part.parameter` that of each part of the name.
+
+    `tune.grid` reaches into the search, as do its other fields.
+    """
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value
-        return
+    elif part == "tune":
+        if not plain.get("tune"):
+            raise FedbenchError(f"'{key}' names the search of a run that has none")
+        plain["tune"] = dict(plain["tune"]) | {parameter: value}
+    else:
+        _assign_to_part(plain, key, value)
+
+
+def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
+    part, _, parameter = key.partition(".")
     owners = [p for p in plain["parts"] if p["name"] == part]
     if not owners:
         raise FedbenchError(

@@ -206,13 +206,13 @@ class RunSpec(Strict):
 
     def settings(self) -> dict[str, Any]:
         """Plain settings that differ from the defaults: what identifies the run."""
-        spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
+        spelled = {kind: brief(kind, getattr(self, kind)) for kind in _KINDS}
         lists = {
-            "parts": tuple(_brief("method", part) for part in self.parts),
-            "watch": tuple(_brief("probe", probe) for probe in self.watch),
+            "parts": tuple(brief("method", part) for part in self.parts),
+            "watch": tuple(brief("probe", probe) for probe in self.watch),
         }
-        brief = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
-        return brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        short = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
+        return short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
 
     def _brief_tune(self) -> Tune | None:
         """The search with its trials' settings spelled one way."""
@@ -247,7 +247,7 @@ class RunSpec(Strict):
         return RunSpec(**plain)
 
 
-def _brief(kind: str, choice: Choice) -> Choice:
+def brief(kind: str, choice: Choice) -> Choice:
     """A choice without the parameters that are written at their default value."""
     entry = registry.find(kind, choice.name)
     params = {k: v for k, v in choice.params.items() if not _is_usual(entry, k, v)}
@@ -258,7 +258,7 @@ def _is_usual(entry: registry.Entry, field: str, value: Any) -> bool:
     """Whether a parameter is written at its default; a list may be written for a tuple."""
     if value is None:
         return field in entry.nulls
-    return bool(_canonical(value) == _canonical(entry.fields[field]))
+    return field in entry.fields and bool(_canonical(value) == _canonical(entry.fields[field]))
 
 
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:

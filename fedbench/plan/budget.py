@@ -16,7 +16,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import matching, read_json
 from fedbench.base.strict import checked
 from fedbench.plan.plan import Plan
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import Choice, RunSpec, brief
 from fedbench.store import require_record
 
 _REMEDY = "delete it to train the run again"
@@ -59,11 +59,11 @@ class Speeds:
     def on_core(self, run: RunSpec) -> float:
         """Measured for this very model, else its reference figure."""
         reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
-        return self.core.get(str(run.model), float(reference))
+        return self.core.get(_named(run.model), float(reference))
 
     def on_gpu(self, run: RunSpec) -> float:
         """Measured for this very model, else that of so many cores."""
-        return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
+        return self.gpu.get(_named(run.model), GPU_CORES * self.on_core(run))
 
 
 def budget(runs: Iterable[RunSpec], speeds: Speeds) -> Budget:
@@ -78,6 +78,11 @@ def budget(runs: Iterable[RunSpec], speeds: Speeds) -> Budget:
         sum(samples / speeds.on_gpu(run) for run, samples in work) / 3600,
         0.02 * len(found) + rows * 1e-4,
     )
+
+
+def _named(model: Choice) -> str:
+    """The model without what is written at its default, which makes no other model of it."""
+    return str(brief("model", model) if model.name in registry.entries("model") else model)
 
 
 def _hours(hours: float) -> str:
@@ -124,7 +129,7 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
         return True, "", 0.0, 0.0
     found = require_record(file, record, _REMEDY)
     try:
-        model = str(checked(Choice, found.resolved["model"]))
+        model = _named(checked(Choice, found.resolved["model"]))
         return found.device == "cpu", model, found.sample_passes, found.seconds["train"]
     except (FedbenchError, KeyError) as error:
         raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None

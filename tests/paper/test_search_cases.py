@@ -23,5 +23,5 @@ def test_a_case_lays_another_grid_over_the_search():
 
 
 def test_a_field_of_a_search_that_is_not_there_is_refused():
-    with pytest.raises(FedbenchError, match="'tune.grid' names the search of a run that has none"):
+    with pytest.raises(FedbenchError, match="names the search of a run that has none"):
         searched("FedProx", {})

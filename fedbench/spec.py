@@ -5,8 +5,6 @@ uses. Settings at their defaults are left out, so that a new field whose default
 keeps the identity of every earlier run. Labels, papers and tables are no part of it.
 """
 
-import hashlib
-import json
 import math
 from typing import Annotated, Any, Literal
 
@@ -14,6 +12,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.choice import Choice as Choice
+from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
@@ -188,13 +187,13 @@ class RunSpec(Strict):
 
         Plug-ins are listed with the checksums of their files: other code makes another run.
         """
-        spelled = {kind: _brief(kind, getattr(self, kind)) for kind in _KINDS}
+        spelled = {kind: getattr(self, kind).brief(kind) for kind in _KINDS}
         lists = {
-            "parts": tuple(_brief("method", part) for part in self.parts),
-            "watch": tuple(_brief("probe", probe) for probe in self.watch),
+            "parts": tuple(part.brief("method") for part in self.parts),
+            "watch": tuple(probe.brief("probe") for probe in self.watch),
         }
-        brief = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
-        plain = brief.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
+        short = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
+        plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         code = {
             name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
             for name, entry in self.plugins().items()
@@ -234,13 +233,6 @@ class RunSpec(Strict):
         return RunSpec(**plain)
 
 
-def _brief(kind: str, choice: Choice) -> Choice:
-    """A choice without the parameters that are written at their default value."""
-    usual = registry.find(kind, choice.name).fields
-    params = {k: v for k, v in choice.params.items() if v is None or v != usual[k]}
-    return Choice(name=choice.name, params=params)
-
-
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     """Raise `FedbenchError` on a field or `part.parameter` in a search's grid that is unknown."""
     part, _, parameter = key.partition(".")
@@ -256,11 +248,23 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
 
 
 def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name."""
+    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name.
+
+    `tune.grid` reaches into the search, as do its other fields.
+    """
     part, _, parameter = key.partition(".")
     if not parameter:
         plain[key] = value
-        return
+    elif part == "tune":
+        if not plain.get("tune"):
+            raise FedbenchError(f"'{key}' names the search of a run that has none")
+        plain["tune"] = dict(plain["tune"]) | {parameter: value}
+    else:
+        _assign_to_part(plain, key, value)
+
+
+def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
+    part, _, parameter = key.partition(".")
     owners = [p for p in plain["parts"] if p["name"] == part]
     if not owners:
         raise FedbenchError(
@@ -268,17 +272,3 @@ def assign(plain: dict[str, Any], key: str, value: Any) -> None:
         )
     for owner in owners:
         owner["params"] = owner["params"] | {parameter: value}
-
-
-def digest(value: Any) -> str:
-    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys; 1.0 counts as 1."""
-    text = json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _canonical(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(k): _canonical(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(v) for v in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from pydantic import Field, model_serializer, model_validator
 
 from fedbench.base import registry
+from fedbench.base.digest import canonical
 from fedbench.base.errors import quoted
 from fedbench.base.strict import Strict
 
@@ -81,3 +82,16 @@ class Choice(Strict):
         """
         built: object = registry.build(kind, self.name, self.params)
         return built
+
+    def brief(self, kind: str) -> "Choice":
+        """The choice without the parameters that are written at their default value."""
+        entry = registry.find(kind, self.name)
+        params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
+        return Choice(name=self.name, params=params)
+
+
+def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:
+    """Whether a parameter has its default value; a list may be written for a tuple."""
+    if value is None:
+        return field in entry.nulls
+    return field in entry.fields and bool(canonical(value) == canonical(entry.fields[field]))

@@ -42,6 +42,7 @@ class Entry:
     fields: dict[str, Any]  # defaults by name, where they are literals
     doc: str
     constants: dict[str, Any]  # literal values of its `ClassVar`s
+    nulls: frozenset[str] = frozenset()  # the fields whose default is written as None
     folder: PluginFolder = _OWN
     file: Path = Path()
     sha256: Mapping[str, str] = field(default_factory=dict)  # see `checksums`; empty: fedbench's
@@ -140,7 +141,7 @@ def _read(file: Path, folder: PluginFolder) -> list[Entry]:
     return [
         Entry(
             c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c),
-            folder, file, sha256,
+            _nulls(c), folder, file, sha256,
         )
         for c in classes
     ]  # fmt: skip
@@ -160,6 +161,17 @@ def _fields(node: ast.ClassDef) -> dict[str, Any]:
         and isinstance(item.target, ast.Name)
         and "ClassVar" not in ast.unparse(item.annotation)
     }
+
+
+def _nulls(node: ast.ClassDef) -> frozenset[str]:
+    return frozenset(
+        item.target.id
+        for item in node.body
+        if isinstance(item, ast.AnnAssign)
+        and isinstance(item.target, ast.Name)
+        and isinstance(item.value, ast.Constant)
+        and item.value.value is None
+    )
 
 
 def _literal(node: ast.expr | None) -> Any:

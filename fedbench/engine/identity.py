@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from fedbench.base import registry
 from fedbench.base.checked import Checked
+from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.spec import Choice, RunSpec, digest
+from fedbench.spec import Choice, RunSpec
 
 UNKNOWN = "unknown"  # marks an object whose content cannot be read off
 _PLAIN = (type(None), bool, int, float, str)

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.search import words
+from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, same_data
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
@@ -20,11 +20,24 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
     Raises `FedbenchError` naming a run that is not complete, whose files were changed after it
-    ended, or that was trained on other data than the other runs.
+    ended, or that was trained on other data than the other runs or than the trials of a search.
     """
     finished = [(run, *complete(run.id, results)) for run in runs]
-    same_data([(run, record) for run, _, record in finished], results)
+    trained = [(run, record) for run, _, record in finished]
+    same_data([*trained, *_tried(runs, results)], results)
     return pd.concat([_rows(*each) for each in finished], ignore_index=True)
+
+
+def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
+    """The trials of the runs' searches, each once, and their records, of those still there."""
+    trials = {trial.id: trial for search in _searches(runs) for trial in trial_runs(search)}
+    records = ((trial, Results(results).run(key).record()) for key, trial in trials.items())
+    return [(trial, record) for trial, record in records if record is not None]
+
+
+def _searches(runs: Sequence[RunSpec]) -> list[RunSpec]:
+    """One run of each search."""
+    return list({search_id(run): run for run in runs if run.tune}.values())
 
 
 def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:

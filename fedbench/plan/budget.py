@@ -60,11 +60,11 @@ class Speeds:
     def on_core(self, run: RunSpec) -> float:
         """Measured for the run's model, else the speed that the model declares."""
         reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
-        return self.core.get(str(run.model), float(reference))
+        return self.core.get(_named(run.model), float(reference))
 
     def on_gpu(self, run: RunSpec) -> float:
         """Measured for the run's model, else that of `GPU_CORES` cores."""
-        return self.gpu.get(str(run.model), GPU_CORES * self.on_core(run))
+        return self.gpu.get(_named(run.model), GPU_CORES * self.on_core(run))
 
 
 def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Budget:
@@ -79,6 +79,11 @@ def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Bu
         sum(count / speeds.on_gpu(run) for run, count in work) / 3600,
         0.02 * len(costs) + rows * 1e-4,
     )
+
+
+def _named(model: Choice) -> str:
+    """The model without what is written at its default, which makes no other model of it."""
+    return str(model.brief("model") if model.name in registry.entries("model") else model)
 
 
 def _hours(hours: float) -> str:
@@ -117,7 +122,7 @@ def _reached(file: Path) -> tuple[bool, str, float, float]:
         return True, "", 0.0, 0.0
     found = require_record(file, record, _REMEDY)
     try:
-        model = str(checked(Choice, found.resolved["model"]))
+        model = _named(checked(Choice, found.resolved["model"]))
         return found.device == "cpu", model, found.sample_passes, found.seconds["train"]
     except (FedbenchError, KeyError) as error:
         raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None

@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.spec import Choice, digest
+from fedbench.base.digest import digest
+from fedbench.spec import Choice
 
 
 def data_key(choice: Choice) -> str:

@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.versions import complete, same_data
-from fedbench.spec import RunSpec, Tune, digest
+from fedbench.spec import RunSpec, Tune
 from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}

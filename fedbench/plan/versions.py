@@ -1,6 +1,6 @@
 """Checks that finished runs may be compared: complete, unchanged, trained on the same data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +24,39 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
 
 
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
-    """Raise `FedbenchError` if a data set differs between runs, or has been replaced since."""
+    """Raise `FedbenchError` if data differ between runs, or have been replaced since.
+
+    Data sets are compared where name and parameters agree; where parameters differ, as those of one
+    that reads a development file in addition, the files that both have read are compared.
+    """
     groups: dict[str, list[tuple[RunSpec, Record]]] = {}
+    files: dict[str, dict[str, list[str]]] = {}
     for run, record in runs:
         groups.setdefault(str(run.dataset), []).append((run, record))
+        for file, checksum in _files(record.get("data", {})):
+            files.setdefault(file, {}).setdefault(checksum, []).append(run.id)
     for dataset, members in groups.items():
-        _refuse_several(dataset, [(run.id, record.get("data", {})) for run, record in members])
+        versions = _versions([(run.id, record.get("data", {})) for run, record in members])
+        _refuse_several(f"data set '{dataset}'", versions)
         _refuse_replaced(*members[0], results)
+    for file, by_checksum in files.items():
+        _refuse_several(f"data file {file}", by_checksum)
 
 
-def _refuse_several(dataset: str, runs: list[tuple[str, Record]]) -> None:
-    """Refuse runs whose records have different checksums of the same data set."""
-    by_version = _versions(runs)
-    if len(by_version) > 1:
-        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in by_version)
+def _files(data: Record) -> Iterator[tuple[str, str]]:
+    """Each file that the data were read from, and its sha256."""
+    for key, checksum in data.items():
+        if "file" in data and key.startswith("sha256"):
+            yield str(Path(data["file"]) / key.removeprefix("sha256").strip()), checksum
+
+
+def _refuse_several(what: str, versions: dict[str, list[str]]) -> None:
+    """Refuse runs trained on several versions, given as ids by checksum."""
+    if len(versions) > 1:
+        often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
+        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
         raise FedbenchError(
-            f"data set '{dataset}' was not the same for all runs, by its checksums: {said}; "
+            f"{what} was not the same for all runs, by its checksums: {said}; "
             f"put the right data in place and {_AGAIN}"
         )
 
@@ -59,8 +76,8 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
         )
 
 
-def _versions(runs: list[tuple[str, Record]]) -> list[tuple[str, list[str]]]:
-    """(checksum of the data, ids of the runs trained on them), the most frequent first.
+def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
+    """The ids of runs by the checksum of their data.
 
     Records of earlier versions hold checksums of the data's files only; if there is one among the
     runs, all are compared by these.
@@ -70,7 +87,7 @@ def _versions(runs: list[tuple[str, Record]]) -> list[tuple[str, list[str]]]:
     for run_id, data in runs:
         version = data["checksum"] if everywhere else _of_files(data)
         groups.setdefault(version, []).append(run_id)
-    return sorted(groups.items(), key=lambda item: -len(item[1]))
+    return groups
 
 
 def _of_files(data: Record) -> str:

@@ -88,14 +88,19 @@ class RunFolder:
         record = self.record()
         if record is None:
             return None
-        if record.get("id") != run_id:
+        self.require_run(run_id)
+        for name in require_record(self.path / "run.json", record, self._remedy).files:
+            self._content(name, record)
+        return record
+
+    def require_run(self, run_id: str) -> None:
+        """Raise `FedbenchError` if the record is another run's than this."""
+        record = self.record()
+        if record is not None and record.get("id") != run_id:
             raise FedbenchError(
                 f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
                 f"{run_id}; {self._remedy}"
             )
-        for name in require_record(self.path / "run.json", record, self._remedy).files:
-            self._content(name, record)
-        return record
 
     def ended(self) -> float:
         """When the record of a complete run was written, in seconds since 1970."""

@@ -137,6 +137,12 @@ def test_a_figures_table_that_was_changed_is_noticed(results):
     pd.read_parquet(file).assign(count=1).to_parquet(file, index=False)
     shown = Results(pd.DataFrame(), results / "runs")
     refused(lambda: shown.table(SPEC.id, "clients"), file, "not the file that the run wrote")
+    # another run's whole folder is sound in itself, but it is not this run's
+    shutil.rmtree(folder(results))
+    shutil.copytree(folder(results, OTHER), folder(results))
+    wanted = (folder(results) / "run.json", f"record of run {OTHER.id}", f"not of {SPEC.id}")
+    for table in ("clients", "holdings"):
+        refused(functools.partial(shown.table, SPEC.id, table), *wanted)
 
 
 def test_an_edited_frame_is_noticed(tmp_path):

@@ -10,15 +10,6 @@ from fedbench.plan.plan import Cell, Plan, make_plan
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"
-# Parameters that the paper or the deviations name: they stand in the file, not in a default.
-WRITTEN = {
-    "fedprox": {"mu"},
-    "moon": {"mu", "tau", "first"},
-    "feddistill": {"coef", "T", "average"},
-    "fedgen": {"a", "fade", "size", "noise", "hidden"},
-    "fedgkd": {"coef", "M"},
-    "fedgkdvote": {"lam", "M", "b", "T"},
-}
 
 
 @cache
@@ -34,12 +25,6 @@ def cells(grid: str, **where: object) -> list[Cell]:
 def params(cell: Cell) -> dict[str, object]:
     (part,) = cell.run.parts
     return part.params
-
-
-def test_what_the_paper_set_is_written_in_its_file():
-    for cell in plan().cells:
-        for part in cell.run.parts:
-            assert WRITTEN[part.name] <= set(part.params), (cell.grid, cell.coords)
 
 
 def test_coefficients_by_data_set():

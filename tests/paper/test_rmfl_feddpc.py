@@ -5,12 +5,9 @@ from functools import cache
 import pytest
 
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.claims import Together
-from fedbench.paper.items import Grid
-from fedbench.paper.paper import Paper, load_papers
+from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import Printed, read_printed
-from fedbench.report.claims.interval import FEWEST
 from fedbench.report.tables.cells import table_cells
 from fedbench.report.tables.fact import fact_table
 from fedbench.report.values.frames import read
@@ -19,7 +16,6 @@ from tests.project import ROOT
 WORKFLOW = ROOT / "workflow"
 NOTHING = read(WORKFLOW / "no such file")
 NONE = Printed(WORKFLOW / "none.csv", {})
-both = pytest.mark.parametrize("name", ["rmfl", "feddpc"])
 
 
 @cache
@@ -29,23 +25,6 @@ def plan() -> Plan:
 
 def runs(grid: str, **where):
     return [cell.run for paper in plan().papers for cell in plan().select(paper, grid, where)]
-
-
-def repeats(grid: Grid, over: tuple[str, ...]) -> int:
-    found = len(grid.seeds)
-    for axis in over:
-        found *= len(grid.axes[axis])
-    return found
-
-
-@both
-def test_every_claim_has_repeats_enough_for_an_interval(name):
-    paper = load_papers(WORKFLOW, (name,))[name]
-    for key, claim in paper.claims.items():
-        if not isinstance(claim, Together):
-            table = paper.tables[claim.table] if claim.table else None
-            grid = paper.grids[table.grid if table else claim.grid]
-            assert repeats(grid, table.over if table else ()) >= FEWEST, key
 
 
 def test_fig3_is_drawn_at_the_local_steps_of_table_1():

@@ -156,9 +156,12 @@ class Results:
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.
 
-        Empty if the folder has no such file, as that of a run that diverged early.
+        Empty if the folder has no such file, as that of a run that diverged early. Raises
+        `FedbenchError` if the folder holds another run, or the table is not the one that the run
+        wrote.
         """
         if name == "holdings":
             return holdings(self.table(run, "clients"))
         folder = RunFolder(self.runs / run)
+        folder.require_run(run)
         return folder.table(name) if folder.has(name) else pd.DataFrame()

@@ -1,0 +1,53 @@
+"""Runs of one paper are collected only if all of them, and their trials, had the same data."""
+
+import pandas as pd
+import pytest
+
+from fedbench import FedbenchError, RunSpec
+from fedbench.jobs.collect import collect
+from fedbench.plan.search import trial_runs
+from fedbench.store import RunFolder
+from tests.engine.records import record
+
+SEARCHED = RunSpec(rounds=1, tune={"grid": {"lr": [0.1, 0.2]}})
+SENTENCES = RunSpec(rounds=1, dataset="sst5", model="distilbert")
+DEVELOPED = SENTENCES.changed(dataset={"sst5": {"development": True}})
+
+
+def finish(results, run, **data):
+    """Leave a finished run that says this of its data."""
+    found = record(run, resolved=run.changed(tune=None).model_dump(mode="json"))
+    found["data"] |= data
+    history = pd.DataFrame({"round": [1], "accuracy": [0.5], "val_accuracy": [0.5]})
+    RunFolder(results / "runs" / run.id).finish(found, history, {}, {})
+
+
+def test_a_run_and_the_trials_of_its_search_had_the_same_data(tmp_path):
+    first, second = trial_runs(SEARCHED)
+    finish(tmp_path, SEARCHED, checksum="b" * 64)
+    assert len(collect([SEARCHED], tmp_path)) == 1  # trials that are gone tell nothing
+    finish(tmp_path, first, checksum="b" * 64)
+    assert len(collect([SEARCHED], tmp_path)) == 1
+    finish(tmp_path, second, checksum="a" * 64)
+    with pytest.raises(FedbenchError, match=rf"'digits' was not the same.*a{{12}} \({second.id}\)"):
+        collect([SEARCHED], tmp_path)
+
+
+def test_data_sets_that_share_a_file_are_compared_by_it(tmp_path):
+    # the development file is read by the second run alone, so their checksums differ
+    files = {"file": "data/sst5", "sha256 train.txt": "1" * 64, "checksum": "a" * 64}
+    more = files | {"sha256 dev.txt": "2" * 64, "checksum": "b" * 64}
+    finish(tmp_path, SENTENCES, **files)
+    finish(tmp_path, DEVELOPED, **more)
+    assert len(collect([SENTENCES, DEVELOPED], tmp_path)) == 2
+    finish(tmp_path, DEVELOPED, **more | {"sha256 train.txt": "3" * 64})
+    said = rf"data/sst5/train.txt was not the same.*1{{12}} \({SENTENCES.id}\) and 3{{12}}"
+    with pytest.raises(FedbenchError, match=said):
+        collect([SENTENCES, DEVELOPED], tmp_path)
+
+
+def test_files_in_different_places_are_different_files(tmp_path):
+    mine, yours = (SEARCHED.changed(tune=None, dataset={"file": {"path": p}}) for p in ("a", "b"))
+    finish(tmp_path, mine, file="a", sha256="1" * 64, checksum="a" * 64)
+    finish(tmp_path, yours, file="b", sha256="2" * 64, checksum="b" * 64)
+    assert len(collect([mine, yours], tmp_path)) == 2

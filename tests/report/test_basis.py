@@ -1,0 +1,28 @@
+"""The page of a paper says beside each verdict how it was reached."""
+
+from html import unescape
+from pathlib import Path
+
+from fedbench.report import build
+from fedbench.report.claims.wording import basis
+from tests.report.claim_case import HEADER, flat, frame_of, judge, plan_of
+
+FEWER = {"where": {"dataset": "Digits", "alpha": 1}}
+CLAIM = {"table": "t", "kind": "greater", "winner": "A", "loser": "B", **FEWER}
+AHEAD = (4, 5, 6)  # points by which A is better, seed by seed
+
+
+def values(cell):
+    return flat(50 + AHEAD[cell.seed] * (cell.coords["method"] == "A"))
+
+
+def test_a_written_page_contains_the_sentence_on_how_a_verdict_was_reached(tmp_path: Path) -> None:
+    plan = plan_of({"c": CLAIM})
+    (tmp_path / "results/three").mkdir(parents=True)
+    frame_of(plan, values).to_parquet(tmp_path / "results/three/toy.parquet")
+    (tmp_path / "toy.printed.csv").write_text(HEADER, encoding="utf-8")
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path)
+    page = unescape((tmp_path / "reports/three/toy.html").read_text(encoding="utf-8"))
+    said = basis(judge(plan, tmp_path, values)["c"])
+    assert said.startswith("Student's t-test, one-sided, 1 comparison: bounds at 95 % to hold")
+    assert said in page

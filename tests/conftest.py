@@ -1,12 +1,14 @@
 """What every folder of tests shares: fixtures, and how tests are dealt to processes."""
 
 import contextlib
+import os
 
 import pytest
 import torch
 from typer.testing import CliRunner
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import VARIABLE
 from tests.project import ROOT
 
 torch.set_num_threads(1)  # on small models threads cost more than they give
@@ -18,6 +20,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
+@pytest.fixture(autouse=True)
+def plugin_variable(monkeypatch):
+    """FEDBENCH_PLUGINS is after each test what it was before; `fedbench run` may add to it."""
+    monkeypatch.setenv(VARIABLE, os.environ.get(VARIABLE, ""))
 
 
 @pytest.fixture(params=["loop", "map"])

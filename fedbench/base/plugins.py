@@ -70,7 +70,12 @@ def plugin_folders() -> tuple[PluginFolder, ...]:
 
 
 def search_also(folder: Path) -> None:
-    """Add a folder to FEDBENCH_PLUGINS, for this process and those that it starts."""
+    """Add a folder to FEDBENCH_PLUGINS, for this process and those that it starts.
+
+    A folder without anything to plug in is not added.
+    """
+    if not _has_plugins(folder):
+        return
     known = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     os.environ[VARIABLE] = os.pathsep.join([*known, str(folder.resolve())])
 
@@ -131,8 +136,12 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
     return tuple(
         PluginFolder(root, package)
         for root, package in packages.items()
-        if root != _PACKAGE and any((root / name).exists() for name in _CONTENT)
+        if root != _PACKAGE and _has_plugins(root)
     )
+
+
+def _has_plugins(folder: Path) -> bool:
+    return any(exists(folder / name) for name in _CONTENT)
 
 
 def _package(root: Path) -> str:

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from fedbench.paper.claims import SingleClaim, Greater, Together
+from fedbench.paper.claims import Greater, SingleClaim, Together
 from fedbench.paper.paper import load_papers
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.interval import FEWEST

@@ -86,14 +86,14 @@ class Part(Checked):
     shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
     needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier alone
-    own_momentum: ClassVar[bool] = False  # whether it has a momentum itself, in place of the run's
+    own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the run's
     uploaded_momentum: ClassVar[str] = ""  # the key in `t.up` of a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
-    MODELS: ClassVar[tuple[str, ...]] = ()  # the names that `evaluate` adds to 'next'; a literal
+    MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
 
     @property
     def unmappable(self) -> str:
-        """Why clients with this part cannot be trained in one mapped computation; '' if they can."""
+        """Why clients with this part cannot be trained in one computation (map); '' if so."""
         return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from fedbench.paper.paper import Paper
 from fedbench.report.claims.comparison import Comparison
@@ -104,8 +105,8 @@ class Drawn(Numbers):
             drawn[SETS.index(name), METHODS.index(method)] += effect
         self._drawn = drawn
 
+    @override
     def values(self, point: Coords) -> Repeats:
-        """See the base class."""
         row = self._drawn[SETS.index(str(point["dataset"])), METHODS.index(str(point["method"]))]
         return {str(seed): float(value) for seed, value in enumerate(row)}
 

@@ -27,9 +27,9 @@ from fedbench.paper.paper import Paper
 from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.judge import RISKS
+from fedbench.report.claims.limits import Risks, Verdict, Within
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Risks, Verdict, Within
 
 SETS = tuple(f"set {i}" for i in range(9))
 METHODS = ("A", "B", "C", "D", "E")

@@ -8,14 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Decay, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
-from fedbench.core.part import (
-    GLOBAL_MOMENTUM,
-    SERVER_OPTIMISER,
-    STEP_LENGTH,
-    Cost,
-    Part,
-    Sizes,
-)
+from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
 

@@ -21,8 +21,7 @@ from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.page import FactOnPage, FigureOnPage, PaperPage, RunCount, TableOnPage
-from fedbench.report.tables.cell import TableCell
-from fedbench.report.tables.cells import table_cells, tidy
+from fedbench.report.tables.cells import TableCell, table_cells, tidy
 from fedbench.report.tables.fact import fact_table
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange

@@ -11,8 +11,8 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.report.claims.interval import Estimate, of_mean, of_spread
+from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.verdict import Limit
 from fedbench.report.values.metrics import Metric
 
 

@@ -16,10 +16,10 @@ from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
 from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.limits import Risks, Verdict, at_least
 from fedbench.report.claims.measured import MeasuredNumbers, Numbers
-from fedbench.report.claims.printed import PaperNumbers
+from fedbench.report.claims.paper_numbers import PaperNumbers
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Risks, Verdict, at_least
 from fedbench.report.values.differences import merged
 from fedbench.report.values.frames import Collected
 

@@ -19,7 +19,7 @@ class Case(Strict):
     where: Where
     """The points meant, as levels by axis: {dataset: CIFAR-100, method: [FedAvg, FedDyn]}."""
     settings: Settings
-    """What is set there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
+    """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
 class Grid(Strict):

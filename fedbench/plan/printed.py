@@ -29,7 +29,7 @@ class Stat:
 
     @classmethod
     def of(cls, values: list[float]) -> "Stat | None":
-        """Over some seeds; None over none. A value that is not finite makes the mean so."""
+        """Of one value per seed; None without values; the mean is NaN if a value is not finite."""
         if not values:
             return None
         if not np.isfinite(values).all():
@@ -63,9 +63,9 @@ class Printed:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def refuse_strangers(self, table: str, known: Iterable[Place]) -> None:
-        """Raise `FedbenchError` on a number of the table that is at none of the `known` places.
+        """Raise `FedbenchError` on a number of the table that stands at none of the `known` places.
 
-        No cell would show it.
+        No cell of the table would show such a number.
         """
         places = set(known)
         for place in self.numbers:
@@ -144,7 +144,7 @@ def _difference(place: Place, known: set[Place]) -> str:
         there = {getattr(other, name) for other in known}
         if value not in there:
             return f"{place.table} has {unknown(name, value, there)}"
-    return f"{place} is no cell of {place.table}: its parts do not stand together"
+    return f"{place} is no cell of {place.table}: no cell has all of these together"
 
 
 def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -169,8 +169,8 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
 def check_printed(printed: Printed, paper: Paper) -> None:
     """Raise `FedbenchError` on a number of no table or of no cell, and on a missing file.
 
-    The file may be missing unless a table says by `printed` whose numbers it shows. Cells of facts
-    are checked where facts are made.
+    The file may be missing unless a table names another by `printed`, whose numbers it shows.
+    Numbers of tables of facts are checked when these tables are made.
     """
     _refuse_absence(printed, paper)
     asked = {place.table: place for place in printed.numbers}

@@ -221,7 +221,7 @@ def test_a_run_is_not_resumed_on_other_data(tmp_path):
     write_data(tmp_path, 1)
     refused(
         own,
-        *(tmp_path / "run" / "checkpoint.pt", "data set 'file'", "put the former data back"),
+        *(tmp_path / "run" / "checkpoint.pt", "data set 'file'", "restore the former data"),
         f"delete the folder {tmp_path / 'run'}",
     )
     write_data(tmp_path, 0)

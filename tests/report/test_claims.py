@@ -796,7 +796,7 @@ def test_a_slope_is_judged_against_zero(
     ("changes", "words"),
     [
         ({"of": "others"}, "of: 'others' is not allowed"),
-        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is no slope"),
+        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is not a slope"),
         ({"goes": "left"}, "goes = 'left' is not allowed"),
         ({"of": "D"}, "claims.c.of.method: no level 'D'"),
     ],

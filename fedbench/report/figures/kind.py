@@ -61,7 +61,7 @@ class Kind(Checked, ABC):
 
 
 def stroke(hue: Hue) -> dict[str, Any]:
-    """How a line of that hue is drawn."""
+    """The options of matplotlib for a line of that hue."""
     style = hue.style
     return {
         "color": style.colour,

@@ -11,8 +11,8 @@ class Run:
     """A run behind a cell.
 
     `state` is 'finished', 'diverged at round n', 'missing', or 'ends at round n' if the table asks
-    for a later round. `tuned` is what a search chose for it. `at` tells it from the cell's other
-    runs of the same seed: 'α = 0.2'.
+    for a later round. `tuned` is what a search chose for it. `at` tells it apart from the cell's
+    other runs of the same seed: 'α = 0.2'.
     """
 
     id: str

@@ -76,7 +76,7 @@ class FigureOnPage:
 
     @property
     def inches(self) -> float:
-        """The width of the SVG; a figure wider than 5 inches has a row of its own on the page."""
+        """The width of the SVG; a figure wider than 5 inches has a whole row of the page."""
         box = re.search(r'viewBox="0 0 ([\d.]+)', self.svg)
         return float(box[1]) / 72 if box else 0.0
 
@@ -122,7 +122,7 @@ class PaperPage:
 
     @property
     def items(self) -> list[TableOnPage | FactOnPage]:
-        """Tables in the file's order; one of facts stands before the first with a higher number."""
+        """Tables in the file's order, each table of facts before the first with a higher number."""
         items: list[TableOnPage | FactOnPage] = list(self.tables)
         for fact in self.facts:
             later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]

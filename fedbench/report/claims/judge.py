@@ -132,7 +132,7 @@ def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
 def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
     """The verdict on the printed numbers; None if no cell has any.
 
-    'Every' and 'any' speak of the cells with a printed number only; where a claim names a number of
+    'Every' and 'any' mean the cells with a printed number only; where a claim names a number of
     cells, those without one count as undecided.
     """
     verdict_of = {c: row.printed_verdict for c, row in rows.items()}

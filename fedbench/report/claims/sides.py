@@ -1,4 +1,4 @@
-"""Which points of a grid a claim speaks of, and on which side each stands, cell by cell."""
+"""Which points of a grid a claim compares, and which side each is on, cell by cell."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from fedbench.report.claims.measured import Coords
 
 @dataclass(frozen=True)
 class Scope:
-    """The points that a claim speaks of, each with its metric, without axes that count as repeats.
+    """The points that a claim compares, each with its metric, without axes that count as repeats.
 
     `controls` are levels of the method axis that are never meant by 'others'; `usual` is the moment
     at which a metric is read unless it names its own.
@@ -107,7 +107,7 @@ def _rest(point: Coords, named: set[str]) -> Coords:
     return {axis: level for axis, level in point.items() if axis not in named}
 
 
-Member = Coords | float  # what stands on a side: a point, or a threshold
+Member = Coords | float  # one of a side: a point, or a threshold
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Exchange:
 
 
 def of_network(run: RunSpec, parts: list[Any]) -> Exchange:
-    """With these parts, for the run's own network; imports torch."""
+    """With these parts, for the network that the run trains; imports torch."""
     from fedbench.core.part import Sizes
 
     module = network(run)

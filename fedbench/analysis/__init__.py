@@ -1,1 +1,1 @@
-"""What is computed on models and gradients, for the probes."""
+"""Measurements on models and gradients, which probes use."""

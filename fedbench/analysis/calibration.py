@@ -1,9 +1,9 @@
-"""Personalisation: every client tunes the trained model's last layer on its own data.
+"""Calibration: each client trains the last layer of the final model on its own data.
 
-FedADC paper, section IV-D and Fig. 7. Each client copies x_T, freezes all but the classifier and
-trains it for two epochs on its training share; it is scored on its own test share. The training
-images are taken as they are, without the run's crops and flips, so that the frozen body sees each
-of them once (the paper does not say whether they were augmented).
+FedADC paper, section IV-D and Fig. 7. Each client copies x_T, freezes all layers but the classifier
+and trains that for two epochs on the client's training samples; it is scored on the client's share
+of the test set. Training images are not augmented, so that the frozen body computes the features of
+each only once (the paper does not say whether they were augmented).
 """
 
 from collections.abc import Sequence
@@ -34,32 +34,32 @@ from fedbench.spec import Choice
 # Fig. 7's three: no regularisation, a proximal term on the classifier, self-confidence distillation
 MODES = {
     "none": (),
-    "prox": (Choice(name="fedprox", params={"mu": 0.01}),),  # grid 0.1, 0.01, 0.001
+    "prox": (Choice(name="fedprox", params={"mu": 0.01}),),  # the paper's grid is 0.1, 0.01, 0.001
     "self-kd": (Choice(name="selfconfidence", params={"lam": 0.35}),),
 }
 
 
 @dataclass(frozen=True)
 class Calibration(Checked):
-    """How a client tunes its classifier; batch, optimiser, weight decay and clip are the run's.
+    """How a client trains its classifier; batch, optimiser, weight decay and clip are the run's.
 
-    lr: the run's first if null (grid 0.1, 0.05, 0.03, 0.01), constant. test_split 'mirrored'
-    divides each class's test samples as its training samples were; 'independent' draws the run's
-    partition anew for the test set, as the author's library does.
+    lr: constant; None is the run's first (the paper's grid is 0.1, 0.05, 0.03, 0.01). test_split
+    'mirrored' divides each class's test samples over clients as its training samples are divided;
+    'independent' applies the run's partition rule to the test set, as the author's library does.
     """
 
-    epochs: Natural = 2  # 0 leaves every client with x_T
+    epochs: Natural = 2  # with 0, every client has x_T
     lr: Positive | None = None
     test_split: Literal["mirrored", "independent"] = "mirrored"
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What calibration gives, accuracies as fractions.
+    """The results of calibration; accuracies are fractions.
 
-    clients: one row per client with train_samples, test_samples, accuracy and global_accuracy,
-    x_T's on the same share (not a number where the share is empty); test_accuracy: x_T's on the
-    whole test set; heads: every client's classifier (K, d_head).
+    clients: one row per client with train_samples, test_samples, accuracy, and global_accuracy,
+    which is x_T's on the same samples (NaN where test_samples is 0); test_accuracy: x_T's accuracy
+    on the whole test set; heads: every client's classifier (K, d_head).
     """
 
     clients: pd.DataFrame
@@ -69,23 +69,23 @@ class Calibrated:
     def summary(self) -> dict[str, float]:
         """Unweighted means over the clients that have test samples, and the gains over x_T."""
         scored = self.clients[self.clients["test_samples"] > 0]
-        own, global_model = (
+        calibrated, global_model = (
             float(scored["accuracy"].mean()),
             float(scored["global_accuracy"].mean()),
         )
         return {
-            "accuracy": own,
+            "accuracy": calibrated,
             "global_accuracy": global_model,
             "test_accuracy": self.test_accuracy,
-            "gain_on_shares": own - global_model,
-            "gain_over_test_accuracy": own - self.test_accuracy,
+            "gain_on_shares": calibrated - global_model,
+            "gain_over_test_accuracy": calibrated - self.test_accuracy,
             "clients": len(scored),
             "excluded": len(self.clients) - len(scored),
         }
 
 
 def require_classifier(problem: Problem) -> None:
-    """Raise `FedbenchError` if the model has no last layer to tune, or the data no classes."""
+    """Raise `FedbenchError` if the model has no head, or the data no classes."""
     if not problem.task.net.has_head or not problem.fed.classes:
         raise FedbenchError(
             "calibration needs a classifier: data with classes and a module with children body "
@@ -104,7 +104,7 @@ def calibrate(
     parts: Sequence[Part] = (),
     how: Calibration = Calibration(),  # frozen
 ) -> Calibrated:
-    """Tune every client's classifier from x_T = `global_model` with the local terms of `parts`."""
+    """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`."""
     require_classifier(problem)
     small = _on_features(problem, global_model, parts, how)
     heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
@@ -125,38 +125,38 @@ def calibrate(
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
-    """Each client's rows of the test set; the data seed draws them."""
+    """Each client's rows of the test set, drawn with the data seed."""
     seed, choice = problem.spec.partition_seed, problem.spec.partition
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
     if split == "mirrored":
         counts = problem.fed.labels.cpu().long().numpy()
         return mirror(counts, problem.data.y_test.astype(np.int64), rng)
     scheme = registry.build("partition", choice.name, choice.params)
-    found: list[Indices] = scheme(problem.data.y_test, problem.spec.clients, rng)
-    return found
+    drawn: list[Indices] = scheme(problem.data.y_test, problem.spec.clients, rng)
+    return drawn
 
 
 def _on_features(
     problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
 ) -> Problem:
-    """The same clients with the body's features for samples and the classifier for a model.
+    """The problem of training the classifier: its samples are the body's features.
 
-    The body is frozen and in evaluation mode, so its features are computed once.
+    The body is frozen and in evaluation mode, so that features are computed once.
     """
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
     work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0, "augment": None}
     spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
-    own, decays = net.head_mask().to(global_model.w.device), problem.task.decays
-    start = Model(global_model.w[own], {})
+    in_head, decays = net.head_mask().to(global_model.w.device), problem.task.decays
+    start = Model(global_model.w[in_head], {})
     task = replace(
         problem.task,
         net=head,
         parts=tuple(parts),
         x=problem.task.outputs(global_model, problem.task.x)[1],
         prepare=lambda x: x,
-        decays=None if decays is None else decays[own],
+        decays=None if decays is None else decays[in_head],
     )
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
     return replace(problem, spec=spec, task=task, fed=fed)
@@ -165,17 +165,19 @@ def _on_features(
 def _tuned(small: Problem) -> Tensor:
     """Every client's classifier (K, d) after its local epochs."""
     parts, start, fed = small.task.parts, small.fed.start, small.fed
-    r = open_round(small, start, small.spec.rounds)  # the first round that no training has used
+    r = open_round(
+        small, start, small.spec.rounds
+    )  # a round whose random numbers the run did not use
     rounds = views(small, r, [part.server(start.w, fed) for part in parts])
     messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
-    kept = [part.client(start.w, fed) for part in parts]
-    clients = [prepare(small, r, i, messages, kept) for i in range(small.spec.clients)]
+    states = [part.client(start.w, fed) for part in parts]
+    clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
     replies = loop(small.task, RoundStart(start, small.spec.lr), clients)
     return torch.stack([reply.w for reply in replies])
 
 
 def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Which samples a classifier gets right (N,)."""
+    """Which samples x (features) a classifier predicts correctly (N,), bool."""
     with torch.no_grad():
         return small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y
 

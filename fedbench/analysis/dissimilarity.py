@@ -1,8 +1,8 @@
 """Gradient dissimilarity of the clients' losses (ASD paper, section 3.3 and equation 13).
 
-G_d = (1/K Σ_k ‖∇f_k‖²) / ‖1/K Σ_k ∇f_k‖² ≥ 1 at given weights, f_k = L_k + λ R_k: L_k the client's
-mean base loss, R_k ASD's term over all of its data. A gradient is linear in λ, so two of them a
-client give G_d for every λ.
+G_d = (1/K Σ_k ‖∇f_k‖²) / ‖1/K Σ_k ∇f_k‖² ≥ 1 at given weights, f_k = L_k + λ R_k. L_k is client k's
+mean base loss, R_k ASD's term over all of its data. ∇f_k is linear in λ, so that ∇L_k and ∇R_k of
+each client give G_d for every λ.
 """
 
 from dataclasses import dataclass, replace
@@ -21,9 +21,10 @@ _CHUNK = 500  # samples per pass
 
 @dataclass(frozen=True)
 class Slopes:
-    """One client's gradients (d,), float64: of L_k, and of Σ_j α̂_j D_j over its n samples.
+    """One client's gradients (d,), float64.
 
-    total is Σ_j α̂_j; without ASD the second gradient is 0.
+    loss: ∇L_k; term: the gradient of Σ_j α̂_j D_j over the client's n samples, 0 without ASD; total:
+    Σ_j α̂_j.
     """
 
     loss: Tensor
@@ -32,7 +33,7 @@ class Slopes:
     n: int
 
     def regulariser(self, weights: str) -> Tensor:
-        """∇R_k: 'normalised' to Σ_j α_j = 1 over the client's data, else α̂_j/n as in the proof."""
+        """∇R_k: with 'normalised' weights Σ_j α_j = 1 over the client's data, else α_j = α̂_j/n."""
         return self.term / (self.total if weights == "normalised" else self.n)
 
 
@@ -44,13 +45,13 @@ class Quadratic:
     square_mean: Tensor
 
     def at(self, lam: float) -> float:
-        """G_d; not a number where the mean gradient is 0."""
+        """G_d at this λ; NaN where the mean gradient is 0."""
         powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
         return float((powers @ self.mean_square) / (powers @ self.square_mean))
 
 
 class Clients:
-    """Gathers the clients' (∇L_k, ∇R_k) one by one; keeps two vectors."""
+    """Adds up the clients' ∇L_k and ∇R_k, one client after the other; stores two vectors."""
 
     def __init__(self) -> None:
         self.K = 0
@@ -59,13 +60,13 @@ class Clients:
         self.term: Tensor = torch.zeros(())
 
     def add(self, loss: Tensor, term: Tensor) -> None:
-        """One client more."""
+        """Add one client's ∇L_k and ∇R_k."""
         self.K += 1
         self.squares = self.squares + _square(loss, term)
         self.loss, self.term = self.loss + loss, self.term + term
 
     def quadratic(self) -> Quadratic:
-        """G_d over the clients so far."""
+        """G_d over the clients that were added."""
         return Quadratic(self.squares / self.K, _square(self.loss / self.K, self.term / self.K))
 
 
@@ -77,14 +78,14 @@ def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str,
     part = regulariser(problem)
     sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
     for client in range(problem.fed.K):
-        own = slopes(problem, client, model, global_model)
+        gradients = slopes(problem, client, model, global_model)
         for name, clients in sums.items():
-            clients.add(own.loss, own.regulariser(name))
+            clients.add(gradients.loss, gradients.regulariser(name))
     return {name: clients.quadratic() for name, clients in sums.items()}
 
 
 def regulariser(problem: Problem) -> ASD | None:
-    """The run's ASD, if it has any."""
+    """The run's ASD; None if the method has none."""
     return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
 
 
@@ -116,7 +117,7 @@ def _batch(problem: Problem, rows: Tensor, model: Model, global_model: Model) ->
 
 
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
-    """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch; ASD itself gives Σ_j α_j D_j with Σ_j α_j = 1."""
+    """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch, made of ASD's loss, in which Σ_j α_j = 1."""
     fed = problem.fed
     n, labels = fed.n[client], fed.labels[client]
     turn = Turn(

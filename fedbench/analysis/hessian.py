@@ -1,6 +1,6 @@
-"""Curvature of a loss at given weights: extreme eigenvalue, trace and spectral density.
+"""Curvature of a loss at given weights: top eigenvalue, trace and spectral density.
 
-The Hessian is never formed; everything is made of its products with vectors. Yao et al.,
+The Hessian is not formed, but for tiny models; products with vectors are enough. Yao et al.,
 "PyHessian", 2020, whose method the ASD paper follows (Tables 1 and 12, Fig. 3); Papyan, "Traces of
 class/cross-class structure pervade deep learning spectra", 2020, algorithm 2 for the density.
 """
@@ -24,11 +24,11 @@ from fedbench.core.flat import Model
 from fedbench.engine.local import LocalTask, Loss
 
 _CHUNK = 500  # samples per pass
-_DENSE = 32  # weights up to which the matrix is formed
+_DENSE = 32  # up to so many weights the matrix is formed
 
 
 class Density(NamedTuple):
-    """A spectral density p(λ) on a grid, both (points,), and ∫ |λ| p(λ) dλ."""
+    """A spectral density p(λ) at points of a grid, both (points,), and ∫ |λ| p(λ) dλ."""
 
     eigenvalue: Tensor
     density: Tensor
@@ -49,9 +49,10 @@ class _Mean(nn.Module):
 
 
 def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
-    """The Hessian (d, d) of the mean base loss over `rows`, at a model in evaluation mode.
+    """The Hessian (d, d) of the mean base loss over `rows`, as an operator of curvlinops.
 
-    An operator of curvlinops. No weight decay, no terms of a method, no augmentation or autocast.
+    The model is in evaluation mode; the loss has no weight decay and no terms of a method, and
+    samples are not augmented. There is no autocast.
     """
     module = task.net.module().eval()
     params = [p for p in module.parameters() if p.requires_grad]
@@ -64,45 +65,45 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
 
 @contextmanager
 def twice_differentiable() -> Iterator[None]:
-    """Attention that has a second derivative; the fused kinds have none."""
+    """A context in which attention has a second derivative; fused attention has none."""
     with sdpa_kernel(SDPBackend.MATH):
         yield
 
 
 def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:
-    """The eigenvalue of largest magnitude, which power iteration from `start` (d,) would find.
+    """The eigenvalue of largest magnitude, by Lanczos from the vector `start` (d,).
 
-    tol: relative accuracy; not a number where `iterations` restarts of Lanczos do not reach it.
+    tol: relative accuracy. NaN if `iterations` restarts do not reach it.
     """
     if H.shape[0] <= _DENSE:
         eigenvalues = torch.linalg.eigvalsh(_dense(H))
         return float(eigenvalues[eigenvalues.abs().argmax()])
     try:
-        found = eigsh(
+        eigenvalues = eigsh(
             H.to_scipy(), k=1, which="LM", tol=tol, maxiter=iterations,
             v0=start.cpu().numpy().astype(np.float64), return_eigenvectors=False,
         )  # fmt: skip
     except ArpackNoConvergence:
         return float("nan")
-    return float(found[0])
+    return float(eigenvalues[0])
 
 
 def _dense(H: Any) -> Tensor:
-    found: Tensor = H @ torch.eye(H.shape[0], device=H.device, dtype=H.dtype)
-    return found
+    matrix: Tensor = H @ torch.eye(H.shape[0], device=H.device, dtype=H.dtype)
+    return matrix
 
 
 def trace(H: Any, probes: int) -> float:
-    """Hutchinson's estimate from `probes` Rademacher vectors, of torch's shared generator."""
+    """The trace by Hutchinson's estimate from `probes` random (Rademacher) vectors."""
     if H.shape[0] <= _DENSE:
         return float(_dense(H).trace())
     return sum(float(hutchinson_trace(H, 1)) for _ in range(probes)) / probes
 
 
 def density(H: Any, steps: int, points: int) -> Density:
-    """Stochastic Lanczos quadrature from one vector of torch's shared generator.
+    """The spectral density by stochastic Lanczos quadrature from one random vector.
 
-    At most d steps; the grid spans the extreme Ritz values and a margin of 5 % of their distance.
+    Makes `steps` steps, at most d. The grid spans the Ritz values, and on each side 5 % more.
     """
     nodes, vectors = fast_lanczos(H, min(steps, H.shape[0]))
     ends = (float(nodes.min()), float(nodes.max()))

@@ -22,11 +22,11 @@ from fedbench.engine.turns import PreparedClient, dropout, twins
 
 
 class Replayed(NamedTuple):
-    """One client's local training again: its reply, and the loss's gradient at each step (H, d).
+    """One client's repeated training: its result, and the gradient at each step (H, d).
 
-    The mini-batch gradients hold the method's loss terms, but none of its gradient terms (FedProx's
-    pull, control variates), no clip, weight decay or momentum. A method that differentiates several
-    times a step (SAM) shows the first time, at y^k.
+    The mini-batch gradients contain the method's loss terms, but none of its gradient terms
+    (FedProx's pull, control variates), no clipping, weight decay or momentum. Of a method that
+    differentiates several times per step (SAM), they are the first, at y^k.
     """
 
     reply: ClientResult
@@ -34,36 +34,37 @@ class Replayed(NamedTuple):
 
 
 def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
-    """Each client's local training, looped; same batches, messages, states and random numbers.
+    """Repeat each client's training with its batches, messages, states and random numbers.
 
-    `clients` stand as before their training and stay so. Costs a client's local work each.
+    `clients` are as prepared before their training, and are not changed. Costs the local training
+    of each client once more.
     """
     start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in twins(clients):
-        found: list[Tensor] = []
+        gradients: list[Tensor] = []
         with torch.no_grad(), dropout(problem.task, client):
             reply = local_round(
-                problem.task, start, client.turns, client.batches, r.buffers, _recording(found)
+                problem.task, start, client.turns, client.batches, r.buffers, _recording(gradients)
             )
-        yield Replayed(reply, torch.stack(_first(found, len(client.batches.rows))))
+        yield Replayed(reply, torch.stack(_first(gradients, len(client.batches.rows))))
 
 
-def _recording(found: list[Tensor]) -> Differentiate:
+def _recording(gradients: list[Tensor]) -> Differentiate:
     def differentiate(
         objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
     ) -> tuple[Tensor, Outputs]:
         gradient, outputs = by_autograd(objective, w)
-        found.append(gradient)
+        gradients.append(gradient)
         return gradient, outputs
 
     return differentiate
 
 
-def _first(found: list[Tensor], steps: int) -> list[Tensor]:
-    """The first gradient of each step."""
-    if len(found) % steps:
+def _first(gradients: list[Tensor], steps: int) -> list[Tensor]:
+    """The first gradient of each step, where every step has equally many."""
+    if len(gradients) % steps:
         raise FedbenchError(
-            f"replay: {len(found)} gradients in {steps} steps; a part of this method does not "
+            f"replay: {len(gradients)} gradients in {steps} steps; a part of this method does not "
             "differentiate the same number of times in each step"
         )
-    return found[:: len(found) // steps]
+    return gradients[:: len(gradients) // steps]

@@ -1,4 +1,4 @@
-"""Test accuracy of given models: of each class, and on average."""
+"""Test accuracy of given models: their mean, and per class."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:
 
 
 def class_accuracy(problem: Problem, model: Model) -> Tensor:
-    """A model's accuracy on each class of the test set (C,), float64; NaN for a class without."""
+    """A model's test accuracy per class (C,), float64; NaN for a class without test samples."""
     scorer = problem.scorers[""]
     y, predicted = scorer.y, scorer.logits(model).argmax(1)
     hits = torch.bincount(y[predicted == y], minlength=scorer.classes).double()

@@ -12,20 +12,20 @@ from fedbench.store import CHECKPOINT
 
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
-    """Replace a run folder's checkpoint; a crash leaves the former one."""
+    """Replace a run folder's checkpoint; after a crash the former one is still there."""
     with atomic(folder / CHECKPOINT) as temporary:
         torch.save(dict(state), temporary)
 
 
 def load_checkpoint(folder: Path, run_id: str, device: torch.device) -> dict[str, Any] | None:
-    """The run's checkpoint, None without one; raises `FedbenchError` if it cannot be used."""
+    """The run's checkpoint, or None; raises `FedbenchError` if it cannot be used."""
     file = folder / CHECKPOINT
     if not exists(file):
         return None
     try:
         state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
         owner = state["id"]
-    except Exception as error:  # torch raises whatever its unpickler met
+    except Exception as error:  # torch's unpickler may raise anything
         raise FedbenchError(
             f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start the run again"
         ) from None

@@ -1,4 +1,4 @@
-"""Whether a model fits the machine and the data, known before any training."""
+"""Checks, before any training, that a model fits into memory and fits the data."""
 
 import os
 import warnings
@@ -16,23 +16,23 @@ _BYTES = 4  # of a float32
 
 
 def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
-    """Raise `FedbenchError` if the model cannot be built, or not be trained in this memory."""
+    """Raise `FedbenchError` if the model cannot be built, or is too large for memory."""
     try:
         size = _parameters(architecture, inputs)
     except (RuntimeError, OverflowError, TypeError) as error:  # sizes beyond torch's integers
         raise FedbenchError(f"model = {name} cannot be built ({short(error)})") from error
-    needed, there = size * _COPIES * _BYTES, _memory()
-    if needed > there:
+    needed, available = size * _COPIES * _BYTES, _memory()
+    if needed > available:
         raise FedbenchError(
-            f"model = {name} has {size:,} parameters; to train it takes {needed / 1e9:,.0f} GB for "
-            f"{_COPIES} copies, and this machine has {there / 1e9:,.0f} GB; make it smaller"
+            f"model = {name} has {size:,} parameters; training needs {needed / 1e9:,.0f} GB for "
+            f"{_COPIES} copies, but this machine has {available / 1e9:,.0f} GB; make it smaller"
         )
 
 
 def _parameters(architecture: Architecture, inputs: Inputs) -> int:
-    """How many, counted on a module without storage."""
+    """The number of parameters, counted on a module without storage."""
     with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # weights read from a file have no place to go
+        warnings.simplefilter("ignore")  # torch warns that weights from a file have no effect
         module = architecture.build(inputs)
     return sum(value.numel() for value in module.parameters())
 
@@ -43,15 +43,15 @@ def _memory() -> int:
 
 
 def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
-    """Raise `FedbenchError` unless the network takes prepared samples x and has the outputs for y.
+    """Raise `FedbenchError` unless the network takes prepared samples x and has enough outputs.
 
-    A network has one output per class, or without classes one.
+    A network must have one output per class, or one output if the data have no classes.
     """
     place = f"model: {name}"
     try:
         with torch.no_grad():
             outputs = net.eval(net.start(), x)[0]
-    except Exception as error:  # a layer raises whatever it met
+    except Exception as error:  # a layer may raise anything
         raise FedbenchError(
             f"{place} cannot take the samples of data set '{data.name}', which are "
             f"{data.inputs.words} ({short(error)})"

@@ -1,4 +1,4 @@
-"""From a data set's arrays to a network's input: on the device, normalised, cropped, flipped."""
+"""Turns a data set's arrays into a network's inputs: normalised, cropped, flipped."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,8 +16,8 @@ from fedbench.spec import Augment, RunSpec
 
 
 def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
-    """Stored samples on the device, as stored; images become (N, channels, H, W)."""
-    if x.ndim == 4:  # not copied where it is stored channels first
+    """Samples on the device, in their stored type; images become (N, channels, H, W)."""
+    if x.ndim == 4:  # a view; copied below, unless it was stored channels first
         x = x.transpose(0, 3, 1, 2)
     elif x.ndim == 3:
         x = x[:, np.newaxis]
@@ -25,9 +25,9 @@ def images(x: NDArray[np.generic], device: torch.device) -> Tensor:
 
 
 def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Labels as integers, regression targets in the run's precision."""
-    found = torch.as_tensor(y, device=device)
-    return found.to(dtype) if found.is_floating_point() else found.long()
+    """Labels on the device: classes as integers, other labels in the run's precision."""
+    labels = torch.as_tensor(y, device=device)
+    return labels.to(dtype) if labels.is_floating_point() else labels.long()
 
 
 def preparation(
@@ -37,9 +37,10 @@ def preparation(
     device: torch.device,
     dtype: torch.dtype,
 ) -> Callable[[Tensor], Tensor]:
-    """How stored rows become the network's input: uint8 to 0…1, normalised if asked; ids stay.
+    """The function that turns stored samples into the network's inputs.
 
-    `rows` are those of the training data that are not held out.
+    uint8 becomes 0…1, and values are normalised if the spec says so; token ids do not change.
+    `rows` are the training rows that are not held out, from which moments are taken.
     """
     floats = _floats(data, spec, rows, device, dtype)
     if not spec.channels_last:
@@ -67,10 +68,10 @@ def _floats(
     if not spec.normalise:
         warn_unscaled(data, rows)
         return lambda x: x.to(dtype).div_(255) if pixels else x.to(dtype)
-    known = data.normalisation if pixels and data.normalisation else moments(data, rows)
+    statistics = data.normalisation if pixels and data.normalisation else moments(data, rows)
     mean, std = (
         torch.tensor(v, device=device, dtype=dtype).view(-1, *(1 for _ in data.shape[1:]))
-        for v in known
+        for v in statistics
     )
     if pixels:
         return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)
@@ -89,10 +90,10 @@ def refuse_without_images(data: Dataset) -> None:
 def views(
     augment: Augment, batches: list[Tensor], seed: int, round_: int, client: int
 ) -> list[Tensor]:
-    """How each sample of each batch is seen: (B, 3) of row offset, column offset, flipped or not.
+    """Random crops and flips: per batch (B, 3) of row offset, column offset, 1 if flipped.
 
-    Offsets are those of the window in the image padded by `crop` on every side; `crop` itself
-    leaves the image where it is.
+    Offsets are those of a window in the image padded by `crop` pixels on every side; the offset
+    `crop` leaves the image where it is.
     """
     rng = chance.torch_generator(seed, round_, client, "augment")
     sizes = [len(rows) for rows in batches]
@@ -105,7 +106,7 @@ def views(
 
 
 def seen(x: Tensor, view: Tensor, pad: int) -> Tensor:
-    """Images (B, C, H, W) as `view` (B, 3) says; what lies outside an image is 0 (black)."""
+    """Images (B, C, H, W), cropped and flipped by `view` (B, 3); outside an image is 0 (black)."""
     B, C, H, W = x.shape
     down, right, flipped = view.unsqueeze(2).unbind(1)  # (B, 1) each
     rows = torch.arange(H, device=x.device) + down
@@ -117,15 +118,15 @@ def seen(x: Tensor, view: Tensor, pad: int) -> Tensor:
 
 
 _CHUNK = 4096  # rows that are turned into floats at a time
-_LARGE = 10.0  # beyond it a column drowns the others
-_ROUNDING = 1e-9  # a deviation that is smaller against the mean is no variation
+_LARGE = 10.0  # a larger column dominates the others
+_ROUNDING = 1e-9  # a deviation below this share of the mean counts as none
 _SHOWN = 5  # columns that a warning names
 
 
 def moments(data: Dataset, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-    """Mean and standard deviation (population) of each channel or column over training rows.
+    """Mean and standard deviation (population) per channel or column over training rows.
 
-    Pixels stored as uint8 are counted in units of 1/255; what never varies has the deviation 1.
+    uint8 values are divided by 255. A channel or column that does not vary has the deviation 1.
     """
     images = len(data.shape) == 3
     axes = (0, 1, 2) if images else (0,)
@@ -144,17 +145,17 @@ def _pieces(data: Dataset, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float
 
 
 def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
-    """Say which columns of a table are so large that training may learn nothing from the others."""
+    """Warn of columns of a table that are so large that training may ignore the others."""
     if len(data.shape) != 1 or data.vocabulary:
         return
-    large = np.flatnonzero(np.maximum(*(np.abs(found) for found in moments(data, rows))) > _LARGE)
+    large = np.flatnonzero(np.maximum(*(np.abs(each) for each in moments(data, rows))) > _LARGE)
     if not len(large):
         return
-    known = data.columns or tuple(f"column {i}" for i in range(1, data.shape[0] + 1))
+    names = data.columns or tuple(f"column {i}" for i in range(1, data.shape[0] + 1))
     more = f" and {len(large) - _SHOWN} more" if len(large) > _SHOWN else ""
     warnings.warn(
-        f"data set '{data.name}': {', '.join(known[i] for i in large[:_SHOWN])}{more} of "
-        f"{len(known)} columns have a mean or standard deviation above {_LARGE:g}, so that "
+        f"data set '{data.name}': {', '.join(names[i] for i in large[:_SHOWN])}{more} of "
+        f"{len(names)} columns have a mean or standard deviation above {_LARGE:g}, so that "
         "training may learn nothing; set normalise: true",
         stacklevel=2,
     )

@@ -22,12 +22,12 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
 from fedbench.spec import Choice, RunSpec
 
-UNKNOWN = "unknown"  # marks an object whose content cannot be read off
+UNKNOWN = "unknown"  # marks an object whose content cannot be described
 _PLAIN = (type(None), bool, int, float, str)
 
 
 def described(value: Any) -> Any:
-    """Plain values as they are; anything else by class, parameters and checksums."""
+    """A description of a value: plain values as they are, others by class and checksums."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, np.generic | Path):
@@ -42,32 +42,32 @@ def described(value: Any) -> Any:
 
 
 def plain(value: Any) -> bool:
-    """Whether a value can stand in a YAML file: a number, a word, or a list of these."""
+    """Whether a value can be written in a YAML file: a number, a word, or a list of these."""
     if isinstance(value, tuple):
         return all(isinstance(each, _PLAIN) for each in value)
     return isinstance(value, _PLAIN)
 
 
 def qualified(value: Any) -> str:
-    """A class or function with its module."""
+    """The name of a class or function, with its module."""
     return f"{value.__module__}.{value.__qualname__}"
 
 
 def _object(value: Any) -> dict[str, Any]:
-    own: dict[str, Any]
+    content: dict[str, Any]
     if isinstance(value, Dataset):
-        own = {"name": value.name, "checksum": value.checksum}
+        content = {"name": value.name, "checksum": value.checksum}
     elif isinstance(value, nn.Module):
-        own = _module(value)
+        content = _module(value)
     elif isinstance(value, types.FunctionType):
         return _function(value)
     elif is_dataclass(value) and not isinstance(value, type):
-        own = {"parameters": {f.name: described(getattr(value, f.name)) for f in fields(value)}}
+        content = {"parameters": {f.name: described(getattr(value, f.name)) for f in fields(value)}}
     elif isinstance(value, Checked):
-        own = {"parameters": described(vars(value))}
+        content = {"parameters": described(vars(value))}
     else:
         return {UNKNOWN: qualified(value if callable(value) and _has_name(value) else type(value))}
-    return {"class": qualified(type(value)), **own}
+    return {"class": qualified(type(value)), **content}
 
 
 def _has_name(value: Any) -> bool:
@@ -75,21 +75,21 @@ def _has_name(value: Any) -> bool:
 
 
 def _module(module: nn.Module) -> dict[str, Any]:
-    """Shapes of the parameters, and the checksum of structure and first values."""
-    found = hashlib.sha256(repr(module).encode())
+    """The shapes of the parameters, and a checksum of the structure and the present values."""
+    checksum = hashlib.sha256(repr(module).encode())
     for name, value in module.state_dict(keep_vars=True).items():
-        found.update(f"{name} {value.requires_grad} {_array(value)}".encode())
+        checksum.update(f"{name} {value.requires_grad} {_array(value)}".encode())
     shapes = {name: list(value.shape) for name, value in module.named_parameters()}
-    return {"parameters": shapes, "checksum": found.hexdigest()}
+    return {"parameters": shapes, "checksum": checksum.hexdigest()}
 
 
 def _function(function: types.FunctionType) -> dict[str, Any]:
-    """Its name, its code and what it closes over; not what it reads from its module."""
+    """Name, code, defaults and closure of a function; not what it reads from its module."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     inner = {"closure": cells, "defaults": function.__defaults__, "named": function.__kwdefaults__}
-    kept = {key: described(value) for key, value in inner.items() if value}
+    captured = {key: described(value) for key, value in inner.items() if value}
     code = hashlib.sha256(_code(function.__code__)).hexdigest()
-    return {"class": qualified(function), "checksum": code, **kept}
+    return {"class": qualified(function), "checksum": code, **captured}
 
 
 def _code(code: types.CodeType) -> bytes:
@@ -107,7 +107,8 @@ def _array(value: Any) -> dict[str, Any]:
     return {"dtype": kind, "shape": list(array.shape), "checksum": checksum}
 
 
-# The field of the settings that an object stands for, and the kind of its names, if it has any.
+# Objects of `run` by name: the field of the settings that each replaces, and the kind under which
+# plug-ins of this name are registered, if they are.
 _FIELDS = {
     "data": "dataset", "model": "model", "partition": "partition", "parts": "parts",
     "sampler": "sampler", "probes": "watch", "loss": "loss",
@@ -117,18 +118,18 @@ _KINDS = {"parts": "method", "sampler": "sampler", "probes": "probe"}
 
 @dataclass(frozen=True)
 class Identity:
-    """The settings that name a run, and descriptions of objects by the fields they stand for."""
+    """The settings of a run, and descriptions of objects by the fields that they replace."""
 
     spec: RunSpec
     objects: Mapping[str, Any] = field(default_factory=dict)
 
     def settings(self) -> dict[str, Any]:
-        """Plain settings that differ from the defaults, with the objects in their places."""
+        """The settings that differ from the defaults, with objects in place of their fields."""
         return self.spec.settings() | dict(self.objects)
 
     @property
     def id(self) -> str:
-        """A readable slug and 12 hexadecimal digits of the settings' hash."""
+        """The run's name: readable words and 12 hexadecimal digits of the settings' hash."""
         if not self.objects:
             return self.spec.id
         words = [self._word(name) for name in ("dataset", "model", "partition")]
@@ -137,40 +138,40 @@ class Identity:
         return f"{text}-s{self.spec.seed}-{digest(self.settings())}"
 
     def _word(self, name: str) -> str:
-        found = self.objects.get(name, getattr(self.spec, name))
+        value = self.objects.get(name, getattr(self.spec, name))
         if name == "parts":
-            words = [_class(x) if isinstance(x, dict) else x.name for x in found]
+            words = [_class(x) if isinstance(x, dict) else x.name for x in value]
             return "-".join(words) or "fedavg"
-        if isinstance(found, Choice):
-            return found.name
-        return str(found["name"]) if "name" in found else _class(found)
+        if isinstance(value, Choice):
+            return value.name
+        return str(value["name"]) if "name" in value else _class(value)
 
     def require_known(self, place: str) -> None:
         """Raise `FedbenchError` if two different runs could have this identity."""
-        for name, found in self.objects.items():
-            owner = _unknown(found)
-            if owner:
+        for name, description in self.objects.items():
+            culprit = _unknown(description)
+            if culprit:
                 raise FedbenchError(
                     f"{place}: a run cannot be stored with the {name} that was given, since "
-                    f"{owner} does not say what it holds; make it a frozen dataclass of plain "
+                    f"the content of {culprit} is not known; make it a frozen dataclass of plain "
                     "values, arrays or tensors"
                 )
 
 
 def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
-    """The settings with the names of the objects that have one, and with none for the others."""
+    """The settings in which objects stand by name; those without a name leave the default."""
     for name, kind in _KINDS.items():
         if name not in objects:
             continue
-        found = _choices(kind, _as_tuple(objects[name]))
+        choices = _choices(kind, _as_tuple(objects[name]))
         default = RunSpec.model_fields[_FIELDS[name]].default
-        value = default if found is None else found[0] if name == "sampler" else found
+        value = default if choices is None else choices[0] if name == "sampler" else choices
         spec = spec.changed(**{_FIELDS[name]: value})
     return spec
 
 
 def identify(spec: RunSpec, objects: Mapping[str, Any]) -> Identity:
-    """The identity of a run of `spec`, in which `named` has put what can be named."""
+    """The identity of a run of `spec`, which `named` has returned for these objects."""
     unnamed = {
         name: value
         for name, value in objects.items()
@@ -184,9 +185,9 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _choices(kind: str, objects: tuple[Any, ...]) -> tuple[Choice, ...] | None:
-    """The objects by name; None unless each has one and plain parameters."""
-    found = [_choice(kind, each) for each in objects]
-    return None if None in found else tuple(choice for choice in found if choice)
+    """The objects as names with parameters; None unless all have a name and plain parameters."""
+    choices = [_choice(kind, each) for each in objects]
+    return None if None in choices else tuple(choice for choice in choices if choice)
 
 
 def _choice(kind: str, value: Any) -> Choice | None:
@@ -201,17 +202,17 @@ def _choice(kind: str, value: Any) -> Choice | None:
     return Choice(name=name, params={key: params[key] for key in params if key in changed})
 
 
-def _class(found: Any) -> str:
+def _class(description: Any) -> str:
     """The last word of a described object's class, in lower case; 'own' if it has no class."""
-    name = found.get("class", "own") if isinstance(found, dict) else "own"
+    name = description.get("class", "own") if isinstance(description, dict) else "own"
     return str(name).rpartition(".")[2].lower()
 
 
-def _unknown(found: Any) -> str:
-    """The first object within a description that does not say what it holds; '' if all do."""
-    if isinstance(found, dict):
-        if UNKNOWN in found:
-            return str(found[UNKNOWN])
-        found = list(found.values())
-    inner = (_unknown(each) for each in found) if isinstance(found, list) else ()
+def _unknown(description: Any) -> str:
+    """The first object in a description whose content is not described; '' if there is none."""
+    if isinstance(description, dict):
+        if UNKNOWN in description:
+            return str(description[UNKNOWN])
+        description = list(description.values())
+    inner = (_unknown(each) for each in description) if isinstance(description, list) else ()
     return next((name for name in inner if name), "")

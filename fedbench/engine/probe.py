@@ -1,4 +1,4 @@
-"""The base of all probes, which watch a run without changing it."""
+"""The base class of probes, which measure something in a run without changing it."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from fedbench.engine.turns import PreparedClient
 from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
-# By name: label, unit ('' without one, 'fraction' of 1 for what may be shown in percent) and which
-# direction is better ('higher', 'lower', '' for neither)
+# By the column's name: its label, its unit ('' for none; 'fraction' may be shown in percent), and
+# which direction is better ('higher', 'lower', '' for neither)
 Columns = dict[str, tuple[str, str, str]]
 
 
@@ -28,11 +28,11 @@ class Scene:
     """One round as a probe sees it, after aggregation.
 
     r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: the
-    cohort as prepared before local training (see `analysis.replay`); replies: the results of its
-    training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the headline (new
-    if the round is not evaluated); evaluated: whether this round is a row of the history; last:
-    whether it is the run's last. mine: tensors that the probe stores between rounds; it replaces
-    them and never changes them in place.
+    cohort as prepared before local training (see `analysis.replay`); replies: the results of local
+    training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the run's (new if
+    the round is not evaluated); evaluated: whether this round is a row of the history; last:
+    whether it is the run's last; mine: tensors that the probe stores from round to round, which it
+    replaces and never changes in place.
     """
 
     problem: Problem
@@ -56,13 +56,13 @@ class Scene:
         return [Model(reply.w, reply.buffers) for reply in self.replies]
 
     def number(self, purpose: str) -> int:
-        """A seed for this round and purpose, which no other part of the run uses."""
+        """A seed for this round and purpose, which nothing else in the run uses."""
         return seeds.number(
             self.problem.spec.seed, self.r.round, seeds.EVERYONE, f"probe {purpose}"
         )
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
-        """A context in which torch's shared generators start from this round and purpose's seed."""
+        """A context in which torch's shared generators start from the seed `number(purpose)`."""
         return chance.lent(self.number(purpose), self.problem.device)
 
 
@@ -76,30 +76,30 @@ def require_classes(probe: "Probe", problem: Problem) -> None:
 
 
 class Sight(NamedTuple):
-    """What a probe measured in a round: columns of the history, and rows of its table."""
+    """What a probe measured in a round: columns of the history and rows of its own table."""
 
     columns: dict[str, float]
     rows: list[Cells]
 
 
 class Probe(Checked, ABC):
-    """Something that is measured while a run trains; one file per probe, named in `watch`.
+    """Something that is measured while a run trains; one file per probe, listed in `watch`.
 
-    A probe sees every round except one that diverged, and may store tensors in `s.mine`, which
-    checkpoints include. It overrides `row` or `table`, or `see` where one computation gives both.
-    COLUMNS and TABLE declare what it may write and are literals, which are read without an import:
-    a plan refuses a metric that no run will have, and a report takes from them what a column is
-    called, its unit and which direction is better.
+    A probe is called in every round, except one that diverged, and may store tensors in `s.mine`,
+    which checkpoints include. It overrides `row` or `table`, or `see` if one computation gives
+    both. COLUMNS and TABLE declare what it may write. They must be literals, since they are read
+    without an import: a plan refuses a metric that no run will have, and a report takes labels,
+    units and directions from them.
     """
 
-    COLUMNS: ClassVar[Columns] = {}  # that it adds to the history
-    TABLE: ClassVar[Columns] = {}  # of the table that it writes
+    COLUMNS: ClassVar[Columns] = {}  # columns that it adds to the history
+    TABLE: ClassVar[Columns] = {}  # columns of its own table
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError`, before any training, if such a run cannot be watched."""
+        """Raise `FedbenchError`, before any training, if the probe cannot watch this run."""
 
     def see(self, s: Scene) -> Sight:
-        """Columns and rows of a round; columns are used only if the round is evaluated."""
+        """The columns and rows of a round; columns are used only if the round is evaluated."""
         rows = self.table(s)
         return Sight(self.row(s) if s.evaluated else {}, rows)
 

@@ -1,4 +1,4 @@
-"""Puts a run together: data, partition, model, parts, and what trains and scores models."""
+"""Assembles a run from its settings: data, partition, model, parts, scorers."""
 
 import copy
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ from fedbench.spec import RunSpec
 
 
 class Objects(TypedDict, total=False):
-    """Objects that may be given to `run` in place of what the spec names."""
+    """Objects that a caller of `run` may give in place of what the spec names."""
 
     data: Dataset
     model: nn.Module
@@ -48,14 +48,14 @@ class Objects(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Everything a run needs and what stays the same in all its rounds.
+    """Everything that a run needs and that stays the same in all rounds.
 
-    rows[i]: client i's training samples; scorers: by the prefix of the columns that they write, ''
-    for the test set and 'val_' for held-out data.
+    rows[i]: the rows of client i's training samples; scorers: by the prefix of the columns that
+    they write, '' for the test set and 'val_' for held-out data.
     """
 
     spec: RunSpec
-    identity: Identity  # of the settings before the search, if a search chose some of them
+    identity: Identity  # if a search chose settings: of those before it
     data: Dataset
     fed: Fed
     task: LocalTask
@@ -73,7 +73,7 @@ class Problem:
         return self._held_out()(model)["loss"]
 
     def proxy(self) -> Tensor:
-        """The held-out samples as inputs (N, …), without their labels."""
+        """The held-out samples as inputs (N, …) of the network, without their labels."""
         return self.task.prepare(self._held_out().x)
 
     def _held_out(self) -> Scorer:
@@ -85,7 +85,7 @@ class Problem:
 
 
 def refuse_unknown(objects: Objects) -> None:
-    """Raise `FedbenchError` if an object has a name that no object may have."""
+    """Raise `FedbenchError` if an object's name is none of those that `run` takes."""
     for name in objects:
         if name not in Objects.__annotations__:
             raise unknown("object", name, Objects.__annotations__)
@@ -132,7 +132,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
 
 
 def _as_first_seen(x: Tensor) -> Tensor:
-    """An input on the CPU in float32, where and as modules are built."""
+    """An input on the CPU in float32, as modules are when they are built."""
     return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
 
 
@@ -155,7 +155,7 @@ def _usual_loss(data: Dataset) -> Loss:
 def _scorers(
     task: LocalTask, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
 ) -> dict[str, Scorer]:
-    """What scores models: on the test set, and on held-out data if the run has any."""
+    """The scorers on the test set, and on held-out data if the run has any."""
     device, dtype = task.x.device, task.net.start().w.dtype
     sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
     if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
@@ -168,7 +168,7 @@ def _scorers(
 
 
 def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machine) -> Fed:
-    """The federation's constants, which parts may read."""
+    """The constants of the federation, which parts may read."""
     width = max(data.classes, 1)
     labels = (
         data.y_train.astype(np.int64) if data.classes else np.zeros(len(data.y_train), np.int64)
@@ -191,16 +191,16 @@ def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machi
 
 
 def check_choices(specs: Iterable[RunSpec]) -> None:
-    """Build all that the specs name; raises `FedbenchError` on a bad value, before any training."""
-    seen: set[str] = set()
+    """Build everything that the specs name; raises `FedbenchError` on a bad value."""
+    checked: set[str] = set()
     for spec in specs:
-        chosen = {
+        choices = {
             kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
         }
-        for kind, choice in chosen.items():
-            if f"{kind} {choice}" not in seen:
+        for kind, choice in choices.items():
+            if f"{kind} {choice}" not in checked:
                 choice.build(kind)
-                seen.add(f"{kind} {choice}")
+                checked.add(f"{kind} {choice}")
         refuse_conflicts(build_parts(spec))
         for probe in spec.watch:
             probe.build("probe")
@@ -208,7 +208,7 @@ def check_choices(specs: Iterable[RunSpec]) -> None:
 
 
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
-    """Each client's training rows, by the rule that the spec names."""
+    """Each client's training rows, dealt by the partition that the spec names."""
     rule = spec.partition.build("partition")
     return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
@@ -228,7 +228,7 @@ def build_model(
 ) -> nn.Module:
     """A new model, whose random weights depend on the seed alone.
 
-    Published weights are read from the data folder `folder`, by default as `data_folder` says.
+    Published weights are read from `folder`, or if it is None from the folder of `data_folder`.
     """
     architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
@@ -242,7 +242,7 @@ def build_model(
 
 
 def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
-    """Raise `FedbenchError` if a part needs something that this run does not have."""
+    """Raise `FedbenchError` if a part needs something that the run does not have."""
     for part in parts:
         name = type(part).__name__
         if part.needs_projection and not spec.projection:
@@ -262,7 +262,7 @@ def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
 
 
 def optimiser(spec: RunSpec) -> Optimiser:
-    """The local optimiser."""
+    """The local optimiser that the spec names."""
     if spec.optimizer == "adam":
         return Adam(*spec.betas, spec.eps, spec.weight_decay)
     return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)

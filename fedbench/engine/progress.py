@@ -1,4 +1,4 @@
-"""How far a run has come: everything that a checkpoint holds."""
+"""The state of an unfinished run, and the checkpoints that store it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ from fedbench.engine.probe import Cells
 
 @dataclass
 class Traffic:
-    """Numbers sent to clients (down) and by clients (up) since the run began, over all clients."""
+    """How many numbers were sent to all clients (down) and by them (up) since the run began."""
 
     down: int = 0
     up: int = 0
@@ -24,28 +24,28 @@ class Traffic:
         self.down += clients * (model + floats(messages))
 
     def collect(self, model: int, extras: Sequence[State]) -> None:
-        """Count one client's model and what every part uploads beside it."""
+        """Count one client's model and what every part uploads beside the model."""
         self.up += model + floats(extras)
 
 
 def floats(states: Sequence[State]) -> int:
-    """How many numbers the tensors of some states hold."""
+    """How many numbers the tensors of these states have."""
     return sum(value.numel() for state in states for value in state.values())
 
 
 def model_floats(d: int, buffers: Buffers) -> int:
-    """How many floats a model has: weights and running statistics, without counters."""
+    """How many numbers a model has: weights and running statistics, without counters."""
     return d + sum(v.numel() for v in buffers.values() if v.is_floating_point())
 
 
-Kept = list[State]
+Kept = list[State]  # what the parts store for one client, in the order of the parts
 
 
 class ClientStates(Mapping[int, Kept]):
-    """Each client's states by its number, in memory or on disk.
+    """What the parts store for each client, by the client's number, in memory or on disk.
 
-    Where a client's states lie is decided when it first takes part: for a model of 11 million
-    weights, 100 clients take 4.5 GB per vector that is stored.
+    Whether a client's states go to memory or disk is decided when it first takes part. With a
+    model of 11 million weights, one stored vector per client takes 4.5 GB for 100 clients.
     """
 
     def __init__(self, spill: Spill) -> None:
@@ -64,25 +64,25 @@ class ClientStates(Mapping[int, Kept]):
             return self._memory[client]
         if client not in self._files:
             raise KeyError(client)
-        found: Kept = torch.load(self._path(client), weights_only=True, mmap=True)
-        return [{name: value.clone() for name, value in state.items()} for state in found]
+        states: Kept = torch.load(self._path(client), weights_only=True, mmap=True)
+        return [{name: value.clone() for name, value in state.items()} for state in states]
 
-    def __setitem__(self, client: int, kept: Kept) -> None:
-        size = sum(v.numel() * v.element_size() for state in kept for v in state.values())
+    def __setitem__(self, client: int, states: Kept) -> None:
+        size = sum(v.numel() * v.element_size() for state in states for v in state.values())
         if client in self._memory or (client not in self._files and self._spill.take(size)):
-            self._memory[client] = kept
+            self._memory[client] = states
             return
         self._files.add(client)
-        torch.save(kept, self._path(client))
+        torch.save(states, self._path(client))
 
     def state(self) -> dict[int, Kept]:
-        """All states, for a checkpoint."""
+        """The states of all clients, for a checkpoint."""
         return dict(self)
 
     def restore(self, states: dict[int, Any]) -> None:
-        """Take over a checkpoint's states."""
-        for client, kept in states.items():
-            self[client] = kept
+        """Use the states of a checkpoint."""
+        for client, stored in states.items():
+            self[client] = stored
 
     def _path(self, client: int) -> str:
         return str(self._spill.folder / f"client-{client}.pt")
@@ -105,14 +105,14 @@ class Progress:
     round: int = 0
     rows: list[Row] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
-    passes: int = 0  # samples that went through a forward and backward pass
+    passes: int = 0  # samples passed forward and backward through the model
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
-    memory: list[State] = field(default_factory=list)  # what each probe stores
+    memory: list[State] = field(default_factory=list)  # the tensors that each probe stores
     tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
 
     def state(self) -> dict[str, Any]:
-        """All of it as plain containers and tensors, to be saved in a checkpoint."""
+        """All fields as plain containers and tensors, to be saved in a checkpoint."""
         return {
             "world": dict(self.global_model._asdict()),
             "server": self.server,
@@ -129,10 +129,10 @@ class Progress:
 
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
-        """The progress that `state` described."""
-        own = {k: v for k, v in state.items() if k not in ("id", "data")}
+        """The progress that `state` describes, as the method `state` returned it."""
+        values = {k: v for k, v in state.items() if k not in ("id", "data")}
         clients = ClientStates(spill)
-        clients.restore(own.pop("clients"))
-        global_model, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
-        server = [{k: spill.keep(v) for k, v in kept.items()} for kept in own.pop("server")]
-        return cls(global_model, server, clients, traffic=traffic, **own)
+        clients.restore(values.pop("clients"))
+        global_model, traffic = Model(**values.pop("world")), Traffic(**values.pop("traffic"))
+        server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
+        return cls(global_model, server, clients, traffic=traffic, **values)

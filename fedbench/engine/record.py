@@ -18,7 +18,7 @@ _PACKAGES = ("fedbench", "torch", "numpy")
 
 
 def describe(problem: Problem, status: str, progress: Progress, mode: str) -> dict[str, Any]:
-    """The run's record: settings, outcome, versions, device, times, and origin of the data."""
+    """The content of `run.json`: settings, outcome, versions, device, times, origin of data."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     return {
@@ -55,10 +55,10 @@ def device_name(device: torch.device) -> str:
 class Result:
     """The result of a run.
 
-    history: one row per evaluated round, fractions not percent; weights: the final global model
-    (d,); buffers: the running statistics of its norm layers; status: 'finished', or 'diverged' if
-    the weights became infinite or NaN; record: settings, versions and times; tables: 'clients'
-    (client, label, count) and one named after each probe that wrote any rows.
+    history: one row per evaluated round, scores as fractions; weights: the final global model (d,);
+    buffers: the running statistics of its norm layers; status: 'finished', or 'diverged' if the
+    weights became infinite or NaN; record: the content of `run.json`; tables: 'clients' (client,
+    label, count), and one for each probe that wrote rows, under the probe's name.
     """
 
     spec: RunSpec

@@ -1,4 +1,4 @@
-"""Losses per sample, and scores of a model on a data set."""
+"""Losses per sample, and the scores of a model on a data set."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from fedbench.engine.local import LocalTask
 
 
 def cross_entropy(z: Tensor, y: Tensor) -> Tensor:
-    """−log softmax(z)_y, (B,)."""
+    """The cross-entropy −log softmax(z)_y of logits z (B, C), one value per sample (B,)."""
     return F.cross_entropy(z, y, reduction="none")
 
 
 def half_squared_error(z: Tensor, y: Tensor) -> Tensor:
-    """½ (z − y)², (B,), the loss of labels without classes; its gradient is z − y."""
+    """½ (z − y)² (B,), the loss for labels without classes; its gradient is z − y."""
     return 0.5 * (z.squeeze(-1) - y) ** 2
 
 
@@ -25,10 +25,9 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores models on stored samples x, y: mean loss, and with classes accuracy and macro-F1.
+    """Computes the mean loss of models on samples x, y, and with classes accuracy and macro-F1.
 
-    Scores are fractions, not percent. A model whose outputs are NaN predicts class 0, as argmax
-    does.
+    Accuracy and macro-F1 are fractions. A model with NaN outputs predicts class 0, as argmax does.
     """
 
     task: LocalTask
@@ -37,7 +36,7 @@ class Scorer:
     classes: int
 
     def __call__(self, model: Model) -> Scores:
-        """{'loss': …, 'accuracy': …, 'macro_f1': …}."""
+        """The scores {'loss': …, 'accuracy': …, 'macro_f1': …}; without classes the loss only."""
         logits = self.logits(model)
         scores = {"loss": float(self.task.loss(logits, self.y).double().mean())}
         if self.classes:
@@ -45,12 +44,12 @@ class Scorer:
         return scores
 
     def logits(self, model: Model) -> Tensor:
-        """Logits of every sample (N, C)."""
+        """The logits of all samples (N, C)."""
         return self.task.outputs(model, self.x)[0]
 
 
 def classification(predicted: Tensor, y: Tensor, classes: int) -> Scores:
-    """Accuracy and the unweighted mean over classes of F1 = 2·hits/(predicted + true).
+    """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true).
 
     A class that is neither predicted nor present is left out, as in scikit-learn.
     """

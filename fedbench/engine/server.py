@@ -1,4 +1,4 @@
-"""The server's side of a round: opens it, and turns the clients' results into the next model."""
+"""The server's side of a round: draws the cohort, and computes the next global model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,11 +45,11 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
 def aggregate(
     parts: Sequence[Part], rounds: Sequence[Round], r: Round, replies: Sequence[ClientResult]
 ) -> Model:
-    """x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), where d is what the parts made of the updates.
+    """The next global model x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), d the parts' global update.
 
-    Where no part changes anything, the bracket is exactly 0 and the result is the mean of the
-    clients' models, bit for bit (convention 13). `rounds` holds one view of `r` per part, whose
-    fields `models`, `raw`, `statistics`, `ups` and `new` are filled in.
+    If no part changes anything, the bracket is exactly 0 and the result is the mean of the
+    clients' models, bit for bit (convention 13). `rounds` has one copy of `r` per part; their
+    fields `models`, `raw`, `statistics`, `ups` and `new` are set here.
     """
     models = torch.stack([reply.w for reply in replies])
     raw = r.w - models
@@ -60,7 +60,7 @@ def aggregate(
     p = _weights(parts, rounds, r.p)
     received = [_received(parts, rounds, n, reply) for n, reply in enumerate(replies)]
     for view in rounds:
-        vars(view).pop("i", None)  # it belongs to one client, and all have been received
+        vars(view).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
         d = parts[i].step(d, rounds[i])
@@ -89,7 +89,7 @@ def _received(
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:
-    """Running statistics averaged with the mixing weights p; counters take the maximum."""
+    """Norm buffers averaged with the mixing weights p; of counters the maximum."""
     return {name: _mix([b[name] for b in buffers], p) for name in buffers[0]}
 
 
@@ -100,7 +100,7 @@ def _mix(values: list[Tensor], p: Tensor) -> Tensor:
 
 
 def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
-    """One copy of the round per part, with that part's state and random generator."""
+    """One copy of the round per part, with the part's state and random generator."""
     return [
         replace(r, mine=state, rng=_generator(problem, r, part))
         for part, state in zip(problem.task.parts, states, strict=True)

@@ -46,7 +46,6 @@ class FedDisco(Part):
         q = labels / labels.sum(-1, keepdim=True)
         if self.metric == "l2":
             return (q - 1 / classes).square().sum(-1).sqrt()
-        relative = (
-            labels * classes / labels.sum(-1, keepdim=True)
-        )  # exactly 1 where labels are balanced
+        # Not q * classes: this is exactly 1 where labels are balanced
+        relative = labels * classes / labels.sum(-1, keepdim=True)
         return torch.xlogy(q, relative).sum(-1).clamp(min=0)

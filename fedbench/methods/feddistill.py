@@ -30,9 +30,8 @@ class FedDistill(Part):
     # if they never took part; mean: those of the last cohort, over its size
     average: Literal["leave_one_out", "all_clients", "mean"] = "leave_one_out"
     accumulate: Literal["round", "all"] = "round"  # Ḡ_i from this turn, or from all turns so far
-    over: Literal["batch", "active"] = (
-        "batch"  # KL's mean over all samples, or those with a row in T_i
-    )
+    # The samples that KL's mean is over: all, or those whose label has a row in T_i
+    over: Literal["batch", "active"] = "batch"
     zero_teacher: bool = False  # tables of zeros, by mistake in the released code
 
     shares: ClassVar[str] = "each client's mean logits per label, and which labels it has"

@@ -39,9 +39,8 @@ class FedDPC(Part):
     lam: float = 1.0  # λ; the paper's value is not legible
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"
     projection: bool = True  # False with scaling 'none' and κ = 1 is FedAvg
-    first_round: Literal["formula", "one"] = (
-        "formula"  # s_i of round 0, where r = Δ: as above, or 1
-    )
+    # s_i in the first round, where r = Δ: by the formula, or 1
+    first_round: Literal["formula", "one"] = "formula"
     kappa: Positive = 1.0  # η_g/η_l
     eta_g: Literal["decayed", "constant"] = "decayed"  # the step is κ η_t, or κ η_0
 

@@ -29,9 +29,8 @@ class FedDyn(Part):
 
     alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
     by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α
-    pull: Literal["gradient", "decay"] = (
-        "gradient"  # decay: α y is added after clipping, as released
-    )
+    # decay: α y is added after clipping, as in the released code
+    pull: Literal["gradient", "decay"] = "gradient"
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The mean starts at ū = 0."""

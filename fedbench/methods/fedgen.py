@@ -38,9 +38,8 @@ class FedGen(Part):
     b: NonNegative = 0.0
     fade: Share = 0.98  # factor of a_t and b_t per round; in the code only
     floor: NonNegative = 1e-4  # least value of a_t and b_t
-    labels: Literal["uniform", "pooled"] = (
-        "uniform"  # ỹ: any class alike, or by the last cohort's label counts
-    )
+    # ỹ: all classes equally often, or in proportion to the last cohort's label counts
+    labels: Literal["uniform", "pooled"] = "uniform"
     # Generated samples per step: 32 in the original; the FedGKD paper has mini-batches of 64
     size: Annotated[int, Ge(2)] = 32
     # Width of ε: 64 for ResNet-8, 2048 for ResNet-50, 768 for DistilBERT; in the code only
@@ -114,9 +113,7 @@ class FedGen(Part):
         """Γ is sent, label counts are uploaded; each step has one more pass through the head."""
         hidden, features, classes = self.hidden, size.features, size.classes
         weights = (self.noise + classes + 3) * hidden + (hidden + 1) * features
-        head = (
-            (features + 1) * classes / size.d
-        )  # the head's share of the weights, as its share of a pass
+        head = (features + 1) * classes / size.d  # by weights, the head's share of a pass
         return Cost(
             down=weights + 2 * hidden + classes * (self.labels == "pooled"),
             up=classes,

@@ -17,9 +17,9 @@ from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
 class FedGKDVote(Part):
     """Add Σ_m (γ_m/2) KL(q_{x_{t−m+1}} ‖ q_y), γ_m/2 = λ softmax_m(−L_m / b).
 
-    L_m is the loss of the m-th newest global model on held-out data, measured once; b is 1/M. Yao
-    et al., "Local-Global Knowledge Distillation in Heterogeneous Federated Learning with Non-IID
-    Data", equation 5 and "Parameter Setting".
+    L_m is the loss of the m-th newest global model on held-out data, measured once; b is 1/M.
+    Yao et al., "Local-Global Knowledge Distillation in Heterogeneous Federated Learning with
+    Non-IID Data", equation 5 and "Parameter Setting".
     """
 
     lam: NonNegative = 0.1  # 0 is FedAvg

@@ -18,9 +18,8 @@ class FedProx(Part):
     """
 
     mu: NonNegative = 0.01  # 0 is FedAvg
-    pull: Literal["gradient", "decay"] = (
-        "gradient"  # decay: μ y is added after clipping, as released
-    )
+    # decay: μ y is added after clipping, as in the released code
+    pull: Literal["gradient", "decay"] = "gradient"
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient of loss + (μ/2)‖y − x_t‖², or with 'decay' without μ y."""

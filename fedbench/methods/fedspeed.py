@@ -34,9 +34,8 @@ class FedSpeed(Part):
     lam: Positive = 10.0  # λ; no neutral value: λ ĝ_i is a sum of x_t − y_i for every λ
     raw: bool = False  # step uphill ρ g, as printed; else ρ g/‖g‖, as both public codes
     rule: Literal["fedsp", "feddyn"] = "fedsp"  # feddyn: Σ p_i y_i + ū, u_i = −λ ĝ_i
-    pull: Literal["gradient", "decay"] = (
-        "gradient"  # decay: y/λ is added after clipping, as released
-    )
+    # decay: y/λ is added after clipping, as in the released code
+    pull: Literal["gradient", "decay"] = "gradient"
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """With FedDyn's rule, the mean starts at ū = 0."""

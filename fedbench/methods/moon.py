@@ -21,9 +21,8 @@ class MOON(Part):
     "Model-Contrastive Federated Learning", CVPR 2021.
     """
 
-    mu: NonNegative = (
-        5.0  # 5 for CIFAR, 1 for Tiny-ImageNet; FedGKD paper: 0.1 for text; 0 is FedAvg
-    )
+    # 5 for CIFAR, 1 for Tiny-ImageNet, 0.1 for text in the FedGKD paper; 0 is FedAvg
+    mu: NonNegative = 5.0
     tau: Positive = 0.5
     # In a client's first turn: no term, or the previous model is x_0 or a random network
     first: Literal["skip", "x0", "random"] = "skip"

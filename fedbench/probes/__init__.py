@@ -1,1 +1,1 @@
-"""What watches a run while it trains, one measurement per file."""
+"""Probes, which measure something while a run trains; one per file."""

@@ -1,4 +1,4 @@
-"""Angles between the clients' updates and the previous global update."""
+"""Angles between clients' updates and the last global update."""
 
 import statistics
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from fedbench.analysis.updates import (
 from fedbench.core.ops import dot
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 
-_NOTHING = float("nan")
-_BEFORE = (
+_NO_VALUE = float("nan")
+_NEED_LAST = (
     *("angle_mean", "angle_share_obtuse", "s_mean", "residual_variance", "scaled_variance"),
     *("residual_relative_variance", "scaled_relative_variance"),
 )
@@ -28,19 +28,22 @@ _BEFORE = (
 
 @dataclass(frozen=True)
 class Angles(Probe):
-    """Angles of the updates to the previous global update, FedDPC's scales, and variances.
+    """Angles of the updates to the last global update, FedDPC's scales, and variances.
 
     FedDPC paper, section 4 and Fig. 2. Δ_i is a client's upload in gradient units (D_i/η), Δ_t =
-    (x_t − x_{t+1})/η_t, r_i what is left of Δ_i without its part along Δ_{t−1}, s_i FedDPC's factor
-    (the run's own; where the run does not project, that of FedDPC's defaults). Columns: angle_mean
-    (degrees), angle_share_obtuse (of the cohort, above 90°), s_mean; residual_variance,
-    scaled_variance, delta_variance: Σ ‖v_i − v̄‖²/(m−1) of r_i, s_i r_i and Δ_i; update_cosine of
-    Δ_t and Δ_{t−1} (0 by construction under FedDPC); update_variance, the same sum for Δ_t over the
-    rounds so far. The same four over the squared mean length of their vectors,
-    residual_relative_variance and so on: whatever the data, a projection never raises a plain
-    variance and lengthening hardly ever lowers one. Table: round, client, angle, length ‖Δ_i‖,
-    along (of Δ_i on Δ_{t−1}), residual ‖r_i‖, scaled ‖s_i r_i‖, s. Round 1 has no Δ_{t−1}. Cost:
-    some vector operations per client; it keeps two vectors.
+    (x_t − x_{t+1})/η_t, r_i is Δ_i without its part along Δ_{t−1}, s_i FedDPC's factor (with the
+    parameters of the run's FedDPC, or the defaults if the run does not project).
+
+    Columns: angle_mean (degrees); angle_share_obtuse, the share of the cohort with an angle above
+    90°; s_mean; residual_variance, scaled_variance and delta_variance, which are Σ ‖v_i − v̄‖²/(m−1)
+    of r_i, s_i r_i and Δ_i; update_cosine of Δ_t and Δ_{t−1} (0 by construction with FedDPC);
+    update_variance, the same sum of Δ_t over the rounds so far. residual_relative_variance and so
+    on are these four variances divided by the squared mean length of their vectors: whatever the
+    data, a projection never raises a variance itself, and longer vectors hardly ever lower one.
+
+    Table: round, client, angle, length ‖Δ_i‖, along (length of Δ_i along Δ_{t−1}), residual ‖r_i‖,
+    scaled ‖s_i r_i‖, s. The first round has no Δ_{t−1}. Cost: some vector operations per client,
+    and memory for two vectors.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -69,7 +72,7 @@ class Angles(Probe):
     }
 
     def see(self, s: Scene) -> Sight:
-        """Every round, since the next one needs it."""
+        """Measure every round, since the next one needs this round's update."""
         deltas = torch.stack([reply.delta for reply in s.replies]) / s.r.lr
         columns, rows = self._to_previous(s, deltas)
         columns["delta_variance"] = variance(deltas)
@@ -78,34 +81,34 @@ class Angles(Probe):
 
     def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
         if "update" not in s.mine:
-            return dict.fromkeys(_BEFORE, _NOTHING), []
+            return dict.fromkeys(_NEED_LAST, _NO_VALUE), []
         P = s.mine["update"]
-        own = rule(s.problem.task.parts)
-        freed, scaled = (v / s.r.lr for v in residuals(own, deltas * s.r.lr, P, s.r))
-        found = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
-        values = (*_means(found), *_variances(freed, scaled))
+        feddpc = rule(s.problem.task.parts)
+        freed, scaled = (v / s.r.lr for v in residuals(feddpc, deltas * s.r.lr, P, s.r))
+        geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
+        values = (*_means(geometries), *_variances(freed, scaled))
         rows = [
             {"round": s.r.round + 1, "client": int(i), **shape._asdict()}
-            for i, shape in zip(s.r.clients, found, strict=True)
+            for i, shape in zip(s.r.clients, geometries, strict=True)
         ]
-        return dict(zip(_BEFORE, values, strict=True)), rows
+        return dict(zip(_NEED_LAST, values, strict=True)), rows
 
 
-def _means(found: list[Geometry]) -> tuple[float, float, float]:
-    """Mean angle, share of obtuse ones, mean s."""
-    angles = [shape.angle for shape in found]
+def _means(geometries: list[Geometry]) -> tuple[float, float, float]:
+    """The mean angle, the share of obtuse angles, and the mean s."""
+    angles = [shape.angle for shape in geometries]
     obtuse = statistics.mean(angle > 90 for angle in angles)
-    return statistics.mean(angles), float(obtuse), statistics.mean(shape.s for shape in found)
+    return statistics.mean(angles), float(obtuse), statistics.mean(shape.s for shape in geometries)
 
 
 def _variances(freed: Tensor, scaled: Tensor) -> tuple[float, ...]:
-    """Plain ones, then those over the squared mean length."""
+    """The variances of both sets of vectors, then their relative variances."""
     pair = (freed, scaled)
     return (*(variance(v) for v in pair), *(relative_variance(v) for v in pair))
 
 
 def _global(s: Scene) -> dict[str, float]:
-    """Cosine to the update before and the variances so far; remembers this round's update."""
+    """The columns about Δ_t; stores this round's update and the sums over rounds."""
     update = (s.r.w - s.new.w) / s.r.lr
     before = s.mine.get("update")
     square = dot(update, update)
@@ -114,9 +117,9 @@ def _global(s: Scene) -> dict[str, float]:
     lengths = torch.as_tensor(s.mine.get("lengths", 0) + square.sqrt())
     s.mine.update(update=update, total=total, squares=squares, lengths=lengths)
     n = s.r.round + 1
-    spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NOTHING
+    spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NO_VALUE
     return {
-        "update_cosine": _NOTHING if before is None else _cosine(update, before),
+        "update_cosine": _NO_VALUE if before is None else _cosine(update, before),
         "update_variance": spread,
         "update_relative_variance": ratio(spread, float(lengths / n) ** 2),
     }

@@ -1,4 +1,4 @@
-"""Personalised accuracy after calibration of each client's classifier."""
+"""Personalised accuracy after each client calibrated its classifier."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,14 +22,17 @@ _NAMES = ("client", "kind", "accuracy")
 class Calibration(Probe):
     """Personalised accuracy of the final model by classifier calibration (FedADC paper, Fig. 7).
 
-    Table: client, kind ('global': the scored model on the client's test share; 'none', 'prox',
-    'distil': after calibration), accuracy; clients with an empty share are left out. Columns, at
-    the last round: personal_global, personal_none, personal_prox, personal_distil, unweighted means
-    over those clients; personal_gain_lowest and personal_gain_highest, of the three over the first,
-    as the paper prints them; personal_gain_whole_lowest and personal_gain_whole_highest, of the
-    three over the scored model's accuracy on the whole test set; and personal_clients, their
-    number. Cost: three times, a pass of
-    training and test set through the body, and `epochs` of every client through the classifier.
+    Table: client, kind, accuracy on the client's test share; clients with an empty share are left
+    out. The kind 'global' is the scored model before calibration; 'none', 'prox' and 'distil' are
+    after calibration without regularisation, with a proximal term, or with self-distillation.
+
+    Columns, at the last round: personal_global, personal_none, personal_prox, personal_distil, the
+    unweighted means over the clients of the table; personal_gain_lowest and personal_gain_highest,
+    the gains of the other three over the first, as the paper prints them;
+    personal_gain_whole_lowest and personal_gain_whole_highest, their gains over the scored model's
+    accuracy on the whole test set; personal_clients, the number of clients in the table.
+    Cost: three times, training and test set once through the body, and `epochs` passes of every
+    client's data through the classifier.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -54,21 +57,21 @@ class Calibration(Probe):
     }
 
     epochs: Natural = 2
-    lr: Positive | None = None  # the run's first if null; grid 0.1, 0.05, 0.03, 0.01
-    mu: NonNegative = 0.01  # of the proximal term; grid 0.1, 0.01, 0.001
+    lr: Positive | None = None  # null: the run's; the paper's grid is 0.1, 0.05, 0.03, 0.01
+    mu: NonNegative = 0.01  # of the proximal term; the paper's grid is 0.1, 0.01, 0.001
     lam: Fraction = 0.35  # of the self-confidence distillation
     test_split: Literal["mirrored", "independent"] = "mirrored"
 
     def require(self, problem: Problem) -> None:
-        """A classifier."""
+        """Raise `FedbenchError` if the model has no classifier."""
         calibration.require_classifier(problem)
 
     def see(self, s: Scene) -> Sight:
-        """All kinds, at the last round."""
+        """Measure all kinds at the last round."""
         if not s.last:
             return Sight({}, [])
         table = pd.concat(self._kinds(s), ignore_index=True).dropna()
-        means = {str(kind): float(own.mean()) for kind, own in table.groupby("kind")["accuracy"]}
+        means = {str(kind): float(each.mean()) for kind, each in table.groupby("kind")["accuracy"]}
         columns = {f"personal_{kind}": mean for kind, mean in means.items()}
         calibrated = [means[kind] for kind in self._parts()]
         columns |= _gains("personal_gain", calibrated, means["global"])
@@ -78,7 +81,7 @@ class Calibration(Probe):
         return Sight(columns, [dict(zip(_NAMES, row, strict=True)) for row in rows])
 
     def _kinds(self, s: Scene) -> Iterator[pd.DataFrame]:
-        """client, kind, accuracy; not a number where a client's share is empty."""
+        """Tables (client, kind, accuracy); accuracy is NaN where a client's share is empty."""
         how = calibration.Calibration(self.epochs, self.lr, self.test_split)
         for kind, parts in self._parts().items():
             clients = calibration.calibrate(s.problem, s.scored, parts, how).clients
@@ -93,7 +96,7 @@ class Calibration(Probe):
 
 
 def _gains(name: str, calibrated: list[float], start: float) -> dict[str, float]:
-    """The lowest and the highest of what calibration adds."""
+    """The lowest and the highest gain of calibration over the accuracy `start`."""
     return {f"{name}_lowest": min(calibrated) - start, f"{name}_highest": max(calibrated) - start}
 
 

@@ -1,4 +1,4 @@
-"""Test accuracy of each class before and after one client's local training."""
+"""Test accuracy per class, before and after the local training of some clients."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,14 +12,13 @@ from fedbench.engine.problem import Problem
 
 @dataclass(frozen=True)
 class Changes(Probe):
-    """Test accuracy of each class before and after one local round (ASD paper, Fig. 1).
+    """Test accuracy per class before and after a client's local training (ASD paper, Fig. 1).
 
-    Table: round, client, label, count (the client's training samples of the class), held ('rare':
-    fewer than half of an even share of its samples, else 'common'), before (of x_t), after (of
-    y_i), fractions, and after minus before in points; not a number where the test set lacks the
-    class. The global
-    model is the run's own: methods are compared after each has trained its own. Cost: a pass
-    through the test set for each of the clients, and one.
+    Table: round, client, label; count, the client's training samples of the class; held, 'rare' if
+    they are fewer than half of n_i / C, else 'common'; before (accuracy of x_t) and after (of y_i),
+    as fractions; change, their difference in percentage points. The last three are NaN where the
+    test set lacks the class. x_t is this run's global model, so that methods are compared at
+    different models. Cost: a pass through the test set for each of the clients and for x_t.
     """
 
     TABLE: ClassVar[Columns] = {
@@ -33,11 +32,11 @@ class Changes(Probe):
         "change": ("Change of accuracy", "percentage points", "higher"),
     }
 
-    at: Count | None = None  # the round; the last if null
-    clients: Count = 2  # of the cohort, in ascending order
+    at: Count | None = None  # the round to measure; null: the last
+    clients: Count = 2  # how many, from the cohort in ascending order
 
     def require(self, problem: Problem) -> None:
-        """Classes, and a round that comes."""
+        """Raise `FedbenchError` without classes, or if round `at` is after the last."""
         require_classes(self, problem)
         if self.at and self.at > problem.spec.rounds:
             raise FedbenchError(
@@ -45,7 +44,7 @@ class Changes(Probe):
             )
 
     def table(self, s: Scene) -> list[Cells]:
-        """One row per client and class."""
+        """Return one row per client and class."""
         if not (s.r.round + 1 == self.at if self.at else s.last):
             return []
         before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels
@@ -54,7 +53,11 @@ class Changes(Probe):
             measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
                 held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
-                seen = {"before": float(old), "after": float(new), "change": 100 * float(new - old)}
-                own = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
-                rows.append({**own, "held": held, **seen})
+                scores = {
+                    "before": float(old),
+                    "after": float(new),
+                    "change": 100 * float(new - old),
+                }
+                about = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
+                rows.append({**about, "held": held, **scores})
         return rows

@@ -1,4 +1,4 @@
-"""How far the clients' gradients disagree."""
+"""How much the gradients of the clients' losses differ."""
 
 import statistics
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_c
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import mix_buffers
 
-_Found = dict[str, dict[str, Quadratic]]  # by model, then by how ASD's weights are scaled
+_Measured = dict[str, dict[str, Quadratic]]  # by model, then by the scaling of ASD's weights
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,17 @@ class Dissimilarity(Probe):
     """Gradient dissimilarity G_d of the regularised client losses, after the last round.
 
     ASD paper, section 3.3: over all K clients and all of their data, at the mean of the cohort's
-    models and at single ones, since at x_t ASD's gradient is 0. The regulariser is the run's ASD,
-    other parts' terms are left out; its weights over a client's data either sum to 1
-    ('normalised') or are α̂/n as in the paper's proof ('unnormalised'). Table: lam, weights ('none'
-    without ASD), model ('mean', 'client 3'), models ('mean', 'single': all clients' alike),
-    dissimilarity, for λ in `lams` and the run's own.
-    Columns, at the run's λ: dissimilarity and dissimilarity_local (the mean over the single
-    models), normalised; with ASD also dissimilarity_unnormalised, dissimilarity_local_unnormalised,
-    and at λ = 0 dissimilarity_base, dissimilarity_local_base. Cost: one forward and two backward
-    passes through all training data for each of `clients` + 1 models, and the teacher's forward.
+    models and at some clients' models (at x_t the gradient of ASD's term is 0). The regulariser is
+    the run's ASD; the terms of other parts are left out. ASD's weights over a client's data either
+    sum to 1 ('normalised') or are α̂/n, as in the paper's proof ('unnormalised').
+
+    Table: lam, in `lams` or the run's λ; weights, the scaling of ASD's weights, 'none' without ASD;
+    model, such as 'mean' or 'client 3'; models, 'mean' or for any client 'single'; dissimilarity.
+    Columns, at the run's λ with normalised weights: dissimilarity, at the mean model, and
+    dissimilarity_local, the mean over the clients' models. With ASD also
+    dissimilarity_unnormalised and dissimilarity_local_unnormalised, and at λ = 0
+    dissimilarity_base and dissimilarity_local_base. Cost: one forward and two backward passes
+    through all training data for each of `clients` + 1 models, and the teacher's forward passes.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -61,29 +63,29 @@ class Dissimilarity(Probe):
     }
 
     lams: tuple[NonNegative, ...] = (0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)
-    clients: Count = 2  # local models, beside the mean of all, at which G_d is measured
+    clients: Count = 2  # how many clients' models to measure beside their mean
 
     def require(self, problem: Problem) -> None:
-        """Classes."""
+        """Raise `FedbenchError` if the data have no classes."""
         require_classes(self, problem)
 
     def see(self, s: Scene) -> Sight:
-        """Every model and λ, at the last round."""
+        """Measure every model and λ at the last round."""
         if not s.last:
             return Sight({}, [])
         models = {"mean": _mean(s)} | {
             f"client {i}": model for i, model in zip(s.r.clients, s.local, strict=True)
         }
         chosen = list(models.items())[: self.clients + 1]
-        found = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
+        measured = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
         part = regulariser(s.problem)
         lam = part.lam if part else 0.0
-        return Sight(_columns(found, lam), list(self._rows(found, lam)))
+        return Sight(_columns(measured, lam), list(self._rows(measured, lam)))
 
-    def _rows(self, found: _Found, own: float) -> Iterator[Cells]:
-        for name, scaled in found.items():
+    def _rows(self, measured: _Measured, run_lam: float) -> Iterator[Cells]:
+        for name, scaled in measured.items():
             for weights, quadratic in scaled.items():
-                for lam in sorted({0.0} if weights == "none" else {*self.lams, own}):
+                for lam in sorted({0.0} if weights == "none" else {*self.lams, run_lam}):
                     value = quadratic.at(lam)
                     about: Cells = {"lam": float(lam), "weights": weights, "model": name}
                     yield about | {"models": _kind(name), "dissimilarity": value}
@@ -96,22 +98,26 @@ def _mean(s: Scene) -> Model:
 
 
 def _kind(name: str) -> str:
-    """The mean of the cohort's models, or one of them, whichever client's."""
+    """What the table's column `models` says of this model: 'mean' or 'single'."""
     return name if name == "mean" else "single"
 
 
-def _columns(found: _Found, lam: float) -> dict[str, float]:
+def _columns(measured: _Measured, lam: float) -> dict[str, float]:
     columns: dict[str, float] = {}
-    for weights in found["mean"]:
+    for weights in measured["mean"]:
         suffix = "_unnormalised" if weights == "unnormalised" else ""
-        columns |= _pair(found, weights, lam, suffix)
-    return columns | (_pair(found, "normalised", 0.0, "_base") if len(found["mean"]) > 1 else {})
+        columns |= _pair(measured, weights, lam, suffix)
+    if len(measured["mean"]) > 1:
+        columns |= _pair(measured, "normalised", 0.0, "_base")
+    return columns
 
 
-def _pair(found: _Found, weights: str, lam: float, suffix: str) -> dict[str, float]:
-    """G_d at the mean, and its mean over the single models."""
-    local = [scaled[weights].at(lam) for name, scaled in found.items() if _kind(name) == "single"]
+def _pair(measured: _Measured, weights: str, lam: float, suffix: str) -> dict[str, float]:
+    """G_d at the mean model, and the mean of G_d over the clients' models."""
+    local = [
+        scaled[weights].at(lam) for name, scaled in measured.items() if _kind(name) == "single"
+    ]
     return {
-        f"dissimilarity{suffix}": found["mean"][weights].at(lam),
+        f"dissimilarity{suffix}": measured["mean"][weights].at(lam),
         f"dissimilarity_local{suffix}": statistics.mean(local),
     }

@@ -1,4 +1,4 @@
-"""A plane map of test features."""
+"""Maps of test features in the plane."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -18,14 +18,14 @@ from fedbench.engine.problem import Problem
 
 @dataclass(frozen=True)
 class Embedding(Probe):
-    """t-SNE of test features of the global model and of a client's, after the last round.
+    """t-SNE of the test features of the global model and of a client's, after the last round.
 
-    FedGKD paper, Fig. 2. Features are what the classifier sees, on a fixed subset of the test set;
-    each model has a map of its own. The local model is that of the cohort's first client. Table:
-    model ('global', 'local'), accuracy (of that model, whole test set), x, y, label, predicted.
-    Columns: local_accuracy (mean over the cohort's models, whole test set), silhouette and
-    silhouette_local (of the features by label).
-    Cost: a pass through the test set for each client of the cohort and two more, and two t-SNE.
+    FedGKD paper, Fig. 2. Features are the classifier's inputs, for a fixed subset of the test set;
+    the two models are mapped separately. The local model is that of the cohort's first client.
+    Table: model ('global', 'local'), its accuracy on the whole test set, x, y, label, predicted.
+    Columns: local_accuracy, the mean of the cohort's models on the whole test set; silhouette and
+    silhouette_local, of the features grouped by label. Cost: a pass through the test set for each
+    client of the cohort and two more, and t-SNE twice.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -46,20 +46,20 @@ class Embedding(Probe):
         "predicted": ("Predicted class", "", ""),
     }
 
-    samples: Count = 1000  # test samples, at most
+    samples: Count = 1000  # largest number of test samples
     perplexity: Positive = 30.0
 
     def require(self, problem: Problem) -> None:
-        """Classes, a head, and a few test samples."""
+        """Raise `FedbenchError` without classes, or without a head."""
         require_classes(self, problem)
         if not problem.task.net.has_head:
             raise FedbenchError(
-                "watch: embedding shows what the classifier sees; it needs a module with children "
-                "body and head"
+                "watch: embedding maps the inputs of the classifier; it needs a module with "
+                "children body and head"
             )
 
     def see(self, s: Scene) -> Sight:
-        """Both maps, at the last round."""
+        """Map both models at the last round."""
         if not s.last:
             return Sight({}, [])
         scorer, spec = s.problem.scorers[""], s.problem.spec
@@ -67,20 +67,20 @@ class Embedding(Probe):
         rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
         models = {"global": s.scored, "local": s.local[0]}
-        found = {name: seen(s.problem, model, rows) for name, model in models.items()}
+        outputs = {name: seen(s.problem, model, rows) for name, model in models.items()}
         columns = {
             "local_accuracy": mean_accuracy(s.problem, s.local),
-            "silhouette": silhouette(found["global"].features, labels),
-            "silhouette_local": silhouette(found["local"].features, labels),
+            "silhouette": silhouette(outputs["global"].features, labels),
+            "silhouette_local": silhouette(outputs["local"].features, labels),
         }
-        maps = (self._map(s, name, own, labels.tolist()) for name, own in found.items())
+        maps = (self._map(s, name, each, labels.tolist()) for name, each in outputs.items())
         scores = (mean_accuracy(s.problem, [model]) for model in models.values())
-        full = ([c | {"accuracy": a} for c in own] for own, a in zip(maps, scores, strict=True))
+        full = ([c | {"accuracy": a} for c in cells] for cells, a in zip(maps, scores, strict=True))
         return Sight(columns, [*chain(*full)])
 
-    def _map(self, s: Scene, name: str, own: Seen, labels: list[int]) -> list[Cells]:
-        points = plane(own.features, self.perplexity, s.number(name)).tolist()
-        rows = zip(points, labels, own.predicted.tolist(), strict=True)
+    def _map(self, s: Scene, name: str, outputs: Seen, labels: list[int]) -> list[Cells]:
+        points = plane(outputs.features, self.perplexity, s.number(name)).tolist()
+        rows = zip(points, labels, outputs.predicted.tolist(), strict=True)
         return [
             {"model": name, "x": x, "y": y, "label": label, "predicted": predicted}
             for (x, y), label, predicted in rows

@@ -1,4 +1,4 @@
-"""Test accuracy of the models that the clients trained."""
+"""Test accuracy of the cohort's local models."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,7 @@ from fedbench.engine.problem import Problem
 
 @dataclass(frozen=True)
 class Locals(Probe):
-    """Accuracy of the cohort's local models on the whole test set.
+    """Mean accuracy of the cohort's local models on the whole test set.
 
     FedGKD paper, Fig. 2. Column: local_accuracy, the mean over the cohort, at every evaluated
     round. Cost: a pass through the test set for each client of the cohort.
@@ -25,9 +25,9 @@ class Locals(Probe):
     }
 
     def require(self, problem: Problem) -> None:
-        """Classes."""
+        """Raise `FedbenchError` if the data have no classes."""
         require_classes(self, problem)
 
     def row(self, s: Scene) -> dict[str, float]:
-        """The mean over the cohort."""
+        """Return the mean accuracy over the cohort."""
         return {"local_accuracy": mean_accuracy(s.problem, s.local)}

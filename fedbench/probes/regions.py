@@ -1,4 +1,4 @@
-"""The classes that models predict for the points of a plane."""
+"""The classes that models predict for points of the plane."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -16,11 +16,11 @@ from fedbench.engine.problem import Problem
 
 @dataclass(frozen=True)
 class Regions(Probe):
-    """Predictions of the cohort's models and of the global one over a plane, at the last round.
+    """Predictions of the cohort's models and the scored model in the plane, at the last round.
 
-    FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global'), kind
-    ('grid', or 'point' for a client's own training samples), x1, x2, predicted, label (−1 on the
-    grid). The global model is the one that is scored. Cost: grid² samples forward per model.
+    FedGKD paper, Fig. 5; for samples of two numbers. Table: model ('client 0', …, 'global' for the
+    scored model), kind ('grid', or 'point' for a client's training sample), x1, x2, predicted,
+    label (−1 on the grid). Cost: grid² samples forward per model.
     """
 
     TABLE: ClassVar[Columns] = {
@@ -33,10 +33,10 @@ class Regions(Probe):
     }
 
     grid: Annotated[int, Ge(2)] = 100  # points per side
-    reach: Positive = 4.0  # the plane is (−reach, reach)²
+    reach: Positive = 4.0  # the grid covers (−reach, reach)²
 
     def require(self, problem: Problem) -> None:
-        """Samples of two numbers, and classes."""
+        """Raise `FedbenchError` without classes, or if samples are not two numbers."""
         require_classes(self, problem)
         if problem.data.shape != (2,) or problem.data.vocabulary:
             raise FedbenchError(
@@ -45,19 +45,19 @@ class Regions(Probe):
             )
 
     def table(self, s: Scene) -> list[Cells]:
-        """Every model's grid, and every client's samples."""
+        """Return predictions on the grid for each model, and at each client's samples."""
         if not s.last:
             return []
         rows: list[Cells] = []
         for i, model in zip(s.r.clients, s.local, strict=True):
             rows += self._plane(s, f"client {i}", model)
-            own = s.problem.rows[i].to(s.problem.device)
-            x, y = s.problem.task.x[own], s.problem.task.y[own]
-            found = predictions(s.problem, model, x)
-            rows += painted(f"client {i}", "point", x, (found, y))
+            samples = s.problem.rows[i].to(s.problem.device)
+            x, y = s.problem.task.x[samples], s.problem.task.y[samples]
+            predicted = predictions(s.problem, model, x)
+            rows += painted(f"client {i}", "point", x, (predicted, y))
         return rows + self._plane(s, "global", s.scored)
 
     def _plane(self, s: Scene, name: str, model: Model) -> list[Cells]:
         points = mesh(self.grid, self.reach)
-        found = predictions(s.problem, model, points)
-        return painted(name, "grid", points, (found, torch.full_like(found, -1)))
+        predicted = predictions(s.problem, model, points)
+        return painted(name, "grid", points, (predicted, torch.full_like(predicted, -1)))

@@ -22,13 +22,13 @@ Pair = Annotated[int, Ge(2)]
 class Spectrum(Probe):
     """Top eigenvalue, trace and spectral density of the Hessian of the base loss.
 
-    ASD paper, Tables 1 and 12 and Fig. 3. At the last round, of the mean base loss over a fixed
-    subset of the clients' training samples, at the model whose accuracy leads the history, in
-    evaluation mode: no distillation, no weight decay, no augmentation. Columns: hessian_top (the
-    eigenvalue of largest magnitude), hessian_trace, hessian_mean_abs (the eigenvalues' mean
-    magnitude). Table: eigenvalue, density. The paper gives neither subset nor scaling: compare
-    ratios, not values. Cost: about `probes` + `steps` + 20 to `iterations`·20 products with the
-    Hessian, each two to three passes forward and backward through `samples` samples.
+    ASD paper, Tables 1 and 12 and Fig. 3. At the last round, at the scored model in evaluation
+    mode; the loss is the mean base loss over a fixed subset of the clients' training samples,
+    without distillation, weight decay or augmentation. Columns: hessian_top, the eigenvalue of
+    largest magnitude; hessian_trace; hessian_mean_abs, the mean magnitude of the eigenvalues.
+    Table: eigenvalue, density. The paper gives neither subset nor scaling: compare ratios, not
+    values. Cost: `probes` + `steps` products with the Hessian, and 20 to 20·`iterations` more; each
+    takes two to three passes forward and backward through `samples` samples.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -41,20 +41,20 @@ class Spectrum(Probe):
         "density": ("Density", "", ""),
     }
 
-    samples: Count = 2000  # training samples, at most
-    probes: Count = 100  # Rademacher vectors of the trace
-    steps: Pair = 100  # of Lanczos
-    points: Pair = 1024  # of the density's grid
-    iterations: Count = 100  # restarts in the search of the top eigenvalue, at most
-    tol: Positive = 1e-3  # its relative accuracy
+    samples: Count = 2000  # largest number of training samples
+    probes: Count = 100  # random (Rademacher) vectors for the trace
+    steps: Pair = 100  # Lanczos steps for the density
+    points: Pair = 1024  # points of the density's grid
+    iterations: Count = 100  # largest number of restarts for the top eigenvalue
+    tol: Positive = 1e-3  # relative accuracy of the top eigenvalue
 
     def require(self, problem: Problem) -> None:
-        """Two weights at least."""
+        """Raise `FedbenchError` if the model has fewer than two weights."""
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
 
     def see(self, s: Scene) -> Sight:
-        """All three, at the last round."""
+        """Measure top eigenvalue, trace and density at the last round."""
         if not s.last:
             return Sight({}, [])
         H = hessian.hessian(s.problem.task, s.scored, self.rows(s.problem))
@@ -62,13 +62,13 @@ class Spectrum(Probe):
             start = torch.randn_like(s.scored.w)
             top = hessian.top_eigenvalue(H, self.tol, self.iterations, start)
             trace = hessian.trace(H, self.probes)
-            found = hessian.density(H, self.steps, self.points)
-        columns = {"hessian_top": top, "hessian_trace": trace, "hessian_mean_abs": found.mean_abs}
-        pairs = zip(found.eigenvalue.tolist(), found.density.tolist(), strict=True)
+            density = hessian.density(H, self.steps, self.points)
+        columns = {"hessian_top": top, "hessian_trace": trace, "hessian_mean_abs": density.mean_abs}
+        pairs = zip(density.eigenvalue.tolist(), density.density.tolist(), strict=True)
         return Sight(columns, [{"eigenvalue": x, "density": p} for x, p in pairs])
 
     def rows(self, problem: Problem) -> Tensor:
-        """The subset, drawn by the seed alone: the same for all methods."""
+        """The subset of training rows; it depends on seed and partition, not on the method."""
         seed = problem.spec.seed
         rng = chance.torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)

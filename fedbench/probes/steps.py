@@ -1,4 +1,4 @@
-"""How far the clients' gradients drift apart over their local steps."""
+"""How clients' gradients drift apart over their local steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,20 @@ from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 class Steps(Probe):
     """Cosine and projection of each client's gradient on the mean gradient, step by step.
 
-    RMFL paper, Figs. 3 to 5 and equation 2. Table: round, client, step, and of the mini-batch
-    gradient g_i^k of the loss at y_i^k: `cosine` to and `projection` on the mean ḡ^k of the clients
-    that make step k, `spread` = max ‖g_i^k − g_j^k‖ (the same for all clients) and `bias` =
-    ‖g_i^k − ∇f(x_t)‖; at step −1 `momentum_cosine` and `momentum_projection` of the uploaded
-    momentum against its mean, where a method uploads one. Columns: the measures' means over clients
-    and steps, gradient_cosine and so on, and their slopes per step, gradient_cosine_slope and so
-    on; update_similarity, the mean cosine of the clients' updates to their mean; momentum_cosine,
-    momentum_projection.
+    RMFL paper, Figs. 3 to 5 and equation 2. g_i^k is the gradient of the loss of client i's
+    mini-batch at y_i^k, ḡ^k its mean over the clients that make step k.
 
-    Cost of a watched round: its local training again, and a pass forward and backward through the
-    data of the clients that `reference` names. It keeps every gradient of the round (on disk beyond
-    4 GB).
+    Table: round, client, step, `cosine` of g_i^k and ḡ^k, `projection` of g_i^k on ḡ^k, `spread` =
+    max ‖g_i^k − g_j^k‖ (the same for all clients), `bias` = ‖g_i^k − ∇f(x_t)‖. If the method
+    uploads a momentum, rows with step −1 have `momentum_cosine` and `momentum_projection`, of each
+    client's momentum and the mean of all.
+    Columns: gradient_cosine and so on, the means over clients and steps; gradient_cosine_slope and
+    so on, their slopes per step; update_similarity, the mean cosine of the clients' updates to
+    their mean; momentum_cosine and momentum_projection, the means over clients.
+
+    Cost of a watched round: its local training once more, and a pass forward and backward through
+    the data of the clients that `reference` names. All gradients of the round are stored, on disk
+    beyond 4 GB.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -67,26 +69,26 @@ class Steps(Probe):
         "momentum_projection": ("Length along the mean momentum", "", "higher"),
     }
 
-    every: Count = 1  # watch rounds every, 2·every, …
-    reference: Literal["all", "cohort"] = "all"  # whose full gradient is ∇f(x_t)
+    every: Count = 1  # watches the rounds every, 2·every, …
+    reference: Literal["all", "cohort"] = "all"  # the clients over whose data ∇f(x_t) is taken
 
     def see(self, s: Scene) -> Sight:
-        """Every step of a watched round."""
+        """Measure every step of a watched round."""
         if (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
-        found = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
-        columns, momenta = trends(found), _momentum(s)
+        rows = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
+        columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]
             columns |= {name: sum(values) / len(values)} if values else {}
-        return Sight(columns, [{"round": s.r.round + 1, **row} for row in found + momenta])
+        return Sight(columns, [{"round": s.r.round + 1, **row} for row in rows + momenta])
 
 
 def _momentum(s: Scene) -> list[Cells]:
-    """Cosine and projection of the momentum that each client sent, at step −1."""
+    """Rows with cosine and projection of each client's momentum, under the step −1."""
     sent = _sent(s)
     if not sent:
         return []
@@ -103,7 +105,7 @@ def _momentum(s: Scene) -> list[Cells]:
 
 
 def _sent(s: Scene) -> Sequence[Tensor]:
-    """Each client's momentum as it was sent to the server; none if no part uploads one."""
+    """Each client's momentum as it was uploaded; empty if no part uploads one."""
     for place, part in enumerate(s.problem.task.parts):
         name = part.uploaded_momentum
         if name and all(name in reply.up[place] for reply in s.replies):

@@ -183,10 +183,10 @@ class Opaque:
         return self.by * (z.squeeze(-1) - y) ** 2
 
 
-def test_what_does_not_say_what_it_holds_is_run_but_not_stored(tmp_path):
+def test_an_object_of_unknown_content_is_run_but_not_stored(tmp_path):
     assert record(loss=Opaque(0.5))["status"] == "finished"
     with pytest.raises(
-        FedbenchError, match=r"the loss that was given, since .*Opaque does not say"
+        FedbenchError, match=r"the loss that was given, since the content of .*Opaque is not known"
     ):
         run(SPEC, out=tmp_path / "x", machine=CPU, **objects(CLIENTS), loss=Opaque(0.5))
 

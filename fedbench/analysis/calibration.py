@@ -22,12 +22,12 @@ from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
-from fedbench.engine.cohort import loop
 from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import open_round, views
 from fedbench.engine.turns import prepare
+from fedbench.engine.workers import Workers
 from fedbench.models.architecture import BodyHead
 from fedbench.spec import Choice
 
@@ -170,7 +170,7 @@ def _tuned(small: Problem) -> Tensor:
     messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
     kept = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, kept) for i in range(small.spec.clients)]
-    replies = loop(small.task, RoundStart(start, small.spec.lr), clients)
+    replies = Workers(small.task, 1).train(RoundStart(start, small.spec.lr), clients)
     return torch.stack([reply.w for reply in replies])
 
 

@@ -17,11 +17,12 @@ from torch import nn
 
 from fedbench import Dataset, RunSpec
 from fedbench.core.flat import Model
+from fedbench.engine.batches import batches
 from fedbench.engine.local import RoundStart
 from fedbench.engine.machine import Machine, one_thread_a_process
 from fedbench.engine.problem import Problem, assemble
 from fedbench.engine.server import aggregate, open_round, views
-from fedbench.engine.turns import batches, prepare
+from fedbench.engine.turns import prepare
 from fedbench.engine.workers import Workers
 
 CLIENTS, SAMPLES, BATCH, LR = 10, 500, 50, 0.1

@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from fedbench.paper.paper import Paper
 from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.judge import RISKS
+from fedbench.report.claims.limits import Risks, Verdict, Within
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Risks, Verdict, Within
 
 SETS = tuple(f"set {i}" for i in range(9))
 METHODS = ("A", "B", "C", "D", "E")
@@ -104,8 +105,8 @@ class Drawn(Numbers):
             drawn[SETS.index(name), METHODS.index(method)] += effect
         self._drawn = drawn
 
+    @override
     def values(self, point: Coords) -> Repeats:
-        """See the base class."""
         row = self._drawn[SETS.index(str(point["dataset"])), METHODS.index(str(point["method"]))]
         return {str(seed): float(value) for seed, value in enumerate(row)}
 

@@ -18,6 +18,7 @@ PACKAGES = {
     "annotated_types": "annotated-types",
     "curvlinops": "curvlinops-for-pytorch",
     "scikit_posthocs": "scikit-posthocs",
+    "typing_extensions": "typing-extensions",
 }  # import name → package
 
 

@@ -1,1 +1,1 @@
-"""What a method is written with: flat vectors, parts, rounds, optimisers."""
+"""What methods are written with: flat vectors, parts, rounds, optimisers."""

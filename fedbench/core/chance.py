@@ -1,4 +1,4 @@
-"""PyTorch's random generators, each made from (seed, round, client, purpose)."""
+"""PyTorch's random generators, each seeded by (seed, round, client, purpose)."""
 
 import contextlib
 from collections.abc import Iterator
@@ -16,14 +16,20 @@ def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.
 
 @contextlib.contextmanager
 def lent(number_: int, device: torch.device) -> Iterator[None]:
-    """Within this context torch's shared generators, which dropout uses, start from this seed."""
+    """A context in which torch's shared generators start from the seed `number_`.
+
+    Dropout draws from these generators. Afterwards they go on as if the context had not been there.
+    """
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(number_)
         yield
 
 
 def replay(state: Tensor | None, device: torch.device) -> Tensor:
-    """Set torch's shared generator to `state`, or without one return its present state."""
+    """Set torch's shared generator to `state`, and return that state.
+
+    If `state` is None, the generator is left alone and its present state is returned.
+    """
     cuda = device.type == "cuda"
     if state is None:
         return torch.cuda.get_rng_state(device) if cuda else torch.get_rng_state()

@@ -1,4 +1,4 @@
-"""A generator of features Γ(ε, y), as FedGen trains one at the server."""
+"""The generator of features Γ(ε, y) that FedGen trains at the server."""
 
 import math
 from functools import cache
@@ -11,37 +11,47 @@ from fedbench.core.flat import Net
 
 @cache
 def perceptron(inputs: int, hidden: int, outputs: int) -> Net:
-    """Linear, batch norm, ReLU, linear; has no weights, so that building it draws no numbers."""
+    """The network of linear layer, batch norm, ReLU, linear layer.
+
+    Its weights have no storage, so that building it draws no random numbers.
+    """
     with torch.device("meta"):
         first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
         return Net(nn.Sequential(first, nn.BatchNorm1d(hidden), nn.ReLU(), last))
 
 
 def first_weights(net: Net, rng: torch.Generator) -> Tensor:
-    """First weights as PyTorch draws them: linear layers uniform in ±1/√inputs, batch norm 1, 0."""
+    """Initial weights (d,), distributed as PyTorch's.
+
+    Linear layers are uniform in ±1/√inputs; batch norm has the scale 1 and the shift 0.
+    """
     inputs = {name[0]: s[1] for name, s in zip(net.names, net.shapes, strict=True) if len(s) == 2}
-    within = [1 / math.sqrt(inputs[name[0]]) if name[0] in inputs else 0.0 for name in net.names]
-    about = [float(name == "1.weight") for name in net.names]
+    widths = [1 / math.sqrt(inputs[name[0]]) if name[0] in inputs else 0.0 for name in net.names]
+    centres = [float(name == "1.weight") for name in net.names]
     sizes = torch.tensor(net.sizes)
     random = 2 * torch.rand(net.d, generator=rng, dtype=torch.float64) - 1
-    spread, centre = (torch.tensor(v).repeat_interleave(sizes) for v in (within, about))
+    spread, centre = (torch.tensor(v).repeat_interleave(sizes) for v in (widths, centres))
     return centre + spread * random
 
 
 def labels(rng: torch.Generator, often: Tensor, rows: int, size: int) -> Tensor:
-    """(rows, size) labels, drawn in proportion to `often` (C,)."""
+    """Labels (rows, size); each class is drawn in proportion to its entry in `often` (C,)."""
     drawn = torch.multinomial(often.cpu(), rows * size, replacement=True, generator=rng)
     return drawn.view(rows, size)
 
 
 def labelled(noise: Tensor, y: Tensor, classes: int) -> Tensor:
-    """Noise and one-hot labels side by side: the generator's input."""
+    """The generator's input: noise (B, width) and one-hot labels (B, C) side by side."""
     one_hot = y[:, None] == torch.arange(classes, device=y.device)
     return torch.cat([noise, one_hot.to(noise.dtype)], 1)
 
 
 def likeness(noise: Tensor, features: Tensor) -> Tensor:
-    """exp(−mean over all pairs of d_ε d_Γ), with mean squared and mean absolute differences."""
+    """exp(−mean over all pairs of d_ε d_Γ): large if different noise gives similar features.
+
+    d_ε is the mean squared difference of two rows of noise, d_Γ the mean absolute difference of the
+    features that the generator makes of them.
+    """
     by_noise = (noise[:, None] - noise).square().mean(-1)
     by_features = (features[:, None] - features).abs().mean(-1)
     return (-(by_noise * by_features).mean()).exp()

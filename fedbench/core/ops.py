@@ -1,28 +1,28 @@
-"""Functions that several methods share; of logits (B, C) they give one value per sample (B,)."""
+"""Functions that several methods use: divergences, norms, and buffers of earlier models."""
 
 import torch
 from torch import Tensor
 
 
 def kl(p: Tensor, q: Tensor) -> Tensor:
-    """KL(softmax p ‖ softmax q) of logits."""
+    """KL(softmax p ‖ softmax q) of logits p and q (B, C), one value per sample (B,)."""
     a, b = p.log_softmax(-1), q.log_softmax(-1)
     return (a.exp() * (a - b)).sum(-1)
 
 
 def entropy(z: Tensor) -> Tensor:
-    """Entropy of softmax z."""
+    """The entropy of softmax z for logits z (B, C), one value per sample (B,)."""
     a = z.log_softmax(-1)
     return -(a.exp() * a).sum(-1)
 
 
 def is_true(z: Tensor, y: Tensor) -> Tensor:
-    """(B, C) bool: which logit is that of the sample's label; a one-hot that `vmap` accepts."""
+    """(B, C) bool: true at each sample's label y; a one-hot encoding that `vmap` accepts."""
     return torch.arange(z.shape[-1], device=z.device) == y[:, None]
 
 
 def without_true(z: Tensor, y: Tensor) -> Tensor:
-    """The logits of the C−1 other classes (B, C−1)."""
+    """The logits (B, C−1) of all classes but each sample's label y."""
     others = torch.arange(z.shape[-1] - 1, device=z.device)
     return z.gather(-1, others + (others >= y[:, None]))
 
@@ -39,14 +39,14 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def replaced(table: Tensor, rows: int | list[int], values: Tensor) -> Tensor:
-    """Write `values` into rows of a table, in place, and return what the rows held."""
+    """Write `values` into rows of a table, in place, and return what the rows held before."""
     old = table[rows].to(values.device, copy=True)
     table[rows] = values.to(table.device)
     return old
 
 
 def ring(newest: dict[str, Tensor], M: int) -> dict[str, Tensor]:
-    """A buffer of M places, newest first, filled with `newest`."""
+    """A buffer of M places, newest first, each of which holds a copy of `newest`."""
     return {name: value.expand(M, *value.shape).clone() for name, value in newest.items()}
 
 
@@ -56,9 +56,9 @@ def pushed(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tenso
 
 
 def buffered(M: int, t: int, from_start: bool) -> int:
-    """How many of the M newest global models there are in round t, 1 at least.
+    """How many of the M newest global models exist in round t, at least 1.
 
-    from_start: whether x_0 counts.
+    from_start: whether x_0, which no client has trained, counts as one.
     """
     return min(M, max(t + from_start, 1))
 
@@ -66,7 +66,10 @@ def buffered(M: int, t: int, from_start: bool) -> int:
 def adaptive_step(
     d: Tensor, v: Tensor, mine: dict[str, Tensor], rates: tuple[float, float, float]
 ) -> Tensor:
-    """η_g m/(√v + τ), m ← β1 m + (1−β1) d; rates: (β1, η_g, τ). Writes m and v into `mine`."""
+    """The step η_g m/(√v + τ) with m ← β1 m + (1−β1) d.
+
+    rates: (β1, η_g, τ). The new m and v are written into `mine`.
+    """
     beta1, eta_g, tau = rates
     m = beta1 * mine["m"] + (1 - beta1) * d
     mine.update(m=m, v=v)

@@ -1,8 +1,9 @@
-"""Local optimisers on a flat vector: from a gradient to a step; lr times the step is subtracted.
+"""Optimisers on flat vectors: each turns a gradient into a step, to be multiplied by lr.
 
-They compute what PyTorch's SGD and Adam do (weight decay is L2, the first momentum buffer is the
-gradient itself even when dampened) and start anew each round (convention 5). Sums are written
-`torch.add(a, b, alpha=c)`, which rounds once as PyTorch's own do, so that SGD has the same bits.
+They compute what PyTorch's SGD and Adam compute: weight decay is L2, and the first momentum buffer
+is the gradient itself, also with dampening. Their memory is empty at the start of each round
+(convention 5). Sums are written `torch.add(a, b, alpha=c)`, which rounds once, as PyTorch does
+inside its optimisers: SGD therefore equals PyTorch's bit for bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,20 +20,20 @@ Memory = dict[str, Tensor]
 
 
 class Optimiser(Protocol):
-    """What local training calls: `start` once per round, `step` at each local step."""
+    """An optimiser as local training calls it: `start` once per round, `step` at each step."""
 
     def start(self, w: Tensor) -> Memory:
         """The memory before the first step."""
         ...
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """The step (subtract lr times it) and the new memory; k counts steps from 0."""
+        """The step, of which the caller subtracts lr times, and the new memory; k is from 0."""
         ...
 
 
 @dataclass(frozen=True)
 class SGD(Checked):
-    """Stochastic gradient descent: v = μ v + (1−dampening) g, step v (or g + μ v)."""
+    """Stochastic gradient descent: v ← μ v + (1−dampening) g; step v, with Nesterov g + μ v."""
 
     momentum: Decay = 0.0
     dampening: Fraction = 0.0
@@ -45,11 +46,11 @@ class SGD(Checked):
             raise FedbenchError("SGD: nesterov = True needs momentum > 0 and dampening = 0")
 
     def start(self, w: Tensor) -> Memory:
-        """An empty buffer, or nothing without momentum."""
+        """A momentum buffer of zeros; nothing if momentum is 0."""
         return {"buffer": torch.zeros_like(w)} if self.momentum else {}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """Weight decay, then the momentum buffer, then the step."""
+        """Add weight decay, update the momentum buffer, and return the step."""
         if self.weight_decay:
             g = torch.add(g, w, alpha=self.weight_decay)
         if not self.momentum:
@@ -70,7 +71,7 @@ class Adam(Checked):
     weight_decay: NonNegative = 0.0
 
     def start(self, w: Tensor) -> Memory:
-        """Both moments at zero."""
+        """Both moments are 0."""
         return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
@@ -83,7 +84,7 @@ class Adam(Checked):
 
 
 def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:
-    """Scale g down to norm `limit` if it is longer (as torch's clip_grad_norm_)."""
+    """Scale g down to the norm `limit` if it is longer, as torch's clip_grad_norm_ does."""
     if limit is None:
         return g
     factor: Tensor = limit / (g.norm() + 1e-6)
@@ -98,9 +99,9 @@ def descend(
     memory: Memory | None = None,
     done: int = 0,
 ) -> tuple[Tensor, Memory]:
-    """Train w at the server: one step on `loss` for each learning rate.
+    """Train w at the server: one step on `loss` per learning rate in `rates`.
 
-    `memory` is what the optimiser remembers of the `done` steps before; its new state is returned.
+    memory: the optimiser's memory after `done` earlier steps. Returns the new w and memory.
     """
     memory = optimiser.start(w) if memory is None else memory
     for k, rate in enumerate(rates, start=done):

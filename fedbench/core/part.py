@@ -1,12 +1,12 @@
-"""The one abstraction: a method is a tuple of parts, a part is one idea with optional hooks.
+"""The base class of parts: a method is a tuple of parts, a part is one idea with its hooks.
 
 Every hook takes a value and returns a value, and changes nothing unless it is overridden: FedAvg is
 the empty tuple, and a method lists only what it changes. Weights, gradients and updates are flat
-vectors (d,). The loop belongs to the engine:
-no hook loops over clients, layers or epochs.
+vectors (d,). The engine has the training loop: no hook loops over clients, layers or epochs.
 
-Signs and units (specification section 0): a delta is *old minus new*, in model units; divide by
-`lr` for gradient units. A step is in gradient units: the engine subtracts lr times it.
+Signs and units (conventions 1 and 2): an update (`delta`) is *old minus new*, in model units;
+divided by `lr` it is in gradient units. A local step is in gradient units: the engine subtracts lr
+times the step.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,10 @@ from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a cost depends on: model size d, classes C, clients K, cohort m, local epochs E.
+    """What a cost depends on.
 
-    features: the width of what the classifier sees.
+    d: weights of the model; classes: C; K: clients; m: size of the cohort; epochs: local epochs E;
+    features: width of the features that the classifier gets.
     """
 
     d: int
@@ -41,14 +42,16 @@ class Sizes:
 class Cost:
     """What a part adds to FedAvg's cost, per client and round.
 
-    down, up: numbers sent to and by a client; forward, backward: passes per sample; client_memory,
-    server_memory: numbers stored. teachers: those of the forward passes that would be needed once
-    per round instead of once per epoch if their outputs were stored (without augmentation).
+    down, up: numbers sent to a client and by a client; forward, backward: passes per sample;
+    client_memory, server_memory: numbers stored. teachers: how many of the forward passes are
+    through teachers, whose outputs could be stored: then they would be needed once per round
+    instead of once per epoch, if samples are not augmented.
 
-    ops_*: operations on vectors of model size beyond FedAvg's (copy x_t; one gradient and one
-    update per step; one difference; one addition per client at the server), as FedDPC's Table 1
-    counts them: to begin and to end local training, per step, per client at the server, once per
-    round at the server, and to maintain previous state there.
+    ops_*: operations on vectors of model size beyond FedAvg's, as the FedDPC paper's Table 1 counts
+    them. FedAvg's are: copy x_t; one gradient and one update per step; one difference; one addition
+    per client at the server. ops_begin and ops_end: before and after a client's local steps;
+    ops_step: per local step; ops_receive: per client at the server; ops_server: once per round at
+    the server; ops_maintain: to update what the server stores from round to round.
     """
 
     down: float = 0.0
@@ -66,7 +69,7 @@ class Cost:
     ops_maintain: float = 0.0
 
 
-# What at most one part of a method may decide
+# Decisions that at most one part of a method may make
 SERVER_OPTIMISER = "which optimiser the server uses"
 GLOBAL_MOMENTUM = "what earlier global updates do to the next one"
 LOCAL_MOMENTUM = "which momentum of earlier rounds enters the local steps"
@@ -75,96 +78,96 @@ DECISIONS = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH)
 
 
 class Part(Checked):
-    """Base of every part; a subclass is a frozen dataclass that overrides the hooks it needs.
+    """Base class of all parts; a subclass is a frozen dataclass that overrides some hooks."""
 
-    "My" in a hook's description means: of this part.
-    """
-
-    excludes: ClassVar[dict[str, str]] = {}  # parts it cannot be combined with, and why
+    excludes: ClassVar[dict[str, str]] = {}  # parts that it cannot be combined with, and why
     follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
-    decides: ClassVar[tuple[str, ...]] = ()  # what no other part of the method may decide as well
-    shares: ClassVar[str] = ""  # what clients upload beside models and vectors of the same size
+    decides: ClassVar[tuple[str, ...]] = ()  # decisions that no other part of the method may make
+    shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
-    needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier
-    own_momentum: ClassVar[bool] = False  # whether it has a momentum buffer in place of the run's
-    uploaded_momentum: ClassVar[str] = ""  # the entry of `t.up` that is a client's momentum
+    needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier alone
+    own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the run's
+    uploaded_momentum: ClassVar[str] = ""  # the key in `t.up` of a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
-    MODELS: ClassVar[tuple[str, ...]] = ()  # what `evaluate` names beside 'next'; a literal
+    MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
 
     @property
     def unmappable(self) -> str:
-        """Why this part cannot be mapped over clients; empty if it can."""
+        """Why clients with this part cannot be trained in one computation (map); '' if so."""
         return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """My state on the server before round 0."""
+        """The part's state on the server before round 0."""
         return {}
 
     def client(self, w: Tensor, fed: Fed) -> State:
-        """My state on a client before its first turn; `w` is x_0."""
+        """The part's state on a client before the client's first turn; `w` is x_0."""
         return {}
 
     def ask(self, w: Tensor, t: Turn) -> State:
-        """What a client sends in an extra exchange before training."""
+        """What a client sends to the server in an extra exchange before local training."""
         return {}
 
     def answer(self, asks: Sequence[State], p: Tensor, r: Round) -> State:
-        """What the server answers to all clients; it is added to `t.msg`."""
+        """The server's answer to what all clients sent in `ask`; it is added to `t.msg`."""
         return {}
 
     def send(self, r: Round) -> State:
-        """My message to the cohort at the start of a round; clients read it in `t.msg`."""
+        """The part's message to the cohort as a round starts; clients read it in `t.msg`."""
         return {}
 
     def draw(self, rng: torch.Generator, t: Turn) -> State:
-        """My random numbers for one turn, drawn outside the mapped code."""
+        """The part's random numbers for one turn, which other hooks read in `t.drawn`."""
         return {}
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
-        """The weights to start from."""
+        """The weights from which local training starts."""
         return w
 
     def logits(self, z: Tensor, b: Batch, t: Turn) -> Tensor:
-        """The student's logits (B, C) while training."""
+        """The logits (B, C) of the model in training, the student."""
         return z
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
-        """The loss of a batch (scalar)."""
+        """The loss of a mini-batch (scalar)."""
         return value
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """A gradient at w; `inner` may be called anywhere, any number of times."""
+        """The gradient at w; `inner` gives it at any weights and may be called repeatedly."""
         return inner(w)
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """The gradient after the clip, where weight decay joins it, before the momentum buffer."""
+        """The gradient after clipping, to which weight decay is added before momentum."""
         return g
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """The step taken, after clip, weight decay and the optimiser's momentum."""
+        """The local step, after clipping, weight decay and the optimiser's momentum."""
         return step
 
     def after(self, b: Batch, t: Turn) -> None:
-        """See a batch, detached; may write `t.up`, `t.run` and `t.mine`."""
+        """Read the batch of the step just made, detached; may write `t.up`, `t.run`, `t.mine`."""
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
-        """What is uploaded when local training ends."""
+        """The update that the client uploads when local training ends."""
         return delta
 
     def weigh(self, p: Tensor, r: Round) -> Tensor:
-        """Mixing weights (m,) that sum to 1."""
+        """The mixing weights (m,), which sum to 1."""
         return p
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
-        """One client's update, corrected at the server."""
+        """One client's update as the server uses it."""
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """The global update, in model units; the engine subtracts it."""
+        """The global update, in model units; the engine subtracts it from x_t."""
         return d
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """Named weights to score beside or instead of `w`; the first is the headline."""
+        """Weights to score, by name; those that come first give the run's accuracy.
+
+        The new global model `w` is scored in any case, under the name 'next'.
+        """
         return {}
 
     def cost(self, size: Sizes) -> Cost:
@@ -180,8 +183,8 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 
-    A part that is listed twice is refused, and one that excludes, follows or decides what no method
-    does: a slip of the keyboard would otherwise never exclude anything.
+    Also refused are a part that is listed twice, and one whose `excludes`, `follows` or `decides`
+    has a name that does not exist: a misspelt name would never exclude anything.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
@@ -198,7 +201,7 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
 
 
 def _refuse_slips(part: Part, name: str) -> None:
-    """Raise if a part names a method or a decision that no other part has."""
+    """Raise `FedbenchError` if a part names a method or a decision that does not exist."""
     others = _subclasses(Part) - {type(part)}
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
     for field in ("excludes", "follows"):
@@ -214,13 +217,13 @@ def _refuse_slips(part: Part, name: str) -> None:
 
 
 def _subclasses(cls: type[Part]) -> set[type[Part]]:
-    """All parts that have been defined, in the package or by the user."""
-    below = set(cls.__subclasses__())
-    return below.union(*(_subclasses(each) for each in below))
+    """All parts that have been defined so far, in the package or by the user."""
+    children = set(cls.__subclasses__())
+    return children.union(*(_subclasses(child) for child in children))
 
 
 def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Raise if two parts decide the same thing."""
+    """Raise `FedbenchError` if two parts make the same decision."""
     deciders: dict[str, str] = {}
     for part, name in zip(parts, names, strict=True):
         for what in part.decides:

@@ -1,4 +1,4 @@
-"""What a method's hooks are given: the federation, a client's turn, a batch, a round at the server.
+"""What hooks are given: the federation, one client's turn, a mini-batch, a round at the server.
 
 Weights, gradients and updates are flat vectors (d,).
 """
@@ -16,14 +16,19 @@ from fedbench.core.spill import Spill
 
 State = dict[str, Tensor]
 Gradient = Callable[[Tensor], Tensor]
-# Outputs by the identities of a model's tensors. The model is stored with them: were it freed,
-# another tensor could get the same identity.
+# A model's outputs by the `id`s of its tensors. The model is stored beside them: if it were freed,
+# another tensor could get the same `id`.
 Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
 
 @dataclass(frozen=True)
 class Fed:
-    """The federation's constants: K clients, their sizes n (K,), label counts (K, C), cohort m."""
+    """What stays the same in all rounds of a run.
+
+    K: clients; m: size of the cohort; classes: C; d: weights of the model; n: samples per client
+    (K,); labels: label counts per client (K, C); lr: the first learning rate η_0; rounds: T;
+    net: the network; start: x_0 with its buffers; spill: makes tables that may be on disk.
+    """
 
     K: int
     m: int
@@ -38,19 +43,19 @@ class Fed:
     spill: Spill
 
     def table(self) -> Tensor:
-        """Zeros (K, d): one vector per client, on disk if the table is large."""
+        """Zeros (K, d): one vector per client, on disk if the table does not fit in memory."""
         return self.spill.table(self.K, self.start.w)
 
 
 def only_in_ask(w: Tensor) -> Tensor:
-    """Stand in for `full_gradient` in all other hooks: raises `FedbenchError`."""
+    """What `full_gradient` is in all hooks but `ask`: raises `FedbenchError`."""
     raise FedbenchError(
         "t.full_gradient can be called in the hook `ask` only; store what it returns in `t.run`"
     )
 
 
 def _too_early(fields: str, hooks: dict[str, str], name: str) -> Exception:
-    """What to raise for a field that has no value: `hooks` says from which hook on it has one."""
+    """The error for a field that has no value yet; `hooks` says by field when it has one."""
     if name not in hooks:
         return AttributeError(f"'{fields}' has no field '{name}'")
     return FedbenchError(f"{fields}.{name} has no value yet: {hooks[name]}")
@@ -60,14 +65,15 @@ def _too_early(fields: str, hooks: dict[str, str], name: str) -> Exception:
 class Turn:
     """One client's turn in one round, as one part sees it.
 
-    w, buffers: the global model; lr: this round's learning rate; k: local steps made so far; H:
-    steps that this client makes (k = H in `end`); weight_decay: of the local optimiser, (d,) where
-    some weights are spared; n: the client's samples; labels: its label counts (C,).
+    w, buffers: the global model; lr: this round's learning rate; round: t, counted from 0; k: local
+    steps made so far; H: local steps that this client makes (k = H in `end`); weight_decay: that of
+    the local optimiser, as a vector (d,) if some weights get none; n: the client's number of
+    samples; labels: its label counts (C,).
 
-    Of the states, `msg` came from the server, `mine` lasts from one turn of the client to the next,
+    The states: `msg` came from the server, `mine` lasts from one turn of the client to the next,
     `up` goes to the server, `run` lasts for this turn, `drawn` holds this part's random numbers.
-    `full_gradient` gives the gradient of the client's whole loss, in `ask` only. In `end`, y is
-    the model y_i that was trained, with the client's norm buffers.
+    `full_gradient` gives the gradient of the loss over all of the client's data, in `ask` only. In
+    `end`, y is the model y_i that was trained, with the client's norm buffers.
     """
 
     fed: Fed
@@ -88,7 +94,7 @@ class Turn:
     full_gradient: Gradient = only_in_ask
     y: Model = field(init=False, repr=False)
 
-    if not TYPE_CHECKING:  # else mypy would accept any name
+    if not TYPE_CHECKING:  # otherwise mypy would accept any name
 
         def __getattr__(self, name: str) -> Any:
             raise _too_early("Turn", _TURN, name)
@@ -99,15 +105,16 @@ class Turn:
         return Model(self.w, self.buffers)
 
 
-_TURN = {"y": "the trained model is there in the hook `end`"}
+_TURN = {"y": "the model that was trained can be read in the hook `end`"}
 
 
 @dataclass(kw_only=True)
 class Batch:
-    """One mini-batch: inputs x, labels y (B,), and what the student makes of them.
+    """One mini-batch: inputs x, labels y (B,), and the outputs of the model in training.
 
     logits (B, C) and features are those of the model in training, the student, whose weights at
-    this step are `w`. mask (B,) is 0 for rows that only pad the batch; None if there are none.
+    this step are `w`. mask (B,) is 0 for rows that only fill up the batch, else 1; None if no row
+    does.
     """
 
     x: Tensor
@@ -121,13 +128,16 @@ class Batch:
     seen: Seen = field(default_factory=dict)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Mean over the batch's real samples of one value per sample (B,)."""
+        """The mean of one value per sample (B,), over the samples that `mask` leaves."""
         if self.mask is None:
             return values.mean()
         return (values * self.mask).sum() / self.mask.sum().clamp(min=1)
 
     def of(self, model: Model) -> tuple[Tensor, Tensor]:
-        """(logits, features) of any model in evaluation mode, computed once for all parts."""
+        """(logits, features) of any model in evaluation mode, without gradient.
+
+        Computed once per batch, however many parts ask for them.
+        """
         key = tuple(id(value) for value in (model.w, *model.buffers.values()))
         if key not in self.seen:
             with torch.no_grad():
@@ -140,7 +150,7 @@ class Batch:
         return self.of(self.global_model)
 
     def head(self, features: Tensor) -> Tensor:
-        """Logits that the student's classifier, at its present weights, gives to `features`."""
+        """The logits of the student's classifier, at its present weights, for `features`."""
         return self.net.head(self.w, features)
 
 
@@ -149,14 +159,14 @@ class Round:
     """One round at the server, as one part sees it.
 
     round: t, counted from 0; w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts:
-    n_i (m,); p: mixing weights (m,); `mine`: this part's state; `rng`: this part's random generator
-    for the round; `validate`: a model's loss on held-out data; `proxy`: held-out inputs (N, …)
-    without labels.
+    n_i (m,); p: mixing weights (m,); mine: this part's state; rng: this part's random generator for
+    the round; validate: computes a model's loss on held-out data; proxy: gives the held-out inputs
+    (N, …) without labels.
 
-    These have a value later, and raise `FedbenchError` if they are read before: steps: H_i (m,),
-    from `answer` on; models: y_i (m, d), raw: D_i = x_t − y_i (m, d), ups: each client's `up` of
-    this part, and statistics: each y_i's norm buffers, from `weigh` on; i: the client's place in
-    the cohort, in `receive`; new: x_{t+1}, in `evaluate`.
+    The following have no value at first, and raise `FedbenchError` if they are read too early.
+    From `answer` on, steps: H_i (m,). From `weigh` on, models: y_i (m, d); raw: D_i = x_t − y_i
+    (m, d); ups: each client's `up` of this part; statistics: the norm buffers of each y_i. In
+    `receive`, i: the client's place in the cohort. In `evaluate`, new: x_{t+1}.
     """
 
     fed: Fed
@@ -179,7 +189,7 @@ class Round:
     i: int = field(init=False, repr=False)
     new: Tensor = field(init=False, repr=False)
 
-    if not TYPE_CHECKING:  # else mypy would accept any name
+    if not TYPE_CHECKING:  # otherwise mypy would accept any name
 
         def __getattr__(self, name: str) -> Any:
             raise _too_early("Round", _ROUND, name)
@@ -189,21 +199,21 @@ class Round:
         return weighted_mean([up[name] for up in self.ups], self.p)
 
     def cohort_mean(self) -> Tensor:
-        """(1/m) Σ y_i: the plain mean of the cohort's models, whatever the mixing weights."""
+        """(1/m) Σ y_i: the unweighted mean of the cohort's models."""
         return weighted_mean(self.models, torch.full_like(self.p, 1 / len(self.p)))
 
 
-_TRAINED = "it is there from the hook `weigh` on, when the cohort has trained"
+_TRAINED = "it can be read from the hook `weigh` on, after the cohort has trained"
 _ROUND = {
-    "steps": "it is there from the hook `answer` on, when the cohort's batches are drawn",
+    "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
     **dict.fromkeys(("models", "raw", "ups", "statistics"), _TRAINED),
-    "i": "it is there in the hook `receive` only, which is called once per client",
-    "new": "it is there in the hook `evaluate`, when the next global model has been made",
+    "i": "it can be read in the hook `receive` only, which is called once per client",
+    "new": "it can be read in the hook `evaluate`, after the next global model was made",
 }
 
 
 def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:
-    """Σ p_i v_i, added one by one: the order of a sum decides its last bits."""
+    """Σ p_i v_i, added in the given order, since the order decides the last bits of a sum."""
     total = p[0] * values[0]
     for share, value in zip(p[1:], values[1:], strict=True):
         total = total + share * value
@@ -211,12 +221,12 @@ def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:
 
 
 def pack(model: Model, name: str) -> State:
-    """A model as entries of a message or of a state; `unpack` reads it back."""
+    """A model as entries of a message or a state; `unpack` turns them into a model again."""
     return {name: model.w, **{f"{name}/{key}": value for key, value in model.buffers.items()}}
 
 
 def unpack(state: State, name: str) -> Model:
-    """The model that `pack` put into `state` under this name."""
+    """The model that `pack` wrote into `state` under this name."""
     prefix = f"{name}/"
     buffers = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
     return Model(state[name], buffers)

@@ -1,4 +1,4 @@
-"""Large tensors: in memory up to a limit, beyond it in files that are mapped into memory."""
+"""Tensors that may be too large for memory: beyond a limit they are stored in mapped files."""
 
 import tempfile
 import weakref
@@ -12,14 +12,14 @@ _GB = 1024**3
 
 
 class Spill:
-    """Makes tables and stores clients' states; beyond `limit_gb` in all they lie on disk."""
+    """Makes tables and counts clients' states; what exceeds `limit_gb` in all goes to disk."""
 
     def __init__(self, limit_gb: float) -> None:
         self.free = limit_gb * _GB
         self._folder: Path | None = None
 
     def table(self, rows: int, like: Tensor) -> Tensor:
-        """Zeros (rows, d), one vector per client, mapped from a file if memory is full."""
+        """Zeros (rows, d), one vector per client, mapped from a file beyond the limit."""
         if self.take(rows * like.numel() * like.element_size()):
             return like.new_zeros(rows, like.numel())
         return self._mapped(rows, like)
@@ -31,14 +31,14 @@ class Spill:
         return mapped.view(rows, like.numel())
 
     def keep(self, tensor: Tensor) -> Tensor:
-        """A tensor of a checkpoint, copied to a file if memory is full."""
+        """The tensor itself, or if it is a table beyond the limit, its copy in a mapped file."""
         if tensor.dim() != 2 or self.take(tensor.numel() * tensor.element_size()):
             return tensor
         table = self._mapped(tensor.shape[0], tensor[0])
         return table.copy_(tensor)
 
     def take(self, size: int) -> bool:
-        """Reserve `size` more bytes of memory; False if they do not fit."""
+        """Reserve `size` bytes of memory and return True; return False if the limit forbids it."""
         if size > self.free:
             return False
         self.free -= size

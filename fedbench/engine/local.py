@@ -37,7 +37,6 @@ class LocalTask:
     parts: tuple[Part, ...]
     loss: Loss
     optimiser: Optimiser
-    weight_decay: float
     clip: float | None
     x: Tensor
     y: Tensor

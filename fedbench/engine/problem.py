@@ -24,10 +24,10 @@ from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine import scoring
 from fedbench.engine.fit import refuse_misfit, require_room
-from fedbench.engine.identity import Identity, identify, named
 from fedbench.engine.inputs import images, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.machine import Machine
+from fedbench.engine.objects import Identity, identify, named
 from fedbench.engine.scoring import Scorer
 from fedbench.models.architecture import with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
@@ -114,7 +114,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
     task = LocalTask(
-        net=net, parts=parts, loss=loss, optimiser=optimiser(spec), weight_decay=spec.weight_decay,
+        net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from fedbench.base.errors import FedbenchError
-from fedbench.base.files import atomic, exists
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
@@ -139,31 +136,3 @@ class Progress:
         global_model, traffic = Model(**own.pop("world")), Traffic(**own.pop("traffic"))
         server = [{k: spill.keep(v) for k, v in kept.items()} for kept in own.pop("server")]
         return cls(global_model, server, clients, traffic=traffic, **own)
-
-
-CHECKPOINT = "checkpoint.pt"  # deleted when the run is finished
-
-
-def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:
-    """Replace a run folder's checkpoint; a crash leaves the former one."""
-    with atomic(folder / CHECKPOINT) as temporary:
-        torch.save(dict(state), temporary)
-
-
-def load_checkpoint(folder: Path, run_id: str, device: torch.device) -> dict[str, Any] | None:
-    """The run's checkpoint, None without one; raises `FedbenchError` if it cannot be used."""
-    file = folder / CHECKPOINT
-    if not exists(file):
-        return None
-    try:
-        state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
-        owner = state["id"]
-    except Exception as error:  # torch raises whatever its unpickler met
-        raise FedbenchError(
-            f"{file}: damaged checkpoint ({type(error).__name__}); delete it to start the run again"
-        ) from None
-    if owner != run_id:
-        raise FedbenchError(
-            f"{file}: belongs to run {owner}, not to {run_id}; delete it or move it"
-        )
-    return state

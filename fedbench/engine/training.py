@@ -16,24 +16,18 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine import cohort
+from fedbench.engine.checkpoint import load_checkpoint, save_checkpoint
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
 from fedbench.engine.problem import Objects, Problem, assemble
-from fedbench.engine.progress import (
-    ClientStates,
-    Progress,
-    Row,
-    load_checkpoint,
-    model_floats,
-    save_checkpoint,
-)
+from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import PreparedClient, exchange, prepare, shapes, twins
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder
+from fedbench.store import CHECKPOINT, RunFolder
 
 Watch = Callable[[Row], None]
 
@@ -251,7 +245,7 @@ class Training:
             return Progress.of(state, self.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
             raise FedbenchError(
-                f"{self.folder.path / 'checkpoint.pt'}: damaged checkpoint, or of "
+                f"{self.folder.path / CHECKPOINT}: damaged checkpoint, or of "
                 "another version; delete it to start the run again"
             ) from None
 
@@ -260,7 +254,7 @@ class Training:
         data, folder = self.problem.data, self.folder
         if folder and before and before != data.checksum:
             raise FedbenchError(
-                f"{folder.path / 'checkpoint.pt'}: the run was trained on data set '{data.name}' "
+                f"{folder.path / CHECKPOINT}: the run was trained on data set '{data.name}' "
                 f"with checksum {before[:12]}, but the data now have {data.checksum[:12]}; restore "
                 f"the former data, or delete the folder {folder.path} to train on the new data"
             )

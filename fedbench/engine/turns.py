@@ -12,40 +12,10 @@ from fedbench.core import chance
 from fedbench.core.flat import Buffers
 from fedbench.core.part import overriding
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask
+from fedbench.engine.batches import batches
 from fedbench.engine.inputs import views
 from fedbench.engine.local import ClientBatches, LocalTask
 from fedbench.engine.problem import Problem
-
-
-def batches(
-    seed: int,
-    round_: int,
-    client: int,
-    rows: Tensor,
-    batch: int | None,
-    epochs: int | None,
-    steps: int | None,
-    drop_single: bool = False,
-) -> list[Tensor]:
-    """Indices of one turn's batches: `epochs` shuffled passes, or the first `steps` batches.
-
-    rows (n,): the client's samples; batch: samples per batch, None for all of them; drop_single:
-    leave out a last batch of one sample, which batch norm cannot use. Any other short last batch
-    is used (convention 10).
-    """
-    size = batch or len(rows)
-    generator = chance.torch_generator(seed, round_, client, "batches")
-    found: list[Tensor] = []
-    passes = 0
-    while passes < epochs if epochs else len(found) < (steps or 0):
-        order = rows[torch.randperm(len(rows), generator=generator)]
-        pieces = list(torch.split(order, size))
-        if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
-            pieces.pop()
-        found += pieces
-        passes += 1
-    return found if epochs else found[:steps]
-
 
 _CHUNK = 500  # samples per pass of the full gradient
 

@@ -1,1 +1,1 @@
-"""Federated-learning methods, one per file, each a dataclass with hooks."""
+"""Federated-learning methods, one part per file: a dataclass that overrides hooks."""

@@ -1,4 +1,4 @@
-"""ASD: adaptive self-distillation from the global model, a plug-in for any base method."""
+"""ASD: adaptive self-distillation from the global model, to be added to any base method."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,33 +17,34 @@ class ASD(Part):
     """Add λ Σ_j α_j KL(q_g(x_j) ‖ q_y(x_j)), α_j ∝ exp(−H(q_g(x_j))) / p^{y_j}, Σ_j α_j = 1.
 
     Yashwanth et al., "Adaptive Self-Distillation for Minimizing Client Drift in Heterogeneous
-    Federated Learning", equations 2 and 4 to 12; q are softmaxes at temperature τ, g the global
-    model, p the class shares of the client's data, the sum over the batch. With 'ntd' it is
-    FedNTD+ASD (equations 17 to 19), with 'ntd' and uniform weights that paper's FedNTD.
+    Federated Learning", equations 2 and 4 to 12. The sum is over the batch; q_g and q_y are the
+    softmaxes of the global and the local model at temperature τ, H is the entropy, p^c the share of
+    class c in the client's data. With the divergence 'ntd' it is FedNTD+ASD (equations 17 to 19),
+    with 'ntd' and uniform weights that paper's FedNTD.
     """
 
-    # λ is "in units of batch-size B": equation 5's 1/B is cancelled. 10 for CIFAR-10, 30 for
-    # CIFAR-100, 20 for Tiny-ImageNet; 0 is the base method
+    # The paper gives λ "in units of batch-size B", which cancels the 1/B of equation 5. It has 10
+    # for CIFAR-10, 30 for CIFAR-100, 20 for Tiny-ImageNet; 0 is the base method
     lam: NonNegative = 30.0
-    tau: Positive = 2.0  # no τ² factor
+    tau: Positive = 2.0  # the loss has no factor τ²
     divergence: Literal["kl", "reverse", "js", "ntd"] = "kl"
     weights: Literal["adaptive", "uniform"] = "adaptive"  # uniform: α_j = 1/B (Table 3)
-    # The paper's H is of the tempered softmax; the released code has the plain one on FedAvg
+    # H of the softmax at τ, as in the paper, or at 1, as in the released code for FedAvg
     entropy: Literal["tempered", "plain"] = "tempered"
-    # Exponents of exp(−H) and of 1/p in the released code
+    # Exponents of exp(−H) and of 1/p, which the released code has
     entropy_power: NonNegative = 1.0
     share_power: NonNegative = 1.0
-    # 'ntd' as equation 17 is printed: entries c ≠ y of the full softmaxes, not renormalised
+    # 'ntd' as equation 17 is printed: the entries c ≠ y of the softmaxes are not renormalised
     literal: bool = False
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
-        """The loss so far + λ Σ_j α_j D_j."""
+        """The loss so far + λ Σ_j α_j D_j, with D_j the divergence of sample j."""
         teacher, student = b.ref[0], b.logits
-        apart = self._divergence(teacher / self.tau, student / self.tau, b.y)
-        return value + self.lam * (self._alpha(teacher, b, t) * apart).sum()
+        divergence = self._divergence(teacher / self.tau, student / self.tau, b.y)
+        return value + self.lam * (self._alpha(teacher, b, t) * divergence).sum()
 
     def log_alpha(self, teacher: Tensor, p: Tensor) -> Tensor:
-        """Log α̂ (B,) of the teacher's logits and the labels' shares p: −H − log p (equation 10)."""
+        """Log α̂ = −H − log p (B,) of the teacher's logits and labels' shares p (equation 10)."""
         if self.weights == "uniform":
             return torch.zeros_like(teacher[:, 0])
         H = ops.entropy(teacher / (self.tau if self.entropy == "tempered" else 1))
@@ -54,18 +55,20 @@ class ASD(Part):
         return Cost(forward=1, teachers=1)
 
     def _alpha(self, teacher: Tensor, b: Batch, t: Turn) -> Tensor:
-        """α (B,), equations 9 to 12: a softmax of log α̂ over the batch's real samples."""
+        """α (B,), equations 9 to 12: the softmax of log α̂ over the samples of the batch."""
         scores = self.log_alpha(teacher, t.labels[b.y] / t.n)
         if b.mask is not None:
             scores = scores.where(b.mask > 0, torch.finfo(scores.dtype).min)
         return scores.softmax(0)
 
     def _divergence(self, g: Tensor, z: Tensor, y: Tensor) -> Tensor:
-        """D between the teacher's logits g and the student's z, both tempered (B,)."""
+        """D (B,) between the teacher's logits g and the student's z, both divided by τ."""
         if self.divergence == "reverse":
             return ops.kl(z, g)
         if self.divergence == "js":
-            middle = torch.logaddexp(g.log_softmax(-1), z.log_softmax(-1))  # log 2M; `kl` halves it
+            middle = torch.logaddexp(
+                g.log_softmax(-1), z.log_softmax(-1)
+            )  # log 2M; `kl` normalises it to M
             return (ops.kl(g, middle) + ops.kl(z, middle)) / 2
         if self.divergence == "ntd" and self.literal:
             a, b = g.log_softmax(-1), z.log_softmax(-1)

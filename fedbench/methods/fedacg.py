@@ -1,4 +1,4 @@
-"""FedACG: clients start from the point the server's momentum looks ahead to."""
+"""FedACG: clients start from the point to which the server's momentum leads."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,12 +13,12 @@ from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
 @dataclass(frozen=True)
 class FedACG(Part):
-    """Broadcast z_t = x_t + λ m_t alone and train from there with the gradient g + β (y − z_t).
+    """Send z_t = x_t + λ m_t to clients, who train from there with the gradient g + β (y − z_t).
 
     x_{t+1} = Σ p_i y_i, m_{t+1} = x_{t+1} − x_t, which is λ m_t minus the mean of D_i = z_t − y_i.
-    The engine's global model is z, the only vector clients see; x_{t+1} is what is scored. Kim,
-    Kim & Han, "Communication-Efficient Federated Learning with Accelerated Client Gradient", CVPR
-    2024, algorithm 1.
+    The engine's global model is z, the only vector that clients get; x_{t+1} is scored. Kim, Kim &
+    Han, "Communication-Efficient Federated Learning with Accelerated Client Gradient", CVPR 2024,
+    algorithm 1.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("model",)
@@ -26,14 +26,14 @@ class FedACG(Part):
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
     follows: ClassVar[dict[str, str]] = dict.fromkeys(
         ("fedexp", "twosided", "fedvarp", "feddyn", "fedspeed", "feddf"),
-        "the model x is read off z, which nothing may move afterwards",
+        "FedACG computes the model x from z, which no later part may change",
     )
 
     lam: Decay = 0.85  # 0 with β = 0 is FedAvg
-    beta: NonNegative = 0.001  # pull towards z_t; the released value, 0 is none
+    beta: NonNegative = 0.001  # strength of the pull towards z_t, as released; 0 is none
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """m_0 = 0, hence z_0 = x_0."""
+        """The momentum starts at m_0 = 0, hence z_0 = x_0."""
         return {"m": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
@@ -46,9 +46,9 @@ class FedACG(Part):
         return d - self.lam * r.mine["m"]
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """x_{t+1} leads; z_{t+1} stands beside it as 'next'."""
+        """Score x_{t+1} first, as 'model'; the engine scores z_{t+1} too, as 'next'."""
         return {"model": w - self.lam * r.mine["m"]}
 
     def cost(self, size: Sizes) -> Cost:
-        """Nothing is sent beside the model."""
+        """Nothing is sent beside the model; the server stores m."""
         return Cost(server_memory=size.d, ops_step=2, ops_server=1, ops_maintain=1)

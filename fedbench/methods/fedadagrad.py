@@ -1,4 +1,4 @@
-"""FedAdagrad: the server divides by all updates so far."""
+"""FedAdagrad: Adagrad at the server."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,14 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Decay, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
-from fedbench.core.part import (
-    GLOBAL_MOMENTUM,
-    SERVER_OPTIMISER,
-    STEP_LENGTH,
-    Cost,
-    Part,
-    Sizes,
-)
+from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
 
@@ -29,20 +22,20 @@ class FedAdagrad(Part):
 
     decides: ClassVar[tuple[str, ...]] = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, STEP_LENGTH)
 
-    beta1: Decay = 0.0  # 0.9 in FedAdam and FedYogi
-    eta_g: Positive = 0.1  # the paper tunes it for each task
+    beta1: Decay = 0.0  # FedAdam and FedYogi have 0.9
+    eta_g: Positive = 0.1  # the paper tunes it
     tau: Positive = 1e-3
-    v0: NonNegative | None = None  # v before the first round; None is τ², public simulators have 0
+    v0: NonNegative | None = None  # v before round 0; None: τ²; public simulators take 0
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """No momentum yet, and the first v."""
+        """The momentum starts at m = 0, and v at `v0`."""
         v = self.tau**2 if self.v0 is None else self.v0
         return {"m": torch.zeros_like(w), "v": torch.full_like(w, v)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Grow v and step."""
+        """η_g m/(√v + τ) after D̄² was added to v."""
         return adaptive_step(d, r.mine["v"] + d * d, r.mine, (self.beta1, self.eta_g, self.tau))
 
     def cost(self, size: Sizes) -> Cost:
-        """Two vectors; d², the root and the quotient at the server."""
+        """The server stores m and v; it computes D̄², the root and the quotient."""
         return Cost(server_memory=2 * size.d, ops_server=4, ops_maintain=2)

@@ -1,4 +1,4 @@
-"""FedADC: the server's momentum embedded in the local steps."""
+"""FedADC: every local step contains a share of the server's momentum."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -18,51 +18,51 @@ class FedADC(Part):
     red (Nesterov): y½ = y − η m̄, y ← y½ − η g(y½). blue (heavy ball): y ← y − η (g(y) + m̄).
     m_{t+1} = Σ p_i D_i / η_t + (β_g − β_l) m_t, x_{t+1} = x_t − α η_t m_{t+1}.
     Ozfatura, Ozfatura & Gündüz, "FedADC: Accelerated Federated Learning with Drift Control",
-    algorithm 3. The local optimiser has no momentum of its own; m̄ stays outside its buffer.
+    algorithm 3, in which the local optimiser has no momentum. If it has one, m̄ does not enter it.
     """
 
-    excludes: ClassVar = {"fedadcdouble": "it is the same method with a second, local momentum"}
+    excludes: ClassVar = {"fedadcdouble": "that is the same method with a second, local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
-    beta: Decay = 0.9  # both discounts; 0 with α = 1 is FedAvg
+    beta: Decay = 0.9  # β_l and β_g, unless they are given; 0 with α = 1 is FedAvg
     variant: Literal["red", "blue"] = "red"
-    alpha: Positive = 1.0  # the server's step
-    beta_l: Decay | None = None  # local discount, β unless given; 0 is SlowMo
-    beta_g: Decay | None = None  # server's discount, β unless given
-    divisor: Count | None = None  # H in m̄; null: the steps a client makes (Table I says H ≅ 10)
-    decay_at: Literal["half", "whole"] = "half"  # red's weight decay: where g is taken, or at y
+    alpha: Positive = 1.0  # factor of the server's step
+    beta_l: Decay | None = None  # discount of the clients; 0 is SlowMo
+    beta_g: Decay | None = None  # discount of the server
+    divisor: Count | None = None  # H in m̄; null: the client's H_i (Table I says H ≅ 10)
+    decay_at: Literal["half", "whole"] = "half"  # red's weight decay: of y½ or of y
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """m_0 = 0."""
+        """The momentum starts at m_0 = 0."""
         return {"m": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """m_t."""
+        """Send m_t."""
         return dict(r.mine)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The gradient at y½ (red) or y (blue)."""
+        """The gradient at y½ (red) or at y (blue)."""
         return inner(w - t.lr * self._share(t)) if self.variant == "red" else inner(w)
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """Turn the weight decay that follows, wd·y, into wd·y½."""
+        """Correct g so that the weight decay wd·y, which is added next, becomes wd·y½."""
         if self.variant == "blue" or self.decay_at == "whole":
             return g
         return g - t.weight_decay * t.lr * self._share(t)
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """Add m̄: the same sum for both variants."""
+        """Add m̄, in both variants."""
         return step + self._share(t)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """α η m_{t+1}; Δ̄ = d/η holds β_l m_t already."""
+        """α η m_{t+1}; the mean update d contains η β_l m_t already."""
         beta_l, beta_g = self._discounts()
-        rest = (beta_g - beta_l) * r.mine["m"]
-        r.mine["m"] = d / r.lr + rest
-        return self.alpha * (d + r.lr * rest)
+        remainder = (beta_g - beta_l) * r.mine["m"]
+        r.mine["m"] = d / r.lr + remainder
+        return self.alpha * (d + r.lr * remainder)
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector down; with `red` y½ is made before the gradient."""
+        """A client is sent one more vector; 'red' computes y½ before each gradient."""
         return Cost(
             down=size.d,
             server_memory=size.d,

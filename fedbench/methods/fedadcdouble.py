@@ -1,4 +1,4 @@
-"""FedADC with double momentum: a local moving average beside the embedded server momentum."""
+"""FedADC with double momentum: a local one beside the share of the server's in every step."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,41 +13,42 @@ from fedbench.core.round import Fed, Round, State, Turn
 
 @dataclass(frozen=True)
 class FedADCDouble(Part):
-    """Step along m̄ + u with m̄ = β m_t / H, u¹ = g¹, u^k = φ u^{k−1} + (1−φ) g^k, afresh each round.
+    """Step along m̄ + u with m̄ = β m_t / H, u¹ = g¹, u^k = φ u^{k−1} + (1−φ) g^k.
 
-    m_{t+1} = Σ p_i D_i / η_t, x_{t+1} = x_t − α η_t m_{t+1}. Ozfatura, Ozfatura & Gündüz, "FedADC:
-    Accelerated Federated Learning with Drift Control", algorithm 4.
+    u starts anew in each round. m_{t+1} = Σ p_i D_i / η_t, x_{t+1} = x_t − α η_t m_{t+1}.
+    Ozfatura, Ozfatura & Gündüz, "FedADC: Accelerated Federated Learning with Drift Control",
+    algorithm 4.
     """
 
-    excludes: ClassVar = {"fedadc": "it is the same method without the local momentum"}
+    excludes: ClassVar = {"fedadc": "that is the same method without the local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
     beta: Decay = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
-    phi: Decay = 0.5  # the paper gives no value; 0 is FedADC's blue variant, 0.9 did not learn
-    alpha: Positive = 1.0  # the server's step
-    divisor: Count | None = None  # H in m̄; null: the steps a client makes
+    phi: Decay = 0.5  # not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
+    alpha: Positive = 1.0  # factor of the server's step
+    divisor: Count | None = None  # H in m̄; null: the client's H_i
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """m_0 = 0."""
+        """The momentum starts at m_0 = 0."""
         return {"m": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """m_t."""
+        """Send m_t."""
         return dict(r.mine)
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """m̄ + u; the first u is the raw gradient."""
+        """m̄ + u; the first u is the gradient itself."""
         last = t.run.get("u")
         t.run["u"] = step if last is None else self.phi * last + (1 - self.phi) * step
         return t.run["u"] + t.msg["m"] * (self.beta / (self.divisor or t.H))
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """α η m_{t+1}; Δ̄ = d/η holds β m_t already."""
+        """α η m_{t+1}; the mean update d contains η β m_t already."""
         r.mine["m"] = d / r.lr
         return self.alpha * d
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector down."""
+        """A client is sent one more vector."""
         return Cost(
             down=size.d,
             server_memory=size.d,

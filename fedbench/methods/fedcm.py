@@ -1,4 +1,4 @@
-"""FedCM: the last global update mixed into every local gradient."""
+"""FedCM: every local step mixes the gradient with the last global update."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,34 +16,34 @@ class FedCM(Part):
     """Step along α g + (1−α) Δ_t, where Δ_{t+1} = Σ p_i D_i / (η_t H_i) is an average gradient.
 
     x_{t+1} = x_t − γ_s Σ p_i D_i. Xu, Wang, Wang & Yao, "FedCM: Federated Learning with
-    Client-level Momentum", 2021, algorithm 1. Weight decay stays outside α; Δ_0 = 0, so the first
-    rounds take short steps.
+    Client-level Momentum", 2021, algorithm 1. Weight decay is not multiplied by α. Δ_0 = 0, so that
+    the steps of the first rounds are short.
     """
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
-    alpha: Share = 0.1  # weight of the fresh gradient; 1 is FedAvg
-    gamma_s: Positive = 1.0  # the server's step, in model units
+    alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg
+    gamma_s: Positive = 1.0  # factor of the server's step
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """Δ_0 = 0."""
+        """The global direction starts at Δ_0 = 0."""
         return {"delta": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """Δ_t."""
+        """Send Δ_t."""
         return dict(r.mine)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """α g + (1−α) Δ."""
+        """α g + (1−α) Δ_t."""
         return self.alpha * inner(w) + (1 - self.alpha) * t.msg["delta"]
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Δ_{t+1}, each client divided by its own H_i."""
+        """γ_s Σ p_i D_i; Δ_{t+1} is stored, with each D_i divided by that client's H_i."""
         r.mine["delta"] = weighted_mean(r.raw, r.p / r.steps) / r.lr
         return self.gamma_s * d
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector down."""
+        """A client is sent one more vector."""
         return Cost(
             down=size.d,
             server_memory=size.d,

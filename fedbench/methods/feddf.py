@@ -1,4 +1,4 @@
-"""FedDF: the averaged model learns at the server from the ensemble of the clients' models."""
+"""FedDF: the server distils the ensemble of the clients' models into their average."""
 
 import math
 from dataclasses import dataclass
@@ -19,31 +19,33 @@ from fedbench.core.round import Round
 class FedDF(Part):
     """Distil the clients' mean logits on unlabelled data into the mean of their models.
 
-    x ← x − η ∂KL(σ(mean_i f(y_i, u)) ‖ σ(f(x, u)))/∂x over mini-batches u, N times, from Σ p_i y_i.
+    N steps x ← x − η ∂KL(σ(mean_i f(y_i, u)) ‖ σ(f(x, u)))/∂x with mini-batches u, starting from
+    Σ p_i y_i; f are logits, σ is the softmax.
     Lin et al., "Ensemble Distillation for Robust Model Fusion in Federated Learning", NeurIPS 2020,
     algorithm 1 and AVGLOGITS. The unlabelled data are the held-out training inputs.
     """
 
     proxy_data: ClassVar[bool] = True
 
-    # Deviation: up to 10,000 steps in the paper, ended by 1,000 without progress on labelled
-    # validation data; here a fixed, much smaller number, so that no label is used. 0 is FedAvg
+    # Deviation: the paper makes up to 10,000 steps and stops when 1,000 bring no progress on
+    # labelled validation data; here the number is fixed and small, so that no label is used.
+    # 0 is FedAvg
     N: Natural = 100
-    eta: Positive = 1e-3  # of Adam, which starts afresh each round
-    schedule: Literal["cosine", "constant"] = "cosine"  # within a round
+    eta: Positive = 1e-3  # learning rate of Adam, which starts anew in each round
+    schedule: Literal["cosine", "constant"] = "cosine"  # of η within a round
     batch: Count = 128
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """x_t minus the student; the student starts from x_t − d."""
+        """x_t minus the student, whose training starts from x_t − d."""
         if not self.N:
             return d
         u, statistics = r.proxy(), _stacked(r)
         teacher = _mean_logits(r, statistics, u)
-        # Deviation: the student's norm layers keep the clients' mean statistics and move none.
+        # Deviation: the student's norm layers have the clients' mean statistics, which stay fixed.
         buffers = {k: torch.tensordot(r.p, v.to(r.p), 1) for k, v in statistics.items()}
 
         def loss(w: Tensor) -> Tensor:
-            # Deviation: batches are drawn with replacement, not in shuffled passes.
+            # Deviation: samples are drawn with replacement, not in shuffled epochs.
             rows = torch.randint(len(u), (self.batch,), generator=r.rng).to(u.device)
             return ops.kl(teacher[rows], r.fed.net.eval(Model(w, buffers), u[rows])[0]).mean()
 
@@ -51,23 +53,23 @@ class FedDF(Part):
         return r.w - student
 
     def cost(self, size: Sizes) -> Cost:
-        """A gradient and an update for each step at the server; clients have no extra work."""
+        """A gradient and an update per step at the server; clients have no extra work."""
         return Cost(ops_server=2 * self.N)
 
     def _rates(self) -> list[float]:
-        """η_k, k = 0 … N−1: constant, or η (1 + cos(π k/N))/2."""
+        """The learning rates of the N steps: η, or η (1 + cos(π k/N))/2 for k = 0 … N−1."""
         if self.schedule == "constant":
             return [self.eta] * self.N
         return [self.eta * (1 + math.cos(math.pi * k / self.N)) / 2 for k in range(self.N)]
 
 
 def _stacked(r: Round) -> Buffers:
-    """The clients' statistics with a leading dimension for the client."""
-    return {k: torch.stack([own[k] for own in r.statistics]) for k in r.buffers}
+    """The clients' norm buffers, stacked along a first dimension of length m."""
+    return {k: torch.stack([buffers[k] for buffers in r.statistics]) for k in r.buffers}
 
 
 def _mean_logits(r: Round, statistics: Buffers, u: Tensor) -> Tensor:
-    """The ensemble's logits (N, C): the plain mean over clients, whatever their weights."""
+    """The ensemble's logits (N, C): the unweighted mean of the clients' logits."""
 
     def logits(w: Tensor, buffers: Buffers, x: Tensor) -> Tensor:
         return r.fed.net.eval(Model(w, buffers), x)[0]

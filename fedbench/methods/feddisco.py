@@ -1,4 +1,4 @@
-"""FedDisco: mixing weights that look at label distributions."""
+"""FedDisco: mixing weights that are larger for clients with balanced labels."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -13,12 +13,12 @@ from fedbench.core.round import Round
 
 @dataclass(frozen=True)
 class FedDisco(Part):
-    """Trust clients with balanced labels: w_i ∝ ReLU(n_i − a d_i + b), d_i far from uniform.
+    """Mix with w_i ∝ ReLU(n_i − a d_i + b), d_i the distance of i's labels from uniform ones.
 
-    n_i and d_i sum to 1, but for `metric: l2`, whose distances are never normalised, also with
-    `over: all`, as in the authors' code. Ye et al., "FedDisco: Federated Learning with
-    Discrepancy-Aware Collaboration", ICML 2023, its aggregation weights. Where all d_i are 0, or no
-    weight is left, w_i = n_i.
+    n_i and d_i are scaled so that they sum to 1; with `metric: l2` the d_i are not scaled, as in
+    the authors' code. Where all d_i are 0, or all weights would be 0, w_i = n_i. Ye et al.,
+    "FedDisco: Federated Learning with Discrepancy-Aware Collaboration", ICML 2023, its aggregation
+    weights.
     """
 
     shares: ClassVar[str] = "label counts, once"
@@ -26,14 +26,14 @@ class FedDisco(Part):
     a: NonNegative = 0.5  # 0 with b = 0 is FedAvg weighted by samples
     b: float = 0.1
     metric: Literal["kl", "l2"] = "kl"
-    over: Literal["cohort", "all"] = "cohort"  # the clients over whom n and d sum to 1
+    over: Literal["cohort", "all"] = "cohort"  # the clients over which n_i and d_i sum to 1
 
     def weigh(self, p: Tensor, r: Round) -> Tensor:
-        """The weights, from sample counts whatever `p` was."""
-        everyone = self.over == "all"
-        n = r.counts / (r.fed.n if everyone else r.counts).sum()
+        """The weights w_i; they depend on sample counts, not on `p`."""
+        over_all = self.over == "all"
+        n = r.counts / (r.fed.n if over_all else r.counts).sum()
         d = self._discrepancy(r.fed.labels[list(r.clients)])
-        total = (self._discrepancy(r.fed.labels) if everyone else d).sum()
+        total = (self._discrepancy(r.fed.labels) if over_all else d).sum()
         if self.metric == "kl":
             d = d / total
         w = (n - self.a * d + self.b).relu()
@@ -41,10 +41,12 @@ class FedDisco(Part):
         return w / w.sum()
 
     def _discrepancy(self, labels: Tensor) -> Tensor:
-        """Distance of each row of label counts (…, C) to the uniform distribution."""
+        """The distance of label counts (…, C) from the uniform distribution (…)."""
         classes = labels.shape[-1]
         q = labels / labels.sum(-1, keepdim=True)
         if self.metric == "l2":
             return (q - 1 / classes).square().sum(-1).sqrt()
-        relative = labels * classes / labels.sum(-1, keepdim=True)  # exactly 1 where balanced
+        relative = (
+            labels * classes / labels.sum(-1, keepdim=True)
+        )  # exactly 1 where labels are balanced
         return torch.xlogy(q, relative).sum(-1).clamp(min=0)

@@ -1,4 +1,4 @@
-"""FedDistill+: clients share their mean logits of each label, beside their models."""
+"""FedDistill+: clients share their mean logits per label, beside their models."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,33 +14,37 @@ from fedbench.core.round import Batch, Fed, Round, State, Turn
 
 @dataclass(frozen=True)
 class FedDistill(Part):
-    """Add γ T² KL(softmax(T_i[y]/T) ‖ softmax(z/T)), T_i the mean table of the other clients.
+    """Add γ T² KL(softmax(T_i[y]/T) ‖ softmax(z/T)), T_i the mean of the other clients' tables.
 
-    A client's table Ḡ_i[c] is Σ of the logits it saw while training on label c, over their number
-    + 1. Seo et al., "Federated Knowledge Distillation", 2020, with shared models as in the FedGKD
-    paper; counts from 1 and tables as in FedGen's public code. Round 1 has no term.
+    Row c of client i's table Ḡ_i (C, C) is the sum of its logits of training samples with label c,
+    over their number + 1. Seo et al., "Federated Knowledge Distillation", 2020, with shared models
+    as in the FedGKD paper; the + 1 and the tables are those of FedGen's public code. The first
+    round has no such term.
     """
 
     coef: NonNegative = 0.1  # 0 is FedAvg
-    T: Positive = 1.0  # the paper's sentence on it breaks off; 3 is the usual other value
+    T: Positive = 1.0  # the paper's sentence on it is incomplete; 3 is the other common value
     scale_t: bool = True  # the factor T²
-    # Whose tables: of the last cohort without one's own, a class over those who have it; of all
-    # clients without one's own, over K−1, the never seen as 0; of the last cohort, over its size
+    # T_i is the mean of which tables. leave_one_out: those of the last cohort but for client i's, a
+    # row over the clients that have the class; all_clients: those of the K−1 other clients, zeros
+    # if they never took part; mean: those of the last cohort, over its size
     average: Literal["leave_one_out", "all_clients", "mean"] = "leave_one_out"
-    accumulate: Literal["round", "all"] = "round"  # logits of this turn, or of all turns so far
-    over: Literal["batch", "active"] = "batch"  # the mean's divisor where labels are in no table
-    zero_teacher: bool = False  # the released code's slip: tables of zeros, a uniform target
+    accumulate: Literal["round", "all"] = "round"  # Ḡ_i from this turn, or from all turns so far
+    over: Literal["batch", "active"] = (
+        "batch"  # KL's mean over all samples, or those with a row in T_i
+    )
+    zero_teacher: bool = False  # tables of zeros, by mistake in the released code
 
-    shares: ClassVar[str] = "each client's mean logits of each label, and which labels it has"
+    shares: ClassVar[str] = "each client's mean logits per label, and which labels it has"
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """Tables and present classes: the last cohort's sums, or every client's."""
+        """Tables and which classes they have: sums over the last cohort, or one per client."""
         clients = (fed.K,) if self.average == "all_clients" else ()
         C = fed.classes
         return {"table": w.new_zeros(*clients, C, C), "present": w.new_zeros(*clients, C)}
 
     def client(self, w: Tensor, fed: Fed) -> State:
-        """Sums of logits and numbers of samples by label; `when`: the last round of a turn."""
+        """Per label the sum of logits and the number of samples; `when`: the last turn's round."""
         C = fed.classes
         return {
             "sums": w.new_zeros(C, C),
@@ -49,37 +53,37 @@ class FedDistill(Part):
         }
 
     def send(self, r: Round) -> State:
-        """The tables' sum, and how many clients have each class."""
+        """Send the sum of the tables, and per class how many clients have it."""
         if self.average == "all_clients":
             return {name: value.sum(0) for name, value in r.mine.items()}
         return dict(r.mine)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
-        """Work out T_i; start or continue counting."""
-        target, known = self._target(t)
+        """Compute T_i; begin the sums of logits anew, or continue them."""
+        target, has_row = self._target(t)
         start = {name: t.mine[name] for name in ("sums", "counts")}
         if self.accumulate == "round":
             start = {name: torch.zeros_like(value) for name, value in start.items()}
-        t.run |= {"target": target, "known": known.to(w.dtype), **start}
+        t.run |= {"target": target, "known": has_row.to(w.dtype), **start}
         return w
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
-        """CE + γ T² KL, over samples whose label is in the table."""
+        """CE + γ T² KL, the second term over samples whose label has a row in T_i."""
         if t.round == 0:
             return value
-        known = t.run["known"][b.y]
-        apart = b.mean(known * ops.kl(t.run["target"][b.y] / self.T, b.logits / self.T))
+        has_row = t.run["known"][b.y]
+        divergence = b.mean(has_row * ops.kl(t.run["target"][b.y] / self.T, b.logits / self.T))
         if self.over == "active":
-            apart = apart / b.mean(known).clamp(min=1 / len(b.y))
-        return value + self.coef * (self.T**2 if self.scale_t else 1) * apart
+            divergence = divergence / b.mean(has_row).clamp(min=1 / len(b.y))
+        return value + self.coef * (self.T**2 if self.scale_t else 1) * divergence
 
     def after(self, b: Batch, t: Turn) -> None:
-        """Add the batch's logits, label by label."""
-        hit = ops.is_true(b.logits, b.y).to(b.logits.dtype)
+        """Add the batch's logits to the sums of their labels."""
+        one_hot = ops.is_true(b.logits, b.y).to(b.logits.dtype)
         if b.mask is not None:
-            hit = hit * b.mask[:, None]
-        t.run["sums"] = t.run["sums"] + hit.T @ b.logits
-        t.run["counts"] = t.run["counts"] + hit.sum(0)
+            one_hot = one_hot * b.mask[:, None]
+        t.run["sums"] = t.run["sums"] + one_hot.T @ b.logits
+        t.run["counts"] = t.run["counts"] + one_hot.sum(0)
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload Ḡ_i and which labels it has."""
@@ -89,7 +93,7 @@ class FedDistill(Part):
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Take in the cohort's tables."""
+        """Store the cohort's tables; the global update is left as it is."""
         new = {name: torch.stack([up[name] for up in r.ups]) for name in r.mine}
         if self.average == "all_clients":
             rows = torch.as_tensor(r.clients, device=d.device)
@@ -101,7 +105,7 @@ class FedDistill(Part):
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """One table and one mark per class, each way."""
+        """A client is sent and uploads a table (C, C) and one number per class."""
         table = size.classes**2 + size.classes
         return Cost(
             down=table,
@@ -111,21 +115,21 @@ class FedDistill(Part):
         )
 
     def _target(self, t: Turn) -> tuple[Tensor, Tensor]:
-        """T_i (C, C) and which of its rows are known (C,)."""
+        """T_i (C, C), and which of its rows have logits (C,)."""
         total, number = t.msg["table"], t.msg["present"]
         if self.zero_teacher:
             return torch.zeros_like(total), number >= 0
         if self.average == "mean":
             return total, number > 0
-        own, present = _table(t.mine)
+        table, present = _table(t.mine)
         if self.average == "all_clients":
-            return (total - own) / max(t.fed.K - 1, 1), number > present
+            return (total - table) / max(t.fed.K - 1, 1), number > present
         was_there = t.mine["when"] == t.round - 1
         number = number - present * was_there
-        return (total - own * was_there) / number.clamp(min=1)[:, None], number > 0
+        return (total - table * was_there) / number.clamp(min=1)[:, None], number > 0
 
 
 def _table(state: State) -> tuple[Tensor, Tensor]:
-    """Ḡ (C, C) and which classes are in it (C,)."""
+    """The table Ḡ_i (C, C), and which classes it has (C,)."""
     table = state["sums"] / (state["counts"] + 1)[:, None]
     return table, (state["counts"] > 0).to(table.dtype)

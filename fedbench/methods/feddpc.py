@@ -1,4 +1,4 @@
-"""FedDPC: removes the last global direction from the updates, then scales them."""
+"""FedDPC: removes the last global direction from clients' updates, then scales them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -12,17 +12,19 @@ from fedbench.core.ops import dot
 from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
-_COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # ‖r‖/‖Δ‖ that is rounding alone
+_COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # up to this ‖r‖/‖Δ‖, r is rounding
 
 
 @dataclass(frozen=True)
 class FedDPC(Part):
-    """Step by the mean of s_i r_i, r_i = Δ_i − (Δ_i·P/P·P) P, P the global update before.
+    """Step by the mean of s_i r_i, r_i = Δ_i − (Δ_i·P/P·P) P, P the last global update.
 
     "FedDPC: Handling Data Heterogeneity and Partial Client Participation in Federated Learning",
-    equations 2 to 5; Δ_i = D_i/η. The printed equation 3 is lost; `scaling` chooses s_i:
+    equations 2 to 5; Δ_i = D_i/η. Equation 3 is not legible in the copy at
+    hand; `scaling` chooses s_i:
 
-    add    λ + ‖Δ‖/‖r‖: csc of the angle to P, in (∞, 1) for (0°, 90°) as the text says
+    add    λ + ‖Δ‖/‖r‖; here ‖Δ‖/‖r‖ = 1/sin of the angle to P, which goes from ∞ at 0° to 1 at 90°
+           as the text says
     mult   1 + λ ‖Δ‖/‖r‖
     ratio  ‖Δ‖/(‖r‖ + λ), λ in gradient units
     gain   λ ‖Δ‖/‖r‖
@@ -30,19 +32,21 @@ class FedDPC(Part):
     """
 
     excludes: ClassVar[dict[str, str]] = {
-        "fedvarp": "both replace each client's update, and the result depends on who is first"
+        "fedvarp": "both replace each client's update, and their order would change the result"
     }
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
-    lam: float = 1.0  # λ; the paper's value is lost
+    lam: float = 1.0  # λ; the paper's value is not legible
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"
     projection: bool = True  # False with scaling 'none' and κ = 1 is FedAvg
-    first_round: Literal["formula", "one"] = "formula"  # s_i before there is a P: r = Δ, or 1
+    first_round: Literal["formula", "one"] = (
+        "formula"  # s_i of round 0, where r = Δ: as above, or 1
+    )
     kappa: Positive = 1.0  # η_g/η_l
-    eta_g: Literal["decayed", "constant"] = "decayed"  # step κ η_t, or κ η_0 where η decays
+    eta_g: Literal["decayed", "constant"] = "decayed"  # the step is κ η_t, or κ η_0
 
     def __post_init__(self) -> None:
-        """Refuse what the paper calls infeasible."""
+        """Refuse scaling without projection, which the paper calls infeasible."""
         super().__post_init__()
         if not self.projection and self.scaling != "none":
             raise FedbenchError(
@@ -51,11 +55,11 @@ class FedDPC(Part):
             )
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """P = 0: there was no update yet."""
+        """P = 0, since there was no update yet."""
         return {"P": torch.zeros_like(w)}
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
-        """s_i r_i, in model units: s_i is free of units but for λ in 'ratio'."""
+        """The vector s_i r_i, in model units; only λ in 'ratio' makes s_i depend on units."""
         if not self.projection:
             return delta
         P = r.mine["P"]
@@ -66,30 +70,30 @@ class FedDPC(Part):
         return self._scaled(delta, residual, r.lr)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """κ Δ_t; Δ_t is the next round's P, whose length does not matter."""
+        """κ d; d becomes the next round's P, whose length does not matter."""
         r.mine["P"] = d
         return (self.kappa * r.fed.lr / r.lr if self.eta_g == "constant" else self.kappa) * d
 
     def cost(self, size: Sizes) -> Cost:
-        """The division by η at a client; at the server two axpy for one addition, and the step."""
+        """A client divides by η; the server computes r_i and s_i, and scales its step."""
         if not self.projection:
             return Cost(ops_end=1, ops_server=1)
         return Cost(
             server_memory=size.d,
             ops_end=1,
-            ops_receive=2 if self.scaling == "none" else 4,  # Δ·P, ‖Δ‖², ‖r‖²; r
+            ops_receive=2 if self.scaling == "none" else 4,  # Δ·P and r; with scaling ‖Δ‖² and ‖r‖²
             ops_server=2,  # P·P, and the step
             ops_maintain=1,
         )
 
     def _scaled(self, delta: Tensor, residual: Tensor, lr: float) -> Tensor:
-        """Unit residual times s‖r‖; 0 for an update along P, whose residual is rounding."""
-        whole, rest = dot(delta, delta).sqrt(), dot(residual, residual).sqrt()
+        """The vector s r; 0 for an update along P, where r is rounding."""
+        update_norm, residual_norm = dot(delta, delta).sqrt(), dot(residual, residual).sqrt()
         length = {
-            "add": self.lam * rest + whole,
-            "mult": rest + self.lam * whole,
-            "ratio": whole * rest / (rest + self.lam * lr),
-            "gain": self.lam * whole,
+            "add": self.lam * residual_norm + update_norm,
+            "mult": residual_norm + self.lam * update_norm,
+            "ratio": update_norm * residual_norm / (residual_norm + self.lam * lr),
+            "gain": self.lam * update_norm,
         }[self.scaling]
-        collinear = rest <= _COLLINEAR[delta.dtype] * whole
-        return torch.where(collinear, 0, residual / rest * length)
+        collinear = residual_norm <= _COLLINEAR[delta.dtype] * update_norm
+        return torch.where(collinear, 0, residual / residual_norm * length)

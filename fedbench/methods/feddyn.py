@@ -17,35 +17,37 @@ class FedDyn(Part):
 
     u_i ← u_i + y_i − x_t for the cohort (the paper's ∇L_i is −α u_i), ū = (1/K) Σ_all u_i,
     x_{t+1} = Σ p_i y_i + ū. Acar et al., "Federated Learning Based on Dynamic Regularization", ICLR
-    2021, algorithm 1. Scored on the plain mean of the cohort's models.
+    2021, algorithm 1. The plain mean of the cohort's models is scored.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
     excludes: ClassVar = {"fedspeed": "both add the clients' duals to the global model"}
     follows: ClassVar[dict[str, str]] = {
-        "fedexp": "it compares the plain mean of the updates with their lengths"
+        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
     }
 
     alpha: NonNegative = 0.01  # no neutral value: at 0 the server still adds ū
-    by_size: bool = True  # α_i = α / w_i, w_i = n_i over the mean n, as released; else α_i = α
-    pull: Literal["gradient", "decay"] = "gradient"  # decay: α y joins after the clip, as released
+    by_size: bool = True  # α_i = α n̄/n_i, n̄ the mean n_i, as released; else α_i = α
+    pull: Literal["gradient", "decay"] = (
+        "gradient"  # decay: α y is added after clipping, as released
+    )
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """ū = 0."""
+        """The mean starts at ū = 0."""
         return {"u": torch.zeros_like(w)}
 
     def client(self, w: Tensor, fed: Fed) -> State:
-        """u_i = 0."""
+        """The client's vector starts at u_i = 0."""
         return {"u": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The gradient of loss + (α_i/2)‖y − x_t + u_i‖², or without the part that is α_i y."""
+        """The gradient of loss + (α_i/2)‖y − x_t + u_i‖², or with 'decay' without α_i y."""
         moved = w - t.w if self.pull == "gradient" else -t.w
         return inner(w) + self._alpha(t) * (moved + t.mine["u"])
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """α_i y, where weight decay stands."""
+        """With 'decay', α_i y is added where weight decay is."""
         return g + self._alpha(t) * w if self.pull == "decay" else g
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
@@ -54,16 +56,16 @@ class FedDyn(Part):
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """ū moves by the cohort's displacements over K, not m; the clients need not send u_i."""
+        """The update d − ū; ū falls by (1/K) Σ D_i, so that the server needs no u_i."""
         r.mine["u"] = r.mine["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
         return d - r.mine["u"]
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """The mean of the cohort's models leads; x_{t+1} stands beside it as 'next'."""
+        """Score the plain mean of the cohort's models first, as 'selected'."""
         return {"selected": r.cohort_mean()}
 
     def cost(self, size: Sizes) -> Cost:
-        """One vector kept at each client and one at the server."""
+        """Each client stores one vector, and so does the server."""
         return Cost(
             client_memory=size.d,
             server_memory=size.d,

@@ -1,4 +1,4 @@
-"""FedExP: a server step that is longer where the clients disagree."""
+"""FedExP: the server's step is longer if the clients' updates differ more."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,40 +17,40 @@ class FedExP(Part):
     """Extrapolate: x_{t+1} = x_t − η_g D̄, η_g = max{1, Σ p_i‖D_i‖² / (2 (‖D̄‖² + ε))}.
 
     Jhunjhunwala, Wang & Joshi, "FedExP: Speeding Up Federated Averaging via Extrapolation", ICLR
-    2023, algorithm 1. ε is in squared model units. The authors score the mean of the last two
-    iterates: the part `meanoftwo`.
+    2023, algorithm 1. D̄ = Σ p_i D_i; ε is in squared model units. The authors score the mean of
+    the last two global models, as the part `meanoftwo` does.
     """
 
     decides: ClassVar[tuple[str, ...]] = (STEP_LENGTH,)
     excludes: ClassVar[dict[str, str]] = {
-        "fedvarp": "its step is not the mean of the updates it receives"
+        "fedvarp": "FedVARP's step is not the mean of the updates that it receives"
     }
     follows: ClassVar[dict[str, str]] = {
-        "fednova": "it rescales the updates whose lengths are compared"
+        "fednova": "FedNova rescales the updates, whose lengths FedExP compares"
     }
 
-    eps: NonNegative = 1e-3  # infinity would be FedAvg
+    eps: NonNegative = 1e-3  # FedAvg only in the limit of infinity
     times_cohort: bool = False  # the authors' code: |S| ε in place of ε
     decayed: bool = False  # the authors' code: ε falls with η², as ε (η_t/η_0)²
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """Σ p_i‖D_i‖² of the round under way."""
+        """The sum Σ p_i‖D_i‖² of the present round."""
         return {"squares": w.new_zeros((), dtype=torch.float64)}
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
-        """Add p_i‖D_i‖²; the first client of a round starts anew."""
-        before = r.mine["squares"] if r.i else 0
-        r.mine["squares"] = before + r.p[r.i] * dot(delta, delta)
+        """Leave the update as it is; add p_i‖D_i‖² to the round's sum."""
+        sum_so_far = r.mine["squares"] if r.i else 0
+        r.mine["squares"] = sum_so_far + r.p[r.i] * dot(delta, delta)
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """η_g D̄; where ‖D̄‖² + ε is 0 there is nothing to extrapolate."""
-        below = 2 * (dot(d, d) + self._eps(r))
-        ratio = torch.where(below > 0, r.mine["squares"] / below, 1)
+        """η_g D̄, with η_g = 1 where ‖D̄‖² + ε is 0."""
+        denominator = 2 * (dot(d, d) + self._eps(r))
+        ratio = torch.where(denominator > 0, r.mine["squares"] / denominator, 1)
         return ratio.clamp(min=1) * d
 
     def cost(self, size: Sizes) -> Cost:
-        """‖D_i‖² for each client, ‖D̄‖² and the scaling; the scalar a client may send is not."""
+        """‖D_i‖² per client, ‖D̄‖² and the scaling; single numbers do not count."""
         return Cost(ops_receive=1, ops_server=2)
 
     def _eps(self, r: Round) -> float:

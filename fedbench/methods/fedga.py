@@ -1,4 +1,4 @@
-"""FedGA: local models start displaced against the disagreement of the gradients."""
+"""FedGA: each client starts displaced by how its gradient differs from the mean gradient."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +15,17 @@ from fedbench.core.round import Round, State, Turn, weighted_mean
 class FedGA(Part):
     """Start client i from x_t − β (ḡ − g_i), with g_i = ∇F_i(x_t) and ḡ = Σ p_i g_i.
 
-    To first order a round follows the gradient of f + (β/2) Σ p_i ‖g_i − ḡ‖². Dandi, Barba & Jaggi,
+    To first order, a round descends f + (β/2) Σ p_i ‖g_i − ḡ‖². Dandi, Barba & Jaggi,
     "Implicit Gradient Alignment in Distributed and Federated Learning", AAAI 2022. The gradients
-    are exchanged before training.
+    are exchanged before local training.
     """
 
-    excludes: ClassVar = {"fedgaonetrip": "it is the same method with last round's gradients"}
+    excludes: ClassVar = {
+        "fedgaonetrip": "that is the same method with gradients of earlier rounds"
+    }
 
-    beta: NonNegative = 0.1  # step of the displacement; 0 is FedAvg
-    in_lr: bool = True  # β counts in units of η_t, as the grid {0.01, 0.1, 1}·η does; else as it is
+    beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg
+    in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """g_i, over all of the client's data."""
@@ -31,7 +33,7 @@ class FedGA(Part):
         return {"g": t.run["g"]}
 
     def answer(self, asks: Sequence[State], p: Tensor, r: Round) -> State:
-        """ḡ."""
+        """Answer with ḡ."""
         return {"g": weighted_mean([ask["g"] for ask in asks], p)}
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
@@ -40,7 +42,7 @@ class FedGA(Part):
         return w - self.beta * scale * (t.msg["g"] - t.run.pop("g"))
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector each way and one more pass over the client's data."""
+        """A client is sent and uploads one more vector, and passes over its data once more."""
         extra = 1 / size.epochs
         return Cost(
             down=size.d,

@@ -1,4 +1,4 @@
-"""FedGen: a generator of features, trained at the server, balances the clients' classifiers."""
+"""FedGen: clients also train their classifiers on features that the server's generator makes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,69 +19,71 @@ from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
 
 @dataclass(frozen=True)
 class FedGen(Part):
-    """Local loss + a_t CE(head(Γ(ε, ỹ)), ỹ), a_t = a·0.98^t, from the second round on.
+    """Add a_t CE(head(Γ(ε, ỹ)), ỹ), a_t = a·0.98^t, from the second round on.
 
-    The server trains Γ on Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + exp(−mean over pairs of d_ε d_Γ),
-    w_{i,y} being client i's share of the cohort's samples of class y. Zhu, Hong & Zhou, "Data-Free
-    Knowledge Distillation for Heterogeneous Federated Learning", ICML 2021, equations 4 and 5.
+    The server trains Γ on Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + exp(−mean over pairs of d_ε d_Γ).
+    w_{i,y} is client i's share of the cohort's samples of class y, d_ε and d_Γ are distances of the
+    noise and of the features of two generated samples. Zhu, Hong & Zhou, "Data-Free Knowledge
+    Distillation for Heterogeneous Federated Learning", ICML 2021, equations 4 and 5.
     """
 
     shares: ClassVar[str] = "label counts"
     needs_head: ClassVar[bool] = True
 
-    # 0 is none. The FedGKD paper tunes it over 0.1, 1, 10; its code has 0.1 for CIFAR-10 and
-    # Tiny-ImageNet, 1 for CIFAR-100 and text
+    # The FedGKD paper tunes it over 0.1, 1, 10; its code has 0.1 for CIFAR-10 and Tiny-ImageNet, 1
+    # for CIFAR-100 and text; 0 is no such term
     a: NonNegative = 0.1
-    # b_t KL(head(Γ(ε, y)) ‖ student's output) for the batch's own labels, in the original's code
+    # Factor of a term of the original's code, b_t KL(head(Γ(ε, y)) ‖ student's output) for the
+    # labels y of the batch
     b: NonNegative = 0.0
-    fade: Share = 0.98  # of a and b, per round; in the code only
-    floor: NonNegative = 1e-4  # of a_t and b_t
+    fade: Share = 0.98  # factor of a_t and b_t per round; in the code only
+    floor: NonNegative = 1e-4  # least value of a_t and b_t
     labels: Literal["uniform", "pooled"] = (
-        "uniform"  # ỹ: any class, or as the last cohort's samples
+        "uniform"  # ỹ: any class alike, or by the last cohort's label counts
     )
-    # generated samples per step: 32 in the original; the FedGKD paper's batch is B = 64
+    # Generated samples per step: 32 in the original; the FedGKD paper has mini-batches of 64
     size: Annotated[int, Ge(2)] = 32
-    # width of ε: 64 for ResNet-8, 2048 for ResNet-50, 768 for DistilBERT; in the code only
+    # Width of ε: 64 for ResNet-8, 2048 for ResNet-50, 768 for DistilBERT; in the code only
     noise: Count = 64
-    hidden: Count = 512  # 512, 2048, 768
-    N: Natural = 50  # steps per round at the server: 10 epochs of 5
-    eta: NonNegative = 1e-4  # of Adam
-    eta_decay: Share = 0.98  # a round
-    weight_decay: NonNegative = 1e-2
-    diversity: NonNegative = 1.0
+    hidden: Count = 512  # width of Γ's hidden layer: 512, 2048, 768 for these models
+    N: Natural = 50  # the server's steps per round: 10 epochs of 5 steps
+    eta: NonNegative = 1e-4  # learning rate of Adam
+    eta_decay: Share = 0.98  # factor of eta per round
+    weight_decay: NonNegative = 1e-2  # of Adam
+    diversity: NonNegative = 1.0  # factor of exp(−…)
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """Γ's weights (drawn in the first round) and statistics, Adam's moments, label counts."""
+        """Γ (its weights are drawn in the first round), Adam's moments, the label counts."""
         zeros = w.new_zeros(self._net(fed).d)
         mean, var = w.new_zeros(self.hidden), w.new_ones(self.hidden)
         gamma = Model(zeros, {"1.running_mean": mean, "1.running_var": var})
         return {**pack(gamma, "gamma"), "m": zeros, "v": zeros, "counts": w.new_ones(fed.classes)}
 
     def send(self, r: Round) -> State:
-        """Γ, and how often each label is drawn if clients cannot know."""
+        """Send Γ, and with 'pooled' the label counts, by which clients draw labels."""
         private = {"m", "v"} if self.labels == "pooled" else {"m", "v", "counts"}
         return {name: value for name, value in r.mine.items() if name not in private}
 
     def draw(self, rng: torch.Generator, t: Turn) -> State:
-        """Noise and labels for each step."""
+        """Noise and labels for every step of the turn."""
         if not (t.round and (self.a or self.b)):
             return {}
-        steps, often = int(t.H), t.msg.get("counts", t.labels.new_ones(t.fed.classes))
+        steps, counts = int(t.H), t.msg.get("counts", t.labels.new_ones(t.fed.classes))
         noise = torch.rand(steps, self.size, self.noise, generator=rng, dtype=t.w.dtype)
-        drawn = {"noise": noise, "labels": generator.labels(rng, often, steps, self.size)}
+        drawn = {"noise": noise, "labels": generator.labels(rng, counts, steps, self.size)}
         if self.b:
             drawn["own"] = torch.rand(noise.shape, generator=rng, dtype=t.w.dtype)
         return {name: value.to(t.w.device) for name, value in drawn.items()}
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
-        """The loss so far + the generated terms."""
-        # Deviation: the original stops generating after 20 local epochs of a round.
+        """The loss so far + the terms on generated features."""
+        # Deviation: the original has no such terms after 20 local epochs of a round.
         if t.round and self.a:
             y = t.drawn["labels"][t.k]
             z = b.head(self._features(t, t.drawn["noise"][t.k], y))
             value = value + self._now(self.a, t) * F.cross_entropy(z, y)
         if t.round and self.b:
-            # Deviation: a batch longer than `size` uses the noise of its first rows again.
+            # Deviation: in a batch of more than `size` samples, noise is used repeatedly.
             rows = torch.arange(len(b.y), device=b.y.device) % self.size
             z = b.head(self._features(t, t.drawn["own"][t.k][rows], b.y)).detach()
             value = value + self._now(self.b, t) * b.mean(ops.kl(z, b.logits))
@@ -93,10 +95,10 @@ class FedGen(Part):
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Train Γ on the clients' classifiers; the global update stays as it is."""
+        """Train Γ on the clients' classifiers; the global update is left as it is."""
         net, gamma = self._net(r.fed), unpack(r.mine, "gamma")
         first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
-        buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # move in place
+        buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # changed in place
         counts = torch.stack([up["counts"] for up in r.ups])
 
         def loss(w: Tensor) -> Tensor:
@@ -109,10 +111,12 @@ class FedGen(Part):
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """Γ down, counts up, a pass through the head each step; Γ and Adam's moments are kept."""
+        """Γ is sent, label counts are uploaded; each step has one more pass through the head."""
         hidden, features, classes = self.hidden, size.features, size.classes
         weights = (self.noise + classes + 3) * hidden + (hidden + 1) * features
-        head = (features + 1) * classes / size.d  # a share of the weights, for a share of a pass
+        head = (
+            (features + 1) * classes / size.d
+        )  # the head's share of the weights, as its share of a pass
         return Cost(
             down=weights + 2 * hidden + classes * (self.labels == "pooled"),
             up=classes,
@@ -122,26 +126,29 @@ class FedGen(Part):
         )
 
     def _now(self, first: float, t: Turn) -> float:
-        """a_t or b_t."""
+        """The value of a_t or b_t in this round, from that of the first round."""
         return max(self.floor, first * self.fade**t.round)
 
     def _net(self, fed: Fed) -> Net:
         return generator.perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
 
     def _features(self, t: Turn, noise: Tensor, y: Tensor) -> Tensor:
-        """Γ(ε, y), frozen and in evaluation mode."""
+        """The features Γ(ε, y), with Γ frozen and in evaluation mode."""
         x = generator.labelled(noise, y, t.fed.classes)
         return self._net(t.fed).eval(unpack(t.msg, "gamma"), x)[0]
 
     def _loss(self, gamma: Callable[[Tensor], Tensor], counts: Tensor, r: Round) -> Tensor:
-        """Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + the penalty on like outputs."""
-        # Deviation: equation 4 has the cross-entropy of the heads' mean logits; the code has this.
-        held = counts.sum(0)  # a class that nobody in the cohort holds is not drawn
-        often = held if self.labels == "pooled" else held.sign()
-        y = generator.labels(r.rng, often, 1, self.size)[0].to(held.device)
+        """Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + the penalty on similar features."""
+        # Deviation: equation 4 has the cross-entropy of the heads' mean logits; the released code
+        # has the mean of cross-entropies, as here.
+        totals = counts.sum(0)  # a class of which the cohort has no sample is not drawn
+        frequencies = totals if self.labels == "pooled" else totals.sign()
+        y = generator.labels(r.rng, frequencies, 1, self.size)[0].to(totals.device)
         noise = torch.rand(self.size, self.noise, generator=r.rng, dtype=r.w.dtype).to(r.w.device)
         features = gamma(generator.labelled(noise, y, r.fed.classes))
         z = torch.func.vmap(r.fed.net.head, in_dims=(0, None))(r.models, features)  # (m, size, C)
-        wrong = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
-        shares = (counts / held.clamp(min=1))[:, y]
-        return (shares * wrong).sum(0).mean() + self.diversity * generator.likeness(noise, features)
+        losses = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
+        shares = (counts / totals.clamp(min=1))[:, y]
+        return (shares * losses).sum(0).mean() + self.diversity * generator.likeness(
+            noise, features
+        )

@@ -17,26 +17,26 @@ class FedGKD(Part):
     """Add (γ/2) T² KL(q_w̄(T) ‖ q_y(T)), w̄ the mean of the M newest global models, x_t included.
 
     Yao et al., "Local-Global Knowledge Distillation in Heterogeneous Federated Learning with
-    Non-IID Data", equations 3 and 4 and algorithm 1. FedGKD+ is this part on a model with a
-    projection head. The teacher's norm buffers are averaged like its weights.
+    Non-IID Data", equations 3 and 4 and algorithm 1. q are softmaxes at temperature T. FedGKD+ is
+    this part with a model that has a projection head. Norm buffers are averaged like weights.
     """
 
     coef: NonNegative = 0.1  # γ/2: 0.1 for ResNet-8 and DistilBERT, 0.05 for ResNet-50; 0 is FedAvg
     M: Count = 5  # 5 for images, 1 for text
     T: Positive = 1.0
     scale_t: bool = True  # the factor T² of the released code; the FedADC paper prints none
-    regulariser: Literal["kl", "mse"] = "kl"  # mse: mean over batch and classes (Table 9, M = 1)
-    # The paper does not define w̄ before round M: all models there are, or the released code's
-    # aggregated ones only (then nothing is distilled in round 1)
+    regulariser: Literal["kl", "mse"] = "kl"  # mse: mean squared error of logits (Table 9, M = 1)
+    # Which models w̄ averages before round M, not said in the paper. start: all so far, with x_0;
+    # first_aggregate: those that were aggregated, as released, hence no term in the first round
     buffer_from: Literal["start", "first_aggregate"] = "start"
-    skip_first: bool = False  # no distillation in round 1, as in the released code
+    skip_first: bool = False  # no term in the first round, as released
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """The M newest global models, newest first; with M=1 it is x_t itself."""
+        """The M newest global models, newest first; none with M = 1, where w̄ is x_t."""
         return ops.ring(pack(fed.start, "w"), self.M) if self.M > 1 else {}
 
     def send(self, r: Round) -> State:
-        """w̄_t."""
+        """Send w̄, unless it is x_t."""
         if self.M == 1:
             return {}
         r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w"))
@@ -54,7 +54,7 @@ class FedGKD(Part):
         return value + self.coef * scale * b.mean(ops.kl(teacher / self.T, b.logits / self.T))
 
     def cost(self, size: Sizes) -> Cost:
-        """The teacher's forward pass; w̄ is sent and models are kept only where M > 1."""
+        """The teacher's forward pass; with M > 1 w̄ is sent and the server stores M models."""
         if self.M == 1:
             return Cost(forward=1, teachers=1)
         return Cost(

@@ -1,4 +1,4 @@
-"""FedGKD-Vote: distillation from each of the newest global models, by validation loss."""
+"""FedGKD-Vote: distillation from each of the newest global models, by their losses."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -17,23 +17,23 @@ from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
 class FedGKDVote(Part):
     """Add Σ_m (γ_m/2) KL(q_{x_{t−m+1}} ‖ q_y), γ_m/2 = λ softmax_m(−L_m / b).
 
-    L_m is the loss of the m-th newest global model on held-out data, measured once. Yao et al.,
-    "Local-Global Knowledge Distillation in Heterogeneous Federated Learning with Non-IID Data",
-    equation 5 and "Parameter Setting".
+    L_m is the loss of the m-th newest global model on held-out data, measured once; b is 1/M. Yao
+    et al., "Local-Global Knowledge Distillation in Heterogeneous Federated Learning with Non-IID
+    Data", equation 5 and "Parameter Setting".
     """
 
     lam: NonNegative = 0.1  # 0 is FedAvg
     M: Count = 5  # 5 for images, 3 for text
-    b: Literal["nominal", "buffered"] = "nominal"  # 1/M, or 1 over the models there are
+    b: Literal["nominal", "buffered"] = "nominal"  # 1/M, or 1 / (number of models so far)
     T: Positive = 1.0
     scale_t: bool = True  # the factor T² of the released code
-    # The paper does not say what votes before round M: all models there are, or aggregated ones
-    # only (then nothing is distilled in round 1)
+    # Which models are teachers before round M, not said in the paper. start: all so far, x_0
+    # included; first_aggregate: those that were aggregated, hence no term in the first round
     buffer_from: Literal["start", "first_aggregate"] = "start"
 
     proxy_data: ClassVar[bool] = True
     excludes: ClassVar[dict[str, str]] = {
-        "fedgkd": "it is the same method, with every model a teacher of its own"
+        "fedgkd": "both distil from the newest global models, from their mean or from each"
     }
 
     def server(self, w: Tensor, fed: Fed) -> State:
@@ -41,7 +41,7 @@ class FedGKDVote(Part):
         return ops.ring(pack(fed.start, "w") | {"L": w.new_zeros(())}, self.M)
 
     def send(self, r: Round) -> State:
-        """γ/2 (M,) and the models before x_t."""
+        """Send γ_m/2 (M,) and the models before x_t."""
         L = r.w.new_tensor(r.validate(Model(r.w, r.buffers)))
         r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
         models = unpack({k: v for k, v in r.mine.items() if v.is_floating_point()}, "w")
@@ -54,12 +54,12 @@ class FedGKDVote(Part):
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """CE + Σ_m (γ_m/2) T² KL_m."""
         older = [b.of(unpack(t.msg, str(m)))[0] for m in range(1, self.M)]
-        apart = ops.kl(torch.stack([b.ref[0], *older]) / self.T, b.logits / self.T)
+        divergences = ops.kl(torch.stack([b.ref[0], *older]) / self.T, b.logits / self.T)
         scale = self.T**2 if self.scale_t else 1
-        return value + scale * b.mean(t.msg["gamma"] @ apart)
+        return value + scale * b.mean(t.msg["gamma"] @ divergences)
 
     def cost(self, size: Sizes) -> Cost:
-        """M − 1 models more are sent, M teachers run."""
+        """A client is sent M − 1 more models and has M teachers; the server stores M models."""
         return Cost(
             down=(self.M - 1) * size.d + self.M,
             forward=self.M,
@@ -69,7 +69,7 @@ class FedGKDVote(Part):
         )
 
     def _votes(self, L: Tensor, t: int) -> Tensor:
-        """γ/2 (M,): 0 for places in the buffer that no model has taken yet."""
+        """The factors γ_m/2 (M,); 0 for places of the buffer without a model."""
         n = ops.buffered(self.M, t, self.buffer_from == "start")
         if t == 0 and self.buffer_from == "first_aggregate":
             return torch.zeros_like(L)

@@ -1,4 +1,4 @@
-"""FedNova: clients that make more local steps get no more weight."""
+"""FedNova: clients do not get more weight for making more local steps."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ class FedNova(Part):
 
     Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Federated
     Optimization", NeurIPS 2020, section 4. ‖a_i‖₁ = H_i for plain local SGD, and
-    (H_i − ρ (1 − ρ^H_i)/(1 − ρ))/(1 − ρ) with local momentum. Equal H_i are FedAvg.
+    (H_i − ρ (1 − ρ^H_i)/(1 − ρ))/(1 − ρ) with local momentum ρ. With equal H_i it is FedAvg.
     """
 
-    rho: Decay = 0.0  # momentum of the local optimiser
+    rho: Decay = 0.0  # to be set to the local optimiser's momentum
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
-        """D_i τ/‖a_i‖₁."""
+        """The update D_i τ/‖a_i‖₁."""
         geometric = (1 - self.rho**r.steps) / (1 - self.rho)
         a = (r.steps - self.rho * geometric) / (1 - self.rho)
         return (r.p @ a) / a[r.i] * delta

@@ -14,11 +14,12 @@ from fedbench.core.round import Batch, Turn
 
 @dataclass(frozen=True)
 class FedNTD(Part):
-    """Add β τ² KL(q̃_g ‖ q̃_y), q̃ the softmax at τ over the C−1 classes that are not the label.
+    """Add β τ² KL(q̃_g ‖ q̃_y), q̃ the softmax at τ over the C−1 other classes.
 
     Lee et al., "Preservation of the Global Knowledge by Not-True Distillation in Federated
-    Learning", NeurIPS 2022. The FedADC paper runs its first version, FedLS-NTD:
-    {beta: 0.3, mix: convex}; the ASD paper's row is asd: {divergence: ntd, weights: uniform}.
+    Learning", NeurIPS 2022. "Other" are the classes that are not the sample's label. The FedADC
+    paper runs the first version, FedLS-NTD: {beta: 0.3, mix: convex}. The ASD paper's FedNTD is
+    the part asd: {divergence: ntd, weights: uniform}.
     """
 
     beta: NonNegative = 1.0  # 0 is FedAvg
@@ -27,7 +28,7 @@ class FedNTD(Part):
     scale_tau: bool = True  # the factor τ²
 
     excludes: ClassVar[dict[str, str]] = {
-        "asd": "it weighs the same term; write asd: {divergence: ntd} alone (ASD paper, A.12)"
+        "asd": "ASD weights the same term; write asd: {divergence: ntd} alone (ASD paper, A.12)"
     }
 
     def __post_init__(self) -> None:
@@ -36,11 +37,11 @@ class FedNTD(Part):
             raise FedbenchError(f"FedNTD: beta = {self.beta} must be ≤ 1 with mix 'convex'")
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
-        """CE + β NTD."""
+        """CE + β τ² KL."""
         g, z = (ops.without_true(z / self.tau, b.y) for z in (b.ref[0], b.logits))
-        apart = b.mean(ops.kl(g, z)) * (self.tau**2 if self.scale_tau else 1)
-        kept = 1 - self.beta if self.mix == "convex" else 1
-        return kept * value + self.beta * apart
+        divergence = b.mean(ops.kl(g, z)) * (self.tau**2 if self.scale_tau else 1)
+        ce_weight = 1 - self.beta if self.mix == "convex" else 1
+        return ce_weight * value + self.beta * divergence
 
     def cost(self, size: Sizes) -> Cost:
         """The teacher's forward pass."""

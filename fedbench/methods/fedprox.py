@@ -1,4 +1,4 @@
-"""FedProx: a pull towards the global model."""
+"""FedProx: pulls local models towards the global model."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,16 +18,18 @@ class FedProx(Part):
     """
 
     mu: NonNegative = 0.01  # 0 is FedAvg
-    pull: Literal["gradient", "decay"] = "gradient"  # decay: μ y joins after the clip, as released
+    pull: Literal["gradient", "decay"] = (
+        "gradient"  # decay: μ y is added after clipping, as released
+    )
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The gradient of loss + (μ/2)‖y − x_t‖², or without the part that is μ y."""
+        """The gradient of loss + (μ/2)‖y − x_t‖², or with 'decay' without μ y."""
         return inner(w) + self.mu * (w - t.w if self.pull == "gradient" else -t.w)
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """μ y, where weight decay stands."""
+        """With 'decay', μ y is added where weight decay is."""
         return g + self.mu * w if self.pull == "decay" else g
 
     def cost(self, size: Sizes) -> Cost:
-        """A difference and its addition each step."""
+        """A difference and an addition per step."""
         return Cost(ops_step=2)

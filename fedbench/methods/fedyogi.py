@@ -1,4 +1,4 @@
-"""FedYogi: Yogi at the server, whose v falls no faster than it may grow."""
+"""FedYogi: Yogi at the server, whose v changes by at most (1−β2) D̄² in a round."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,14 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Decay, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
-from fedbench.core.part import (
-    GLOBAL_MOMENTUM,
-    SERVER_OPTIMISER,
-    STEP_LENGTH,
-    Cost,
-    Part,
-    Sizes,
-)
+from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
 
@@ -30,21 +23,21 @@ class FedYogi(Part):
 
     beta1: Decay = 0.9
     beta2: Decay = 0.99
-    eta_g: Positive = 0.01  # the paper tunes it; at 0.1 LeNet-5 on CIFAR-10 stays at chance
+    eta_g: Positive = 0.01  # the paper tunes it; with 0.1 LeNet-5 does not learn CIFAR-10
     tau: Positive = 1e-3
-    v0: NonNegative | None = None  # v before the first round; None is τ², public simulators have 0
+    v0: NonNegative | None = None  # v before round 0; None: τ²; public simulators take 0
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """No momentum yet, and the first v."""
+        """The momentum starts at m = 0, and v at `v0`."""
         v = self.tau**2 if self.v0 is None else self.v0
         return {"m": torch.zeros_like(w), "v": torch.full_like(w, v)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Move v towards D̄² by (1−β2) D̄² and step."""
+        """η_g m/(√v + τ) after v moved towards D̄² by (1−β2) D̄²."""
         v, square = r.mine["v"], d * d
         v = v - (1 - self.beta2) * square * torch.sign(v - square)
         return adaptive_step(d, v, r.mine, (self.beta1, self.eta_g, self.tau))
 
     def cost(self, size: Sizes) -> Cost:
-        """Two vectors; d², the root and the quotient at the server."""
+        """The server stores m and v; it computes D̄², the root and the quotient."""
         return Cost(server_memory=2 * size.d, ops_server=4, ops_maintain=2)

@@ -1,4 +1,4 @@
-"""Scores the mean of all clients' last models."""
+"""Scores the mean of all clients' latest models."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,32 +13,32 @@ from fedbench.core.round import Fed, Round, State
 
 @dataclass(frozen=True)
 class MeanOfAll(Part):
-    """Score (1/K) Σ_i y_i over each client's last model, x_0 if it never took part.
+    """Score (1/K) Σ_i y_i, y_i the latest model of client i, or x_0 if it never took part.
 
-    ASD paper: "we average across all the client models"; FedDyn's authors plot this model. It is
-    kept as a running mean of y_i − x_0; training is left alone. Norm statistics are x_{t+1}'s.
+    ASD paper: "we average across all the client models"; FedDyn's authors plot this model. The
+    server stores y_i − x_0 and their mean. Training does not change; norm buffers are x_{t+1}'s.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("all",)
 
-    leads: bool = True  # False: x_{t+1} stays the headline
+    leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """Every client stands at x_0."""
+        """Every y_i starts at x_0."""
         return {"shifts": fed.table(), "mean": torch.zeros_like(w)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Take over the cohort's models."""
+        """Store the cohort's models; the global update is left as it is."""
         shifts = r.models - r.fed.start.w
         change = shifts - replaced(r.mine["shifts"], list(r.clients), shifts)
         r.mine["mean"] = r.mine["mean"] + change.sum(0) / r.fed.K
         return d
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """The mean as 'all'."""
+        """Score the mean, as 'all'."""
         named = {"all": r.fed.start.w + r.mine["mean"]}
         return named if self.leads else {"next": w} | named
 
     def cost(self, size: Sizes) -> Cost:
-        """K vectors."""
+        """The server stores K vectors."""
         return Cost(server_memory=size.K * size.d, ops_maintain=2 * size.m + 1)

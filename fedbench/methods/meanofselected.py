@@ -11,16 +11,17 @@ from fedbench.core.round import Round
 
 @dataclass(frozen=True)
 class MeanOfSelected(Part):
-    """Score (1/m) Σ_S y_i, whatever the server made of it; training is left alone.
+    """Score (1/m) Σ_S y_i, whatever the server makes of the models.
 
-    What FedDyn's authors and the ASD paper's code score. Norm statistics are x_{t+1}'s.
+    FedDyn's authors and the ASD paper's code score this model. Training does not change; norm
+    buffers are x_{t+1}'s.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)
 
-    leads: bool = True  # False: x_{t+1} stays the headline
+    leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """The mean as 'selected'."""
+        """Score the mean, as 'selected'."""
         named = {"selected": r.cohort_mean()}
         return named if self.leads else {"next": w} | named

@@ -11,21 +11,21 @@ from fedbench.core.round import Round
 
 @dataclass(frozen=True)
 class MeanOfTwo(Part):
-    """Score (x_t + x_{t+1})/2, and x_1 after the first round; training is left alone.
+    """Score (x_t + x_{t+1})/2, and x_1 after the first round.
 
-    FedExP's evaluation (Jhunjhunwala, Wang & Joshi, ICLR 2023, and their code): its iterates swing
-    around the optimum. Norm statistics are x_{t+1}'s.
+    Jhunjhunwala, Wang & Joshi (FedExP, ICLR 2023) score this model, since FedExP's global models
+    oscillate around the optimum. Training does not change; norm buffers are x_{t+1}'s.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("two",)
 
-    leads: bool = True  # False: x_{t+1} stays the headline
+    leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
-        """The mean as 'two'; r.w is x_t."""
+        """Score the mean, as 'two'."""
         named = {"two": (r.w + w) / 2 if r.round else w}
         return named if self.leads else {"next": w} | named
 
     def cost(self, size: Sizes) -> Cost:
-        """The iterate before."""
+        """The server stores x_t."""
         return Cost(server_memory=size.d)

@@ -1,4 +1,4 @@
-"""MimeLite: the server's momentum, held fixed, applied in every local step."""
+"""MimeLite: every local step uses the server's momentum, which is fixed during the round."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,8 +16,8 @@ class MimeLite(Part):
     """Step along (1−β) g + β s_t; at the server s ← β s + (1−β) Σ p_i ∇F_i(x_t).
 
     Karimireddy et al., "Breaking the Centralized Barrier for Cross-Device Federated Learning"
-    (Mime), NeurIPS 2021, algorithm 1 with the statistics of SGD with momentum. Weight decay stays
-    outside β.
+    (Mime), NeurIPS 2021, algorithm 1 with the statistics of SGD with momentum. Weight decay is
+    not multiplied by 1−β.
     """
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
@@ -25,20 +25,20 @@ class MimeLite(Part):
     beta: Decay = 0.9  # 0 is FedAvg
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """s_0 = 0."""
+        """The momentum starts at s_0 = 0."""
         return {"s": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """s_t."""
+        """Send s_t."""
         return dict(r.mine)
 
     def ask(self, w: Tensor, t: Turn) -> State:
-        """∇F_i(x_t), over all of the client's data; sent when training ends."""
+        """Compute ∇F_i(x_t), over all of the client's data; it is uploaded in `end`."""
         t.run["full"] = t.full_gradient(w)
         return {}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """(1−β) g + β s."""
+        """(1−β) g + β s_t."""
         return (1 - self.beta) * inner(w) + self.beta * t.msg["s"]
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
@@ -47,12 +47,12 @@ class MimeLite(Part):
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """s_{t+1}."""
+        """Store s_{t+1}; the global update is left as it is."""
         r.mine["s"] = self.beta * r.mine["s"] + (1 - self.beta) * r.mean("full")
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector each way and one more pass over the client's data."""
+        """A client is sent and uploads one more vector, and passes over its data once more."""
         extra = 1 / size.epochs
         return Cost(
             down=size.d,

@@ -1,4 +1,4 @@
-"""RMFL: MFL whose uploaded momentum weighs the earliest local gradients most."""
+"""RMFL: MFL, but in the uploaded momentum the earliest local gradients weigh most."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,11 +15,11 @@ Power = int | Tensor
 
 @dataclass(frozen=True)
 class RMFL(Part):
-    """Train as MFL, upload v̂ = a·V + Σ_k c_k g_k with c_k falling in k instead of v^H.
+    """Train as MFL, but upload v̂ = a·V + Σ_k c_k g_k, c_k falling in k, in place of v^H.
 
     Xiao & Wang, "Rethinking the initialization of Momentum in Federated Learning with Heterogeneous
-    Data", equation 3. Its printed indices do not fit (t+1 gradients for t steps, weights summing
-    to 2−β), so `reading` chooses:
+    Data", equation 3. Its printed indices contradict each other (t+1 gradients for t steps, weights
+    that sum to 2−β), so that `reading` chooses:
 
     r1       (1−β) V + (1−β) Σ_{k=1}^{H−1} β^k g_k + β^H g_H; weights sum to 1
     lit      (1−β) V + (1−β) Σ_{k=0}^{H−2} β^k g_{k+1} + β^{H−1} g_H, as printed
@@ -34,61 +34,61 @@ class RMFL(Part):
 
     beta: Decay = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"
-    dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's prose
+    dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's text
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """V_0 = 0."""
+        """The momentum starts at V_0 = 0."""
         return {"v": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """V_t."""
+        """Send V_t."""
         return dict(r.mine)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
-        """Fill the forward buffer with V; nothing is gathered yet."""
+        """Fill the buffer v with V; the sum of the c_k g_k starts at 0."""
         t.run |= {"v": t.msg["v"], "gathered": torch.zeros_like(w), "last": torch.zeros_like(w)}
         return w
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
-        """V ← β v + g, gathering c_k g on the side."""
-        forward = self.beta * t.run["v"] + (1 - self.beta if self.dampened else 1) * step
+        """The new buffer v ← β v + g; c_k g is added to the sum."""
+        v = self.beta * t.run["v"] + (1 - self.beta if self.dampened else 1) * step
         gathered = t.run["gathered"] + self._early(t.k) * step
-        t.run |= {"v": forward, "gathered": gathered, "last": step}
-        return forward
+        t.run |= {"v": v, "gathered": gathered, "last": step}
+        return v
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
-        """Upload v̂; the last gradient was gathered with an early weight and is set right here."""
+        """Upload v̂; the last gradient, added with the weight of an earlier one, is corrected."""
         correction = (self._final(t.H) - self._early(t.H - 1)) * t.run["last"]
         t.up["v"] = self._inherited(t.H) * t.msg["v"] + t.run["gathered"] + correction
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """V_{t+1} = Σ p_i v̂_i."""
+        """Store V_{t+1} = Σ p_i v̂_i; the global update is left as it is."""
         r.mine["v"] = r.mean("v")
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector each way."""
+        """A client is sent and uploads one more vector."""
         return Cost(down=size.d, up=size.d, server_memory=size.d)
 
     def weights(self, H: int) -> tuple[float, list[float]]:
-        """Of V and of g_1 … g_H in v̂."""
+        """The weights in v̂ of V and of g_1 … g_H."""
         gathered = [*(float(self._early(k)) for k in range(H - 1)), float(self._final(H))]
         return float(self._inherited(H)), gathered
 
     def _early(self, k: Power) -> float | Tensor:
-        """Weight of the gradient of step k (from 0), unless it is the last."""
+        """The weight of the gradient of step k, counted from 0, unless it is the last."""
         scale = 1 if self.reading == "r2prime" else 1 - self.beta
         return scale * self.beta ** (k + 1 if self.reading == "r1" else k)
 
     def _final(self, H: Power) -> float | Tensor:
-        """Weight of the last gradient."""
+        """The weight of the last gradient."""
         if self.reading == "r1":
             return self.beta**H
         return self.beta ** (H - 1) if self.reading in ("lit", "lit0") else self._early(H - 1)
 
     def _inherited(self, H: Power) -> float | Tensor:
-        """Weight of V."""
+        """The weight of V."""
         if self.reading == "lit0":
             return 0.0
         return 1 - self.beta if self.reading in ("r1", "lit") else self.beta**H

@@ -1,4 +1,4 @@
-"""SCAFFOLD: control variates against client drift."""
+"""SCAFFOLD: control variates correct the drift of clients."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,41 +13,41 @@ from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 
 @dataclass(frozen=True)
 class Scaffold(Part):
-    """Step along g − c_i + c; a client's control c_i estimates its gradient, c the mean of all.
+    """Step along g − c_i + c; c_i estimates client i's gradient, c the mean of all clients'.
 
     c_i⁺ = c_i − c + D_i / (H_i η_t) (option II) or ∇F_i(x_t) (option I);
     x_{t+1} = x_t − η_g Σ p_i D_i, c ← c + (1/K) Σ_{i∈S} (c_i⁺ − c_i). Karimireddy et al.,
     "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", ICML 2020, algorithm 1.
-    Weight decay is part of g, hence of c_i under both options.
+    Weight decay is part of g, hence of c_i with both options.
     """
 
     option: Literal["I", "II"] = "II"
-    eta_g: Positive = 1.0  # the server's step, in model units
+    eta_g: Positive = 1.0  # factor of the server's step, in model units
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """No control yet: c = 0."""
+        """The server's control starts at c = 0."""
         return {"c": torch.zeros_like(w)}
 
     def client(self, w: Tensor, fed: Fed) -> State:
-        """No control yet: c_i = 0."""
+        """The client's control starts at c_i = 0."""
         return {"c": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
-        """Broadcast c."""
+        """Send c."""
         return dict(r.mine)
 
     def ask(self, w: Tensor, t: Turn) -> State:
-        """Option I takes its gradient before training; nothing is sent yet."""
+        """With option I, compute ∇F_i(x_t) before training; nothing is sent."""
         if self.option == "I":
             t.run["new"] = t.full_gradient(w) + t.weight_decay * w
         return {}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
-        """The controlled gradient g − c_i + c."""
+        """The corrected gradient g − c_i + c."""
         return inner(w) - t.mine["c"] + t.msg["c"]
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
-        """Keep c_i⁺, upload c_i⁺ − c_i."""
+        """Store c_i⁺, upload c_i⁺ − c_i."""
         old = t.mine["c"]
         drift = (t.w - t.y.w) / (t.H * t.lr) - t.msg["c"]
         t.mine["c"] = t.run.get("new", old + drift)
@@ -55,13 +55,13 @@ class Scaffold(Part):
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """Let c grow by the cohort's changes over K, not m."""
+        """η_g Σ p_i D_i; c grows by the sum of the c_i⁺ − c_i over K, not m."""
         changes = [up["c"] for up in r.ups]
         r.mine["c"] = r.mine["c"] + weighted_mean(changes, torch.full_like(r.p, 1 / r.fed.K))
         return self.eta_g * d
 
     def cost(self, size: Sizes) -> Cost:
-        """One more vector each way; option I passes over the client's data once more."""
+        """A client is sent and uploads one more vector; option I passes over its data once more."""
         extra = (self.option == "I") / size.epochs
         return Cost(
             down=size.d,

@@ -1,4 +1,4 @@
-"""Self-confidence distillation: FedADC+'s loss, for `fedadc` or any other base method."""
+"""Self-confidence distillation: FedADC+'s loss, to be added to FedADC or any base method."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,18 +14,20 @@ from fedbench.core.round import Batch, Turn
 
 @dataclass(frozen=True)
 class SelfConfidence(Part):
-    """Distil from classes of which the client has few samples: (1−λ) CE + λ KL(p̂ ‖ softmax(z/τ)).
+    """Distil classes of which the client has few samples: (1−λ) CE + λ KL(p̂ ‖ softmax(z/τ)).
 
-    p̂_c = (1 − ρ_c) p̃_c for c ≠ y, p̂_y = 1 − Σ_{c≠y} p̂_c, ρ_c = γ_c / max γ, γ_c the share of class
-    c in the client's data. Ozfatura et al., "FedADC: Accelerated Federated Learning with Drift
-    Control", section III, equations 7 to 9. (1−λ) scales whatever earlier parts put into the loss.
+    p̂_c = (1 − ρ_c) p̃_c for c ≠ y, p̂_y = 1 − Σ_{c≠y} p̂_c, p̃ the teacher's softmax at τ, ρ_c =
+    γ_c / max γ, γ_c the share of class c in the client's data. 1−λ multiplies the whole loss of the
+    parts before. Ozfatura et al., "FedADC: Accelerated Federated Learning with Drift Control",
+    section III, equations 7 to 9.
     """
 
     lam: Fraction = 0.35  # 0 is the base method
-    # Not printed. Only at τ=1 is the loss on balanced data CE, as the paper says; grid {1, 2, 4}
+    # Not in the paper. Its sentence that on balanced data the loss is CE holds with 1 only; grid
+    # {1, 2, 4}
     tau: Positive = 1.0
     scale_tau: bool = False  # the factor τ² of the code that the paper follows (Yun et al. 2020)
-    # p̃: the text speaks of "forgetting of global model", equation 8 writes the local model's θ
+    # Whose p̃: the text has "forgetting of global model", equation 8 the local model's θ
     teacher: Literal["global", "self"] = "global"
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
@@ -33,16 +35,16 @@ class SelfConfidence(Part):
         z = b.ref[0] if self.teacher == "global" else b.logits.detach()
         target = self._target((z / self.tau).softmax(-1), b, t)
         student = (b.logits / self.tau).log_softmax(-1)
-        apart = b.mean(F.kl_div(student, target, reduction="none").sum(-1))
+        divergence = b.mean(F.kl_div(student, target, reduction="none").sum(-1))
         scale = self.tau**2 if self.scale_tau else 1
-        return (1 - self.lam) * value + self.lam * scale * apart
+        return (1 - self.lam) * value + self.lam * scale * divergence
 
     def cost(self, size: Sizes) -> Cost:
-        """The forward pass of the global model."""
+        """The teacher's forward pass, if the teacher is the global model."""
         passes = float(self.teacher == "global")
         return Cost(forward=passes, teachers=passes)
 
     def _target(self, p: Tensor, b: Batch, t: Turn) -> Tensor:
-        """p̂ (B, C): every class loses ρ_c p̃_c and y gains it all."""
+        """p̂ (B, C): each class c loses ρ_c p̃_c, and the label y gains their sum."""
         lost = t.labels / t.labels.max() * p
         return p - lost + ops.is_true(p, b.y) * lost.sum(-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Two-sided FedAvg: the server scales its step."""
+"""Two-sided FedAvg: the server's step has a factor of its own."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,23 +12,23 @@ from fedbench.core.round import Round
 
 @dataclass(frozen=True)
 class TwoSided(Part):
-    """Scale the step that the clients agree on: x_{t+1} = x_t − κ Σ p_i D_i.
+    """Scale the mean update: x_{t+1} = x_t − κ Σ p_i D_i.
 
     Yang, Fang & Liu, "Achieving Linear Speedup with Partial Worker Participation", ICLR 2021,
-    algorithm 1; the FedDPC paper's ablation (section 5.3.2). κ = η_g/η_l: there updates are D_i/η_l
-    and the server multiplies by η_g.
+    algorithm 1; the FedDPC paper's ablation (section 5.3.2). κ = η_g/η_l: in that paper updates are
+    D_i/η_l, and the server multiplies them by η_g.
     """
 
     follows: ClassVar[dict[str, str]] = {
-        "fedexp": "it compares the plain mean of the updates with their lengths"
+        "fedexp": "FedExP compares the plain mean of the updates with their lengths"
     }
 
     kappa: Positive = 1.0  # 1 is FedAvg
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """The mean update, κ times as long."""
+        """κ times the mean update."""
         return self.kappa * d
 
     def cost(self, size: Sizes) -> Cost:
-        """One scaling at the server."""
+        """The server scales its step."""
         return Cost(ops_server=1)

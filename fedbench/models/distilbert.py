@@ -11,7 +11,7 @@ from fedbench.base.checked import Count, Decay, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.checkpoint import read_checkpoint
+from fedbench.models.pretrained import read_checkpoint
 
 _BACKBONE = "distilbert."  # what the checkpoint's names of the backbone begin with
 

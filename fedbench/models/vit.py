@@ -11,8 +11,8 @@ from fedbench.base.checked import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.checkpoint import read_checkpoint
 from fedbench.models.images import at_side
+from fedbench.models.pretrained import read_checkpoint
 
 
 @dataclass(frozen=True)

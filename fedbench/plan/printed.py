@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 
-import numpy as np
-
 from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.base.files import exists, read_text
 from fedbench.base.plugins import find_file
@@ -26,15 +24,6 @@ class Stat:
 
     mean: float
     std: float | None
-
-    @classmethod
-    def of(cls, values: list[float]) -> "Stat | None":
-        """Over some seeds; None over none. A value that is not finite makes the mean so."""
-        if not values:
-            return None
-        if not np.isfinite(values).all():
-            return cls(float("nan"), None)
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.page import ClaimOnPage, counts
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable, shown
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.ranks import RanksOnPage

@@ -21,14 +21,13 @@ from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.page import FactOnPage, FigureOnPage, PaperPage, RunCount, TableOnPage
-from fedbench.report.tables.cell import TableCell
-from fedbench.report.tables.cells import table_cells, tidy
+from fedbench.report.tables.cells import TableCell, table_cells, tidy
 from fedbench.report.tables.fact import fact_table
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.spreadsheet import to_csv
 
 V = TypeVar("V")
@@ -67,12 +66,12 @@ class _Writer:
         """Write a paper's tables, figures, claims and page."""
         paths = store.Results(self.results)
         frame = frames.read(paths.frame(self.plan.scale, key))
-        results = Results(frame, paths.runs)
+        collected = Collected(frame, paths.runs)
         paper = self.plan.papers[key]
         tables = self._made(key, paper.tables, lambda at: self._table(at, frame, printed))
         facts = self._made(key, paper.facts, lambda at: self._fact(at, printed))
-        figures_ = self._made(key, paper.figures, lambda at: self._figure(at, results))
-        claims = self._made(key, ("claims",), lambda at: self._claims(key, results, printed))
+        figures_ = self._made(key, paper.figures, lambda at: self._figure(at, collected))
+        claims = self._made(key, ("claims",), lambda at: self._claims(key, collected, printed))
         shown = PaperPage(
             key,
             paper,
@@ -132,14 +131,14 @@ class _Writer:
         self.text(f"{stem}.tex", content.to_latex("-".join(at), caption))
         return FactOnPage(at[1], facts, content)
 
-    def _claims(self, key: str, results: Results, printed: Printed) -> tuple[ClaimOnPage, ...]:
-        judged = findings(self.plan, key, results, printed)
+    def _claims(self, key: str, collected: Collected, printed: Printed) -> tuple[ClaimOnPage, ...]:
+        judged = findings(self.plan, key, collected, printed)
         if judged:
             self.text(f"claims/{key}.csv", to_csv(tidy_claims(key, judged)))
         return tuple(ClaimOnPage(finding) for finding in judged)
 
-    def _figure(self, at: tuple[str, str], results: Results) -> FigureOnPage:
-        drawn = drawing(self.plan, at, results)
+    def _figure(self, at: tuple[str, str], collected: Collected) -> FigureOnPage:
+        drawn = drawing(self.plan, at, collected)
         written = draw.save(drawn, self.folder / "figures" / at[0])
         self.files += written
         return FigureOnPage(drawn, draw.inline(written[0].read_text(encoding="utf-8"), at[1]))

@@ -2,6 +2,9 @@
 
 from fedbench.store.frames import read_frame, write_frame
 from fedbench.store.results import Results
-from fedbench.store.run import Record, RunFolder, require_record
+from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
 
-__all__ = ["Record", "Results", "RunFolder", "read_frame", "require_record", "write_frame"]
+__all__ = [
+    *("CHECKPOINT", "Record", "Results", "RunFolder"),
+    *("read_frame", "require_record", "write_frame"),
+]

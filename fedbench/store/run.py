@@ -57,6 +57,9 @@ def require_history(file: Path, found: pd.DataFrame, remedy: str) -> None:
 DONE = ("finished", "diverged")
 
 
+CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
+
+
 class RunFolder:
     """The files of one run; run.json is written last, so a folder that has it is complete."""
 
@@ -170,7 +173,7 @@ class RunFolder:
             files["model.safetensors"] = self._write_weights(tensors)
         whole = {**record, "files": files}
         write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
-        (self.path / "checkpoint.pt").unlink(missing_ok=True)
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:
         from safetensors.torch import save_file

@@ -45,7 +45,7 @@ def test_bfloat16_lets_a_second_pass_of_the_classifier_agree_with_the_first():
 def test_channels_last_agrees_to_rounding_and_refuses_what_it_cannot_do(refuses):
     usual, last = run(SPEC), run(SPEC.changed(channels_last=True))
     assert torch.allclose(usual.weights, last.weights, rtol=0, atol=1e-4)
-    with refuses("mode 'map': a map over clients has no memory layout"):
+    with refuses("mode 'map': clients that are trained together cannot use channels_last"):
         run(SPEC.changed(channels_last=True), machine=Machine(mode="map"))
 
 

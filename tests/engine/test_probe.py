@@ -9,8 +9,8 @@ import torch
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine import training
+from fedbench.engine.checkpoint import save_checkpoint
 from fedbench.engine.probe import Probe, Scene
-from fedbench.engine.progress import save_checkpoint
 
 SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)
 

@@ -12,7 +12,7 @@ from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.jobs.collect import collect
 from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, read_frame, write_frame
 
 CPU = Machine(device="cpu")
@@ -127,7 +127,7 @@ def test_no_flipped_bit_is_read_as_another_number(results):
 def test_a_file_that_is_gone_is_noticed(results):
     (folder(results) / "clients.parquet").unlink()
     refused(lambda: collect([SPEC], results), "clients.parquet", "cannot be read", "delete the")
-    shown = Results(pd.DataFrame(), results / "runs")
+    shown = Collected(pd.DataFrame(), results / "runs")
     refused(lambda: shown.table(SPEC.id, "clients"), "clients.parquet", "cannot be read")
     assert shown.table(SPEC.id, "steps").empty  # the run wrote none
 
@@ -135,7 +135,7 @@ def test_a_file_that_is_gone_is_noticed(results):
 def test_a_figures_table_that_was_changed_is_noticed(results):
     file = folder(results) / "clients.parquet"
     pd.read_parquet(file).assign(count=1).to_parquet(file, index=False)
-    shown = Results(pd.DataFrame(), results / "runs")
+    shown = Collected(pd.DataFrame(), results / "runs")
     refused(lambda: shown.table(SPEC.id, "clients"), file, "not the file that the run wrote")
     # another run's whole folder is sound in itself, but it is not this run's
     shutil.rmtree(folder(results))
@@ -221,7 +221,7 @@ def test_a_run_is_not_resumed_on_other_data(tmp_path):
     write_data(tmp_path, 1)
     refused(
         own,
-        *(tmp_path / "run" / "checkpoint.pt", "data set 'file'", "put the former data back"),
+        *(tmp_path / "run" / "checkpoint.pt", "data set 'file'", "restore the former data"),
         f"delete the folder {tmp_path / 'run'}",
     )
     write_data(tmp_path, 0)

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.engine.turns import batches
+from fedbench.engine.batches import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import blocks, close, final, line, objects, train

@@ -49,7 +49,7 @@ def test_v_forgets_and_starts_at_tau_squared():
 @pytest.mark.parametrize("other", ["fedadagrad"])
 def test_there_is_one_server_optimiser(refuses, other):
     for parts in (["fedadam", other], [other, "fedadam"]):
-        with refuses("both are the server's optimiser"):
+        with refuses("both decide which optimiser the server uses"):
             run(RunSpec(parts=parts))
 
 

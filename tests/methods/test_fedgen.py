@@ -325,7 +325,7 @@ def alone(spec, w, t, i):
 def test_the_generator_learns_what_the_classifiers_know():
     # classifiers that know their classes: after training, Γ's features are told apart
     part = FedGen(**{**SMALL, "size": 32, "N": 400, "eta": 0.01, "diversity": 0.0})
-    r = SimpleNamespace(rng=torch.Generator().manual_seed(0), t=0, mine={}, ups=[])
+    r = SimpleNamespace(rng=torch.Generator().manual_seed(0), round=0, mine={}, ups=[])
     w = torch.randn(2, 90, generator=r.rng, dtype=torch.float64)
     head = Net(nn.ModuleDict({"body": nn.Identity(), "head": nn.Linear(8, 10)}).double())
     r.fed = SimpleNamespace(classes=10, net=head)

@@ -112,7 +112,7 @@ def test_which_models_are_in_the_buffer_at_first():
 
 
 def test_the_teachers_statistics_are_averaged_like_its_weights():
-    part, r = FedGKD(M=2), SimpleNamespace(t=1, w=tensor([3.0]), mine={})
+    part, r = FedGKD(M=2), SimpleNamespace(round=1, w=tensor([3.0]), mine={})
     r.buffers = {"mean": tensor([5.0, 7.0]), "count": torch.tensor(4)}
     old = SimpleNamespace(w=tensor([1.0]), buffers={"mean": tensor([1.0, 1.0])})
     r.mine = {"w": old.w[None], "w/mean": old.buffers["mean"][None], "w/count": torch.tensor([2])}

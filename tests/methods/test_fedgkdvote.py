@@ -35,7 +35,7 @@ def votes(part, losses):
     mine, found = start(part), []
     for t, loss in enumerate(losses):
         w = tensor([float(t)])
-        r = SimpleNamespace(t=t, w=w, buffers={}, mine=mine, validate=lambda m, loss=loss: loss)
+        r = SimpleNamespace(round=t, w=w, buffers={}, mine=mine, validate=lambda m, loss=loss: loss)
         message = part.send(r)
         sent = [float(message[str(m)]) for m in range(1, part.M)]
         assert sent == [max(float(t - m), 0.0) for m in range(1, part.M)]
@@ -92,7 +92,7 @@ def test_each_model_is_scored_once():
     part = FedGKDVote(M=3)
     mine = start(part)
     for t in range(5):
-        r = SimpleNamespace(t=t, w=tensor([float(t)]), buffers={}, mine=mine)
+        r = SimpleNamespace(round=t, w=tensor([float(t)]), buffers={}, mine=mine)
         r.validate = lambda m: scored.append(float(m.w)) or 1.0
         part.send(r)
         mine = r.mine

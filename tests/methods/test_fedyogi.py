@@ -49,7 +49,7 @@ def test_v_stays_positive_and_moves_by_a_share_of_the_square():
 @pytest.mark.parametrize("other", ["fedadagrad", "fedadam"])
 def test_there_is_one_server_optimiser(refuses, other):
     for parts in (["fedyogi", other], [other, "fedyogi"]):
-        with refuses("both are the server's optimiser"):
+        with refuses("both decide which optimiser the server uses"):
             run(RunSpec(parts=parts))
 
 

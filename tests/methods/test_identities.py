@@ -8,7 +8,7 @@ import torch
 
 from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.base import registry
-from fedbench.engine.turns import batches
+from fedbench.engine.batches import batches
 from tests.methods import reference
 from tests.methods.on_reference import Film, trajectory
 from tests.methods.one_weight import blocks

@@ -81,8 +81,9 @@ def test_the_servers_control_is_the_mean_of_all_clients(option, mode):
 
 
 def test_an_absent_client_keeps_its_control():
-    first, ledger = {}, Ledger()
+    first = {}
     for rounds in range(1, 6):
+        ledger = Ledger()
         state = progress(CLIENTS, 1.0, [ledger, Scaffold()], **{**RULES, "rounds": rounds})
         now = {i: float(state.clients[i][1]["c"]) for i in state.clients}
         absent = set(first) - {int(i) for i in ledger.rounds[-1].clients}

@@ -105,7 +105,7 @@ def test_drop_path_is_the_clients_own_and_cannot_be_mapped(refuses):
     before = torch.get_rng_state()
     assert torch.equal(first, run(spec, machine=LOOP).weights)
     assert torch.equal(before, torch.get_rng_state())
-    with refuses("mode 'map': dropout draws other numbers"):
+    with refuses("mode 'map': dropout would draw other random numbers"):
         run(spec, machine=MAP)
 
 

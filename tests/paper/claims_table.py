@@ -14,7 +14,7 @@ from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
-from fedbench.report.values.frames import Results, read
+from fedbench.report.values.frames import Collected, read
 from tests.project import ROOT
 
 FILE = Path(__file__).with_name("claims.csv")
@@ -29,7 +29,7 @@ def rows(plan: Plan) -> Iterator[dict[str, str]]:
     """What each claim is and what the printed numbers say of it, in the files' order."""
     for paper in plan.papers:
         printed = read_printed(WORKFLOW / f"papers/{paper}.printed.csv")
-        nothing = Results(read(WORKFLOW / "no such file"), WORKFLOW / "no runs")
+        nothing = Collected(read(WORKFLOW / "no such file"), WORKFLOW / "no runs")
         for found in findings(plan, paper, nothing, printed):
             values = (paper, found.key, *_form(found.claim), *_judged(found))
             yield dict(zip(COLUMNS, map(str, values), strict=True))

@@ -11,12 +11,12 @@ from fedbench.plan.printed import read_printed
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.tables.cells import table_cells
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from tests.project import ROOT
 
 WORKFLOW = ROOT / "workflow"
 SCALES = ("demo", "paper")
-NOTHING = Results(frames.read(Path("no such file")), Path("no such folder"))
+NOTHING = Collected(frames.read(Path("no such file")), Path("no such folder"))
 # The published papers: the numbers of their tables (facts among them) and of their figures with
 # data. A paper that is not among them goes through all other tests.
 ITEMS = {

@@ -33,7 +33,10 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         (figure("metric: losss"), "figures.fig1: no metric 'losss'; did you mean 'loss'?"),
         (figure("kind: density"), "reads the table of the probe 'spectrum', which run"),
         (figure("kind: {levels: {axis: beta}}"), "figures.fig1: no axis 'beta'"),
-        (WIDE.replace("where: {alpha: 1}", "where: {}"), "figures.fig1: axis 'alpha' is neither"),
+        (
+            WIDE.replace("where: {alpha: 1}", "where: {}"),
+            "figures.fig1: axis 'alpha' has several levels and is not shown",
+        ),
         (table("where: {method: FedPrx}"), "method: no level 'FedPrx'; did you mean 'FedProx'?"),
         (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
         (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),

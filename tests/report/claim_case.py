@@ -13,7 +13,7 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell, Plan, make_plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.claims import Finding, findings
-from fedbench.report.values.frames import Results, read
+from fedbench.report.values.frames import Collected, read
 
 BASE = """
 title: Toy
@@ -89,8 +89,8 @@ def judge(plan: Plan, folder: Path, values: Values, printed: str = "") -> dict[s
     file = folder / "toy.printed.csv"
     file.write_text(HEADER + printed, encoding="utf-8")
     frame_of(plan, values).to_parquet(folder / "toy.parquet")
-    results = Results(read(folder / "toy.parquet"), folder / "runs")
-    return {found.key: found for found in findings(plan, "toy", results, read_printed(file))}
+    collected = Collected(read(folder / "toy.parquet"), folder / "runs")
+    return {found.key: found for found in findings(plan, "toy", collected, read_printed(file))}
 
 
 def flat(value: float) -> Curve:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.figures.drawing import Drawing, drawing
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.spec import RunSpec
 
 PAPER = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
@@ -28,9 +28,9 @@ def made_up(folder: Path, scale: str = "paper", text: str = PAPER) -> Plan:
     return make_plan(folder / "workflow", scale)
 
 
-def draw_from(plan: Plan, key: str, results: Results) -> Drawing:
+def draw_from(plan: Plan, key: str, collected: Collected) -> Drawing:
     """A figure of the made-up paper."""
-    return drawing(plan, ("made", key), results)
+    return drawing(plan, ("made", key), collected)
 
 
 def history(runs: dict[str, RunSpec], skip: int = 0) -> pd.DataFrame:

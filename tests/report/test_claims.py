@@ -12,7 +12,7 @@ import pytest
 from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.interval import of_mean, of_spread
-from fedbench.report.claims.verdict import Verdict, at_least
+from fedbench.report.claims.limits import Verdict, at_least
 from fedbench.report.claims.wording import basis, evidence_words, printed_words
 from tests.project import Refuses
 from tests.report.claim_case import Curve, Values, flat, judge, plan_of
@@ -796,7 +796,7 @@ def test_a_slope_is_judged_against_zero(
     ("changes", "words"),
     [
         ({"of": "others"}, "of: 'others' is not allowed"),
-        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is no slope"),
+        ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is not a slope"),
         ({"goes": "left"}, "goes = 'left' is not allowed"),
         ({"of": "D"}, "claims.c.of.method: no level 'D'"),
     ],

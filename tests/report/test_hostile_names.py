@@ -106,7 +106,7 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     shown = tmp_path / "reports/paper"
     live = _Live()
     for page in shown.glob("*.html"):
-        live.batches(page.read_text(encoding="utf-8"))
+        live.feed(page.read_text(encoding="utf-8"))
     assert "img" not in live.tags
     assert not {name for name in live.attributes if name.startswith("on")}
     with (shown / "tables/tiny/table1.csv").open(encoding="utf-8", newline="") as file:

@@ -14,7 +14,7 @@ from fedbench.report.figures.draw import draw, inline, save
 from fedbench.report.figures.look import INK, LOOK
 from fedbench.report.figures.styles import styles
 from fedbench.report.kinds.density import _mean
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 
 PROBES = ("steps", "spectrum", "embedding", "changes", "regions")
@@ -34,11 +34,11 @@ def probes():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The paper's plan and its results, all runs finished."""
+    """The paper's plan and what was collected of it, all runs finished."""
     folder = tmp_path_factory.mktemp("made")
     plan = made_up(folder)
     write_tables(plan.runs, folder / "runs")
-    return plan, Results(history(plan.runs), folder / "runs")
+    return plan, Collected(history(plan.runs), folder / "runs")
 
 
 def shown(made, key):
@@ -98,30 +98,32 @@ def test_several_metrics_are_panels_of_their_own(made):
 
 
 def test_missing_and_diverged_runs_are_in_the_legend(made):
-    plan, results = made
+    plan, collected = made
     runs = sorted(panel_of(made, "one").hues[0].planned)
-    frame = results.frame[results.frame["run_id"] != runs[0]].copy()
+    frame = collected.frame[collected.frame["run_id"] != runs[0]].copy()
     frame.loc[frame["run_id"] == runs[1], "status"] = "diverged"
-    found = shown((plan, Results(frame, results.runs)), "one")
+    found = shown((plan, Collected(frame, collected.runs)), "one")
     assert legend(found) == ["FedAvg (2 of 3 seeds, 1 diverged)", "FedAvg+ASD"]
-    many = shown((plan, Results(frame, results.runs)), "six")
+    many = shown((plan, Collected(frame, collected.runs)), "six")
     assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged)"
 
 
 @pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
 def test_without_runs_the_figure_says_so(made, key):
-    assert "no run finished" in texts(shown((made[0], Results(NOTHING, made[1].runs)), key))
+    assert "no run finished" in texts(shown((made[0], Collected(NOTHING, made[1].runs)), key))
 
 
 def test_a_run_that_left_no_table_is_no_run(made, tmp_path):
-    assert "no run finished" in texts(shown((made[0], Results(made[1].frame, tmp_path)), "density"))
+    assert "no run finished" in texts(
+        shown((made[0], Collected(made[1].frame, tmp_path)), "density")
+    )
 
 
 def test_a_substitute_is_marked(tmp_path):
     plan = made_up(tmp_path, "small")
-    results = Results(history(plan.runs), tmp_path)
-    assert "not tested at this scale" in texts(shown((plan, results), "one"))
-    assert "not tested at this scale" in texts(shown((plan, results), "bubbles"))
+    collected = Collected(history(plan.runs), tmp_path)
+    assert "not tested at this scale" in texts(shown((plan, collected), "one"))
+    assert "not tested at this scale" in texts(shown((plan, collected), "bubbles"))
 
 
 def test_a_figure_needs_the_probe_it_reads(refuses, tmp_path):
@@ -133,7 +135,7 @@ def test_a_figure_needs_the_probe_it_reads(refuses, tmp_path):
 def test_a_figure_needs_its_column(refuses, made):
     frame = made[1].frame.drop(columns="step_norm")
     with refuses(r"figures\.smooth: no run has the column 'step_norm'"):
-        draw_from(made[0], "smooth", Results(frame, made[1].runs))
+        draw_from(made[0], "smooth", Collected(frame, made[1].runs))
 
 
 def test_a_figure_of_an_axis_that_is_not_there_is_refused(refuses, tmp_path):
@@ -175,7 +177,7 @@ def test_units_are_forward_passes_over_the_local_data(made):
 def test_units_need_epochs(refuses, tmp_path):
     plan = made_up(tmp_path, text=PAPER.replace("epochs: 5", "steps: 5"))
     with refuses("steps = 5, but units are counted in epochs"):
-        shown((plan, Results(history(plan.runs), tmp_path)), "units")
+        shown((plan, Collected(history(plan.runs), tmp_path)), "units")
 
 
 def test_the_lead_at_a_round_is_ours_over_the_best_other(made):

@@ -7,7 +7,7 @@ import pytest
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.figures.rank_figure import draw
-from fedbench.report.tables.cell import Run, TableCell
+from fedbench.report.tables.cells import Run, TableCell
 from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)

@@ -8,8 +8,7 @@ import pytest
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
-from fedbench.report.tables.cell import TableCell
-from fedbench.report.tables.cells import COLUMNS, table_cells, tidy
+from fedbench.report.tables.cells import COLUMNS, TableCell, table_cells, tidy
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import frames
 from tests.project import Refuses

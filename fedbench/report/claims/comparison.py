@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from typing_extensions import override
 
 from fedbench.report.claims.interval import Estimate, of_mean, of_spread
+from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.verdict import Limit
 from fedbench.report.values.metrics import Metric
 
 
@@ -52,12 +53,12 @@ class Averaged(Comparison):
     parts: tuple[Comparison, ...]
 
     @property
+    @override
     def points(self) -> tuple[Coords, ...]:
-        """See the base class."""
         return tuple(point for part in self.parts for point in part.points)
 
+    @override
     def effects(self, numbers: Numbers) -> Repeats:
-        """See the base class."""
         rows = side_by_side([part.effects(numbers) for part in self.parts])
         return {repeat: _mean(row) for repeat, row in rows.items()}
 
@@ -100,12 +101,12 @@ class Difference(Comparison):
     base: Coords | None = None
 
     @property
+    @override
     def points(self) -> tuple[Coords, ...]:
-        """See the base class."""
         return tuple(point for term in self.terms for point in term.points)
 
+    @override
     def effects(self, numbers: Numbers) -> Repeats:
-        """See the base class."""
         rows = side_by_side([term.values(numbers) for term in self.terms])
         sums = {repeat: self._sum(row) for repeat, row in rows.items()}
         if self.base is None:
@@ -137,12 +138,12 @@ class Speed(Comparison):
     target: float | None
 
     @property
+    @override
     def points(self) -> tuple[Coords, ...]:
-        """See the base class."""
         return (self.winner, self.loser)
 
+    @override
     def effects(self, numbers: Numbers) -> Repeats:
-        """See the base class."""
         winners, losers = numbers.history(self.winner), numbers.history(self.loser)
         pairs = {key: (winners[key], losers[key]) for key in winners if key in losers}
         return {key: self._lead(*pair) for key, pair in pairs.items()}
@@ -167,17 +168,17 @@ class Steadiness(Comparison):
     test: ClassVar[str] = "Pitman and Morgan's test"
 
     @property
+    @override
     def points(self) -> tuple[Coords, ...]:
-        """See the base class."""
         return (self.winner, self.loser)
 
+    @override
     def measured(self, numbers: Numbers) -> Estimate:
-        """See the base class."""
         columns = [numbers.values(self.winner), numbers.values(self.loser)]
         pairs = np.array(list(side_by_side(columns).values()), dtype=float).reshape(-1, 2)
         return of_spread(pairs[:, 0], pairs[:, 1])
 
+    @override
     def printed(self, numbers: Numbers) -> float | None:
-        """See the base class."""
         winner, loser = numbers.spread(self.winner), numbers.spread(self.loser)
         return None if winner is None or not loser else 100 * (1 - winner / loser)

@@ -22,10 +22,10 @@ from fedbench.paper.places import Where
 from fedbench.plan.plan import matches
 from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
 from fedbench.report.claims.labels import member, unit_of, words
+from fedbench.report.claims.limits import Beyond, Limit, Within
 from fedbench.report.claims.measured import Coords
 from fedbench.report.claims.sides import Member, Scope, Sides, scope_of, sides_by_cell
 from fedbench.report.claims.tree import Node, averaged, each
-from fedbench.report.claims.verdict import Beyond, Limit, Within
 from fedbench.report.values.metrics import Metric
 
 

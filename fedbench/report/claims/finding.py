@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedbench.paper.claims import Claim
 from fedbench.report.claims.interval import Interval
-from fedbench.report.claims.verdict import Risks, Verdict
+from fedbench.report.claims.limits import Risks, Verdict
 from fedbench.report.values.numbers import UNTESTED
 
 

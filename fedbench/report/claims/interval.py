@@ -20,6 +20,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
+from typing_extensions import override
 
 Values = npt.NDArray[np.float64]
 FEWEST = 3  # with fewer repeats there are no bounds
@@ -105,12 +106,12 @@ class Mean(Estimate):
     """The mean of differences: bounds at mean ± t · s / √n."""
 
     @property
+    @override
     def freedom(self) -> int:
-        """See the base class."""
         return self.pairs - 1
 
+    @override
     def moved(self, start: float, t: float) -> float:
-        """See the base class."""
         return start + t * self.error
 
 
@@ -123,12 +124,12 @@ class Gain(Estimate):
     """
 
     @property
+    @override
     def freedom(self) -> int:
-        """See the base class."""
         return self.pairs - 2
 
+    @override
     def moved(self, start: float, t: float) -> float:
-        """See the base class."""
         return 100 * (1 - (1 - start / 100) * math.exp(-math.asinh(t * self.error)))
 
 

@@ -16,20 +16,20 @@ from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
 from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.limits import Risks, Verdict, at_least
 from fedbench.report.claims.measured import MeasuredNumbers, Numbers
-from fedbench.report.claims.printed import PaperNumbers
+from fedbench.report.claims.paper_numbers import PaperNumbers
 from fedbench.report.claims.tree import Node
-from fedbench.report.claims.verdict import Risks, Verdict, at_least
 from fedbench.report.values.differences import merged
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 
 RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fails wrongly
 
 
-def findings(plan: Plan, key: str, results: Results, printed: Printed) -> list[Finding]:
+def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> list[Finding]:
     """The verdicts on the claims of the paper `key`, in the order of its file."""
     claims = plan.papers[key].claims
-    numbers = PaperNumbers(plan, key, results, printed)
+    numbers = PaperNumbers(plan, key, collected, printed)
     return [_of(numbers, name, claim) for name, claim in claims.items()]
 
 

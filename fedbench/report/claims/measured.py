@@ -10,7 +10,7 @@ import pandas as pd
 from fedbench.paper.places import Level, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
 from fedbench.spec import RunSpec
 
@@ -38,9 +38,13 @@ class MeasuredNumbers(Numbers):
     """What the runs of a grid gave; the axes in `over` count as repeats, as seeds do."""
 
     def __init__(
-        self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], results: Results
+        self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], collected: Collected
     ) -> None:
-        self._axes, self._over, self._results = plan.papers[at[0]].grids[at[1]].axes, over, results
+        self._axes, self._over, self._collected = (
+            plan.papers[at[0]].grids[at[1]].axes,
+            over,
+            collected,
+        )
         self._cells: dict[str, list[Cell]] = {}
         for cell in plan.select(*at, {}):
             self._cells.setdefault(self._key(cell.coords), []).append(cell)
@@ -55,12 +59,12 @@ class MeasuredNumbers(Numbers):
     def diverged(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points ended early."""
         ids = {cell.run.id for point in points for cell in self.cells(point)}
-        return sum(self._results.states.get(run, "").startswith("diverged") for run in ids)
+        return sum(self._collected.states.get(run, "").startswith("diverged") for run in ids)
 
     def complete(self, points: Iterable[Coords]) -> bool:
         """Whether all runs behind these points have been collected."""
         ids = {cell.run.id for point in points for cell in self.cells(point)}
-        return ids <= self._results.states.keys()
+        return ids <= self._collected.states.keys()
 
     def too_late(self, point: Coords) -> bool:
         """Whether the metric asks for rounds that the runs do not have."""
@@ -91,21 +95,21 @@ class MeasuredNumbers(Numbers):
         if self.too_late(point):
             return None
         if metric not in self._columns:
-            self._columns[metric] = frames.values(self._results.frame, metric, "final")
+            self._columns[metric] = frames.values(self._collected.frame, metric, "final")
         return self._columns[metric].get(cell.run.id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:
         """The mean of 'probe/column' over the rows of the probe's table that match the point."""
         probe, _, column = name.partition("/")
         if (run, probe) not in self._tables:
-            self._tables[run, probe] = self._results.table(run, probe)
+            self._tables[run, probe] = self._collected.table(run, probe)
         table = self._tables[run, probe]
         for other in point.keys() - self._axes.keys() - {"metric"}:
             table = table[table[other] == point[other]] if other in table else table[:0]
         return float(table[column].mean()) if column in table and len(table) else None
 
     def _curve(self, run: RunSpec, metric: str) -> pd.Series:
-        if metric not in self._results.frame or run.id not in self._results.states:
+        if metric not in self._collected.frame or run.id not in self._collected.states:
             return pd.Series(dtype=float)
         curve: pd.Series = frames.curves(self._histories.get_group((run.id,)), metric, [run])[
             run.id
@@ -114,7 +118,7 @@ class MeasuredNumbers(Numbers):
 
     @cached_property
     def _histories(self) -> Any:
-        return self._results.frame.groupby(["run_id"])
+        return self._collected.frame.groupby(["run_id"])
 
     def _key(self, coords: Coords) -> str:
         return str([coords[axis] for axis in self._axes if axis not in self._over])

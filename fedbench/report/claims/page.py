@@ -12,7 +12,7 @@ from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import UNTESTED
 
 
@@ -82,7 +82,7 @@ def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding
     paths = store.Results(results)
     frame = frames.read(paths.frame(plan.scale, key))
     printed = read_printed(printed_file(papers, key))
-    return findings(plan, key, Results(frame, paths.runs), printed)
+    return findings(plan, key, Collected(frame, paths.runs), printed)
 
 
 def counts(claims: tuple[ClaimOnPage, ...]) -> dict[str, int]:

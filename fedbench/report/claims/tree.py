@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Union
 
 from fedbench.report.claims.comparison import Averaged, Comparison
-from fedbench.report.claims.verdict import Not, Risks, Verdict, at_least
+from fedbench.report.claims.limits import Not, Risks, Verdict, at_least
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from statistics import median
 
 from fedbench.paper.claims import Equal, Together
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
-from fedbench.report.claims.verdict import Verdict
+from fedbench.report.claims.limits import Verdict
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
 

@@ -14,7 +14,7 @@ from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import styles
 from fedbench.report.values.differences import merged
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import level_name, point_name
 
 
@@ -49,7 +49,7 @@ class _Draft:
     figure: Figure
     kind: Kind
     cells: list[Cell]
-    results: Results
+    collected: Collected
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class _Draft:
         return [x for x in self.paper.grids[self.figure.grid].axes[axis] if x in planned]
 
 
-def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
+def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     """What the figure at the keys `at` (paper, figure) shows.
 
     Raises `FedbenchError` on a metric that no collected run has.
@@ -74,7 +74,7 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
     figure = paper.figures[at[1]]
     kind: Kind = registry.build("figure", figure.kind.name, figure.kind.params)
     cells = plan.select(at[0], figure.grid, figure.where)
-    draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, results)
+    draft = _Draft(f"{at[0]}: figures.{at[1]}", paper, figure, kind, cells, collected)
     _check_columns(draft)
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
@@ -85,9 +85,9 @@ def drawing(plan: Plan, at: tuple[str, str], results: Results) -> Drawing:
 
 def _check_columns(draft: _Draft) -> None:
     """Refuse a figure of a column that the collected runs do not have."""
-    columns = draft.results.frame.columns
+    columns = draft.collected.frame.columns
     for metric in (reading(name).metric for name in draft.figure.metrics if not draft.kind.reads):
-        if metric not in columns and any(c.run.id in draft.results.states for c in draft.cells):
+        if metric not in columns and any(c.run.id in draft.collected.states for c in draft.cells):
             raise FedbenchError(
                 f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
             )
@@ -118,7 +118,9 @@ def _hues(draft: _Draft, coords: dict[str, Level], cells: list[Cell]) -> Iterato
             metric = str(
                 level if axis == "metric" else coords.get("metric", draft.figure.metrics[0])
             )
-            yield Hue(_title(axis, level), style_of[level], metric, tuple(of_level), draft.results)
+            yield Hue(
+                _title(axis, level), style_of[level], metric, tuple(of_level), draft.collected
+            )
 
 
 def _all_levels(draft: _Draft) -> list[Level]:

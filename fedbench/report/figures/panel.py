@@ -9,7 +9,7 @@ from fedbench.paper.places import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.styles import Style
 from fedbench.report.values import frames
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
 
 
@@ -25,12 +25,12 @@ class Hue:
     style: Style
     metric: str
     cells: tuple[Cell, ...] = field(repr=False)
-    results: Results = field(repr=False)
+    collected: Collected = field(repr=False)
 
     @cached_property
     def measured(self) -> tuple[Cell, ...]:
         """The cells whose runs were measured."""
-        return tuple(cell for cell in self.cells if cell.run.id in self.results.states)
+        return tuple(cell for cell in self.cells if cell.run.id in self.collected.states)
 
     @cached_property
     def planned(self) -> set[str]:
@@ -40,7 +40,7 @@ class Hue:
     @property
     def diverged(self) -> set[str]:
         """The ids of the runs that ended early."""
-        states = self.results.states
+        states = self.collected.states
         return {c.run.id for c in self.measured if states[c.run.id].startswith("diverged")}
 
     @property
@@ -52,12 +52,12 @@ class Hue:
     def curves(self) -> pd.DataFrame:
         """The metric, evaluated rounds × runs; a diverged run keeps its last value."""
         runs = [cell.run for cell in self.cells]
-        return frames.curves(self.results.frame, self.metric, runs) * self.factor
+        return frames.curves(self.collected.frame, self.metric, runs) * self.factor
 
     @cached_property
     def readings(self) -> pd.DataFrame:
         """One row per measured cell: levels, seed, run and `value`, the metric at its moment."""
-        values = frames.values(self.results.frame, self.metric, "final")
+        values = frames.values(self.collected.frame, self.metric, "final")
         rows = [
             {**c.coords, "seed": c.seed, "run": c.run.id, "value": values[c.run.id] * self.factor}
             for c in self.measured
@@ -68,7 +68,7 @@ class Hue:
     def table(self, name: str) -> pd.DataFrame:
         """The runs' tables of that name below each other, with `hue` and `seed` in front."""
         tables = [
-            self.results.table(cell.run.id, name).assign(hue=self.label, seed=cell.seed)
+            self.collected.table(cell.run.id, name).assign(hue=self.label, seed=cell.seed)
             for cell in self.measured
         ]
         full = [table for table in tables if len(table)]

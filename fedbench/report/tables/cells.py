@@ -1,19 +1,96 @@
-"""Makes the cells of a paper's table from the collected runs and the printed numbers."""
+"""The cells of a paper's table: the printed number, the measured one, and the runs behind it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Table
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.printed import Printed, place_of
-from fedbench.report.tables.cell import Run, TableCell
+from fedbench.plan.printed import Place, Printed, Stat, place_of
 from fedbench.report.values import frames
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run behind a cell.
+
+    `state` is 'finished', 'diverged at round n', 'missing', or 'ends at round n' if the table asks
+    for a later round. `tuned` is what a search chose for it. `at` tells it from the cell's other
+    runs of the same seed: 'α = 0.2'.
+    """
+
+    id: str
+    seed: int
+    state: str
+    value: float | None
+    tuned: str = ""
+    at: str = ""
+
+    @property
+    def name(self) -> str:
+        """'seed 0', 'α = 0.2, seed 0'."""
+        return ", ".join(filter(None, (self.at, f"seed {self.seed}")))
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it ended early."""
+        return self.state.startswith("diverged")
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One cell of a table, in the table's unit; `coords` has the metric as one more axis."""
+
+    place: Place
+    coords: dict[str, Level]
+    control: bool
+    printed: Stat | None
+    runs: tuple[Run, ...]
+    substituted: str
+    best: bool = False
+
+    @property
+    def measured_runs(self) -> tuple[Run, ...]:
+        """The runs that have a value."""
+        return tuple(run for run in self.runs if run.value is not None)
+
+    @property
+    def measured(self) -> Stat | None:
+        """Mean and standard deviation over the measured runs; None if there is none."""
+        return _over_seeds([run.value for run in self.measured_runs if run.value is not None])
+
+    @property
+    def missing(self) -> tuple[Run, ...]:
+        """The planned runs that have not been collected."""
+        return tuple(run for run in self.runs if run.state == "missing")
+
+    @property
+    def diverged(self) -> int:
+        """How many of the measured runs ended early."""
+        return sum(run.diverged for run in self.measured_runs)
+
+    @property
+    def difference(self) -> float | None:
+        """Measured minus printed; None where anything was substituted."""
+        if self.substituted or self.printed is None or self.measured is None:
+            return None
+        return self.measured.mean - self.printed.mean
+
+
+def _over_seeds(values: list[float]) -> Stat | None:
+    """Mean and sample standard deviation; None over no seed. One value not finite makes it so."""
+    if not values:
+        return None
+    if not np.isfinite(values).all():
+        return Stat(float("nan"), None)
+    return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
+
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",

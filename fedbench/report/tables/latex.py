@@ -1,7 +1,7 @@
 """A table of runs as LaTeX."""
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.layout import Block, TableLayout
 from fedbench.report.tables.rows import Group, Row
 from fedbench.report.values.metrics import Metric

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import axes
-from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
 from fedbench.report.values.differences import common, merged, rest
 from fedbench.report.values.numbers import axis_name

@@ -10,8 +10,7 @@ from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy import stats
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cell import TableCell
-from fedbench.report.tables.cells import comparable
+from fedbench.report.tables.cells import TableCell, comparable
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fedbench.paper.places import Level
-from fedbench.report.tables.cell import TableCell
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.values.numbers import level_name, point_name
 
 Point = tuple[Level, ...]

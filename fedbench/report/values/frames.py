@@ -142,8 +142,8 @@ def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFram
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """What the runs left: the collected frame, and their folders below `runs`."""
+class Collected:
+    """What was collected of runs: one frame of their histories, and their folders below `runs`."""
 
     frame: pd.DataFrame = field(repr=False)
     runs: Path

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from typing_extensions import override
+
 from fedbench.report.claims.interval import POWER, Estimate, Interval
 
 
@@ -92,25 +94,26 @@ class Beyond(Limit):
 
     by: float
 
+    @override
     def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
         if estimate.low(risks.hold) > self.by:
             return Verdict.HOLDS
         return Verdict.FAILS if estimate.high(risks.fail) < self.by else Verdict.UNDECIDED
 
+    @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
-        """See the base class."""
         return estimate.interval(risks.hold, risks.fail)
 
+    @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
-        """See the base class."""
         return estimate.reach(self.by, risks.hold, 1)
 
+    @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
-        """See the base class."""
         return estimate.reach(self.by, risks.fail, -1)
 
+    @override
     def allows(self, number: float) -> bool:
-        """See the base class."""
         same = math.isclose(number, self.by, rel_tol=1e-9, abs_tol=1e-9)
         return self.by != 0 if same else number > self.by
 
@@ -125,10 +128,11 @@ class Within(Limit):
 
     margin: float
 
+    @override
     def bounds(self, risks: Risks) -> Risks:
-        """See the base class."""
         return Risks(risks.hold, risks.fail / 2)
 
+    @override
     def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
         if -self.margin < estimate.low(risks.hold) and estimate.high(risks.hold) < self.margin:
             return Verdict.HOLDS
@@ -136,12 +140,13 @@ class Within(Limit):
         outside = estimate.low(each) > self.margin or estimate.high(each) < -self.margin
         return Verdict.FAILS if outside else Verdict.UNDECIDED
 
+    @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
-        """See the base class."""
         fails = self.of(estimate, risks) == Verdict.FAILS
         each = self.bounds(risks).fail if fails else risks.hold
         return estimate.interval(each, each)
 
+    @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
         """The smallest margin at which equal values would be shown to be equal, with 80 %.
 
@@ -149,12 +154,12 @@ class Within(Limit):
         """
         return estimate.reach(0.0, risks.hold, 1, (1 + POWER) / 2)
 
+    @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
-        """See the base class."""
         return estimate.reach(self.margin, self.bounds(risks).fail, 1)
 
+    @override
     def allows(self, number: float) -> bool:
-        """See the base class."""
         return abs(number) <= self.margin * (1 + 1e-9)
 
 
@@ -164,25 +169,26 @@ class Not(Limit):
 
     limit: Limit
 
+    @override
     def bounds(self, risks: Risks) -> Risks:
-        """See the base class."""
         return self.limit.bounds(risks.swapped).swapped
 
+    @override
     def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
         return self.limit.of(estimate, risks.swapped).opposite
 
+    @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
-        """See the base class."""
         return self.limit.interval(estimate, risks.swapped)
 
+    @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
-        """See the base class."""
         return self.limit.refutable(estimate, risks.swapped)
 
+    @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
-        """See the base class."""
         return self.limit.detectable(estimate, risks.swapped)
 
+    @override
     def allows(self, number: float) -> bool:
-        """See the base class."""
         return not self.limit.allows(number)

@@ -9,7 +9,7 @@ from fedbench.plan.plan import Plan, matches, points
 from fedbench.plan.printed import Printed, Stat, place_of
 from fedbench.report.claims.measured import Coords, MeasuredNumbers, Numbers, Repeats
 from fedbench.report.claims.sides import spelled
-from fedbench.report.values.frames import Results
+from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
 
 
@@ -55,7 +55,7 @@ class PaperNumbers:
 
     plan: Plan = field(repr=False)
     key: str
-    results: Results = field(repr=False)
+    collected: Collected = field(repr=False)
     printed: Printed = field(repr=False)
     _measured: dict[tuple[str, tuple[str, ...]], MeasuredNumbers] = field(
         default_factory=dict, repr=False
@@ -68,7 +68,7 @@ class PaperNumbers:
         over = tables[claim.table].over if claim.table else ()
         grid = claim.grid or tables[claim.table].grid
         if (grid, over) not in self._measured:
-            numbers = MeasuredNumbers(self.plan, (self.key, grid), over, self.results)
+            numbers = MeasuredNumbers(self.plan, (self.key, grid), over, self.collected)
             self._measured[grid, over] = numbers
         return self._measured[grid, over]
 

@@ -1,4 +1,7 @@
-"""What identifies a run: its settings, and the objects that were given in place of some of them."""
+"""What identifies a run that was given objects in place of some settings.
+
+The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec.py`.
+"""
 
 import hashlib
 import re

@@ -5,6 +5,11 @@ from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
 
 __all__ = [
-    *("CHECKPOINT", "Record", "Results", "RunFolder"),
-    *("read_frame", "require_record", "write_frame"),
+    "CHECKPOINT",
+    "Record",
+    "Results",
+    "RunFolder",
+    "read_frame",
+    "require_record",
+    "write_frame",
 ]

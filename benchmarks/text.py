@@ -40,7 +40,7 @@ SETS = {
 
 
 def trials(name: str, alpha: float, seed: int) -> list[RunSpec]:
-    """A data set's runs, one a learning rate."""
+    """A data set's runs, one per learning rate."""
     chosen = {"dataset": {name: TEXTS}, "partition": {"dl": {"alpha": alpha}}, "seed": seed}
     return [RunSpec(**SETTING | SETS[name] | chosen | {"lr": rate}) for rate in RATES]
 

@@ -54,9 +54,9 @@ def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 class Setting:
     """A claim, the truth about it, and the runs' expected values and errors.
 
-    `truth`: 'yes', 'no' or 'limit'; `scale`: a method's standard deviation; `shared`: that of what
-    a seed does to all methods; `collapses`: a method that loses 30 points in one of ten runs, and
-    has three more in all, so that its mean is what it is without.
+    `truth`: 'yes', 'no' or 'limit'; `scale`: a method's standard deviation; `shared`: that of the
+    shift by which a seed moves all methods; `collapses`: a method that loses 30 points in one of
+    ten runs, and gains three in every run, so that its mean stays the same.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Setting:
 
     @property
     def fits(self) -> bool:
-        """Whether its errors are what the tests take them to be."""
+        """Whether its errors are such as the tests assume."""
         return self.errors is normal and not self.collapses
 
     def tree(self) -> Node:

@@ -22,8 +22,8 @@ NUMERICS = 2  # raised only by a change that moves numbers, with a line in CHANG
 MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
-_DIGITS = 12  # that the identity has of the 64 of a plug-in's checksum
-_SLUG = 150  # characters; the name of a folder has room for 255
+_DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
+_SLUG = 150  # characters; the name of a folder may have 255
 
 Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is taken for a typing error
 

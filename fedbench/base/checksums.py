@@ -1,4 +1,4 @@
-"""Which code a plug-in is: the checksums of its file and of those that it imports beside it."""
+"""The checksums that identify a plug-in's code: of its file and of those it imports beside it."""
 
 import ast
 import hashlib

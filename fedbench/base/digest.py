@@ -1,4 +1,4 @@
-"""A short name for a value: the first digits of its checksum, however it was spelled."""
+"""A short name for a value: the first digits of its checksum, the same however it is written."""
 
 import hashlib
 import json

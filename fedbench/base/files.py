@@ -83,5 +83,5 @@ def matching(folder: Path, pattern: str) -> list[Path]:
 
 
 def _reason(error: Exception) -> str:
-    """The system's reason, or Python's for a name that it does not hand to the system."""
+    """The system's reason, or Python's for a name that Python itself refuses."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

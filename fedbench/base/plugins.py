@@ -1,4 +1,4 @@
-"""Which folders plug-ins come from, beside fedbench's own: the user's, and installed packages.
+"""The folders that plug-ins are read from: the user's, and those of installed packages.
 
 A plug-in folder has sub-folders named as in `FOLDERS`, and `papers`, `scales` or a file
 `compositions.yaml`; it needs none in particular. These are searched:
@@ -93,13 +93,13 @@ def project() -> Path:
 
 
 def nearby(path: Path) -> Path:
-    """The path from the working folder, where it lies in it; else as it is."""
+    """A path inside the working folder, written from there; any other path as it is."""
     inside = path.resolve().is_relative_to(Path.cwd())
     return path.resolve().relative_to(Path.cwd()) if inside else path
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """The file of that name in `folder`, or in the sub-folder of a plug-in folder named alike.
+    """The file of that name in `folder`, or in a plug-in folder's sub-folder of the same name.
 
     The path in `folder` if there is none.
     """
@@ -108,7 +108,7 @@ def find_file(folder: Path, name: str) -> Path:
 
 
 def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
-    """The files in `folder`, and in the sub-folders of plug-in folders named alike, by stem.
+    """The files in `folder` and in the plug-in folders' sub-folders of the same name, by stem.
 
     Raises `FedbenchError` naming both if two have the same name.
     """
@@ -150,7 +150,7 @@ def _package(root: Path) -> str:
 
 
 def _installed() -> dict[Path, str]:
-    """The packages that installed distributions name, by their folders."""
+    """The packages that installed distributions declare as plug-ins, by their folders."""
     return {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
 
 

@@ -1,4 +1,4 @@
-"""Finds methods, models, data sets and all other plug-ins by name: drop in a file, no more.
+"""Finds methods, models, data sets and all other plug-ins by name; a new file is enough.
 
 Every public `@dataclass` with a base class, in a package of `PACKAGES` or in a plug-in folder (see
 `plugins`), is an entry; its name is the class name in lower case. Files are read as syntax, not
@@ -34,7 +34,7 @@ _OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
 
 @dataclass(frozen=True)
 class Entry:
-    """A class that is known by name: where it is defined and what its file says, not imported."""
+    """A class that YAML files name: where it is defined and what its file says, without import."""
 
     name: str
     module: str
@@ -45,7 +45,7 @@ class Entry:
     nulls: frozenset[str] = frozenset()  # the fields whose default is written as None
     folder: PluginFolder = _OWN
     file: Path = Path()
-    sha256: Mapping[str, str] = field(default_factory=dict)  # see `checksums`; empty: fedbench's
+    sha256: Mapping[str, str] = field(default_factory=dict)  # empty unless a plug-in
 
     def load(self) -> type:
         """The class itself; imports its module, which runs the code of that file.

@@ -1,7 +1,8 @@
 """Every random draw is a function of (seed, round, client, purpose) and of nothing else.
 
-No generator lives longer than one draw site, so the same spec gives the same result whatever the
-worker count, the order of clients, the batch of runs, or a crash in between (convention 12).
+A generator is made anew for each purpose, client and round, so that the same settings give the same
+result whatever the number of workers, the order of clients, the batch of runs, or a crash in
+between (convention 12).
 """
 
 import hashlib

@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 M = TypeVar("M", bound=BaseModel)
 Location = tuple[int | str, ...]
 
-LONGEST_NAME = 200  # bytes; a file name has room for 255, its ending included
+LONGEST_NAME = 200  # bytes; a file name may have 255, its ending included
 # Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
 _PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
 Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]

@@ -26,7 +26,7 @@ ResultsFolder = Annotated[
 
 
 def _workflow(named: Path) -> Path:
-    """The default is the working folder's, if it has one, else the one that comes with fedbench."""
+    """The default is `workflow` in the working folder, else the one that comes with fedbench."""
     return project() / "workflow" if named == Path("workflow") else named
 
 
@@ -58,7 +58,8 @@ Tables = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
 Device = Annotated[
-    str, typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU if any.")
+    str,
+    typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
 ]
 Mode = Annotated[
     str,

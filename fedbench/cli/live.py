@@ -1,4 +1,4 @@
-"""Shows how far a run has come: a bar on a terminal, a line now and then elsewhere."""
+"""Shows how far a run has come: a bar on a terminal, elsewhere a line every few seconds."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -30,7 +30,7 @@ class Preview:
 
     @property
     def title(self) -> str:
-        """The rule with its first number and all that differs from the default: 'DL(α=0.1)'."""
+        """The rule with its first number and what differs from the defaults: 'DL(α=0.1)'."""
         entry = registry.find("partition", self.spec.partition.name)
         values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
         inner = [

@@ -73,7 +73,7 @@ def train(
         machine = Machine(device, mode, workers=workers, **minutes)  # type: ignore[arg-type]  # checked
         schedule = load_schedule(plan)
         for run_id in run_ids:
-            schedule.run(run_id)  # an id that is not in the plan must not name a folder
+            schedule.run(run_id)  # no folder for an id that is not in the plan
         failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
             raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")

@@ -1,4 +1,4 @@
-"""The commands to begin with: where the workflow is, and a folder for methods of one's own."""
+"""The commands to begin with: where the workflow is, and a folder for your methods and papers."""
 
 from importlib import resources
 from pathlib import Path
@@ -25,7 +25,7 @@ def workflow() -> None:
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
 ) -> None:
-    """Write a folder with a method, a paper and a README of one's own, ready to be run."""
+    """Write a folder with a method, a paper that uses it and a README, to run and to change."""
     with sentences():
         for name in _FILES:
             if exists(folder / name):

@@ -48,7 +48,7 @@ def checksum(file: Path, kind: str = "sha256") -> str:
 def _opened(file: Path, where: str) -> Any:
     try:
         archive = np.load(file, allow_pickle=False)
-    except Exception as error:  # zip, zlib, the npy header and the disk each raise their own kinds
+    except Exception as error:  # zip, zlib, the npy header and the disk raise different ones
         raise FedbenchError(
             f"{where}: the file is not a readable npz archive ({short(error)}); it must hold "
             f"{', '.join(FIELDS)}; delete it or put a sound one in its place"

@@ -95,7 +95,7 @@ def _numbers(cells: Sequence[str], where: str, columns: Sequence[str]) -> NDArra
         found = np.array([float(c) if _is_number(c) else np.nan for c in cells])
     with np.errstate(
         over="ignore"
-    ):  # a number too large for float32 becomes infinite, refused below
+    ):  # a number too large for float32 becomes infinite and is refused below
         values = found.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):

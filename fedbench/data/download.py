@@ -1,4 +1,4 @@
-"""Fetches a published file once and compares it with a checksum that stands in the code.
+"""Fetches a published file once and compares it with a checksum given in the code.
 
 Addresses are https, and the checksum is a sha256, since md5 can be forged.
 """

@@ -1,4 +1,4 @@
-"""Numbers the labels of a user's file from 0; sets a share of every class apart for testing."""
+"""Numbers the labels of a user's file from 0, and draws a share of every class as the test set."""
 
 from typing import Any
 

@@ -81,7 +81,7 @@ def read(file: Path, name: str, side: int, classes: int) -> tuple[Pixels, Conten
 def _open(file: Path, where: str) -> Pixels:
     try:
         return np.lib.format.open_memmap(file, mode="c")
-    except Exception as error:  # header, mapping and disk each raise exceptions of their own
+    except Exception as error:  # header, mapping and disk raise different exceptions
         raise FedbenchError(
             f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
         ) from error

@@ -1,4 +1,4 @@
-"""Who holds which samples: the held-out ones, each client's training and test samples."""
+"""Which samples are held out, and which training and test samples each client has."""
 
 from collections.abc import Sequence
 

@@ -39,9 +39,9 @@ def size_spread(counts: NDArray[np.int64]) -> float:
 def label_skew(counts: NDArray[np.int64]) -> float:
     """The mean distance of a client's label distribution from the distribution of all samples.
 
-    The distance is total variation: 0 if all clients are alike, and 1−1/C if each of C classes of
-    equal size is on other clients than the rest. All clients count the same, whatever their size.
-    It is half the distance that Zhao et al. (2018) relate to the loss of accuracy.
+    The distance is total variation: 0 if all clients are alike, and 1 − 1/C if each client holds a
+    single one of C equally large classes. All clients count the same, whatever their size. It is
+    half the distance that Zhao et al. (2018) relate to the loss of accuracy.
     """
     overall = counts.sum(axis=0) / counts.sum()
     return float(np.abs(_shares(counts) - overall).sum(axis=1).mean() / 2)

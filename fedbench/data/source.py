@@ -26,7 +26,7 @@ class Source(Checked, ABC):
         return getattr(self, "SAMPLES", None)
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """Files of the user's own that may be replaced by others under the same name."""
+        """The user's files, which may be replaced by others under the same name."""
         return ()
 
 

@@ -49,7 +49,7 @@ def read_text(file: Path, where: str) -> str:
     try:
         text = file.read_bytes().decode(
             "utf-8"
-        )  # no change of line ends, unlike read_text of a path
+        )  # line ends stay as they are, which Path.read_text would change
     except (OSError, UnicodeDecodeError) as error:
         raise FedbenchError(
             f"{where}: the file is not readable UTF-8 text ({short(error)}); put a sound one in "

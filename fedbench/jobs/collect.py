@@ -29,7 +29,7 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
 
 
 def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
-    """The trials of the runs' searches, each once, and their records, of those still there."""
+    """The trials of the runs' searches and their records, each once; deleted ones are left out."""
     trials = {trial.id: trial for search in _searches(runs) for trial in trial_runs(search)}
     records = ((trial, Results(results).run(key).record()) for key, trial in trials.items())
     return [(trial, record) for trial, record in records if record is not None]

@@ -61,14 +61,14 @@ def _refuse_no_database(uri: str) -> None:
         raise FedbenchError(f"{file}: a folder stands where MLflow's database would; move it away")
     with file.open("rb") as stream:
         if stream.read(len(_SQLITE)) not in (b"", _SQLITE):
-            raise FedbenchError(f"{file}: no database of MLflow's (SQLite); move it away")
+            raise FedbenchError(f"{file}: no database of MLflow (SQLite); move it away")
 
 
 def _client(uri: str) -> MlflowClient:
     try:
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
-    except Exception as error:  # MLflow raises its own, SQLAlchemy's or requests' errors
+    except Exception as error:  # an error of MLflow, SQLAlchemy or requests
         raise FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}") from None
     return client
 

@@ -27,8 +27,8 @@ def train(
 ) -> list[str]:
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
-    A run that fails leaves error.txt in its folder and does not stop the others. `say` is given a
-    line per run.
+    A run that fails leaves error.txt in its folder and does not stop the others. `say` is called
+    with one line per run.
     """
     failed = []
     for place, run_id in enumerate(run_ids, 1):

@@ -183,7 +183,7 @@ class Trend(Statement):
     kind: Literal["trend"]
     """The value rises along these levels."""
     along: Places
-    """The levels along which it rises, by axis; several axes are walked in step."""
+    """The levels along which it rises, by axis; the n-th levels of several axes belong together."""
     of: str | tuple[str, ...] | Where | None = None
     """Whose value rises: a level of `method`, a list of them, or levels by axis; every cell's if
     none is named."""

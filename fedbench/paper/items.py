@@ -19,7 +19,7 @@ class Case(Strict):
     where: Where
     """The points meant, as levels by axis: {dataset: CIFAR-100, method: [FedAvg, FedDyn]}."""
     settings: Settings
-    """What is set there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
+    """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
 class Grid(Strict):
@@ -58,7 +58,7 @@ class Table(Strict):
     columns: tuple[str, ...] = ("method",)
     """The axes of the grid that make the columns; 'metric' counts as an axis."""
     metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("accuracy",)
-    """What is shown: columns of the history, each with its own moment if it names one
+    """What is shown: columns of the history, each at the moment that it names, if any
     ('accuracy@best', 'accuracy@mean:10', 'accuracy@50')."""
     at: Literal["final", "best"] | Annotated[int, Field(ge=1)] = "final"
     """The moment of the metrics that name none: the last round, the best, or this round."""

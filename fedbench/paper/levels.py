@@ -47,7 +47,7 @@ def _fill(template: Any, level: Level) -> Any:
 
 
 def layered(layers: Iterable[Settings]) -> Settings:
-    """All layers of settings in one; where two set the same, the later one wins.
+    """All layers of settings in one; where two give the same setting, the later one wins.
 
     Parameters of parts are set after all fields, so that any layer may name the parts.
     """
@@ -92,7 +92,7 @@ def refuse_flattening(
 
 
 def _value(key: str, settings: Settings) -> Any:
-    """What a level sets a field to, or `part.parameter` of the parts that it names."""
+    """The value that a level gives to a field, or to `part.parameter` of the parts it names."""
     part, _, parameter = key.partition(".")
     if key in settings or not parameter:
         return settings.get(key, _UNSET)

@@ -28,7 +28,7 @@ def load_run(path: Path) -> RunSpec:
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with each named method replaced by its parts.
 
-    What such a method needs beside its parts is set where `settings` do not set it themselves.
+    A setting that such a method needs is added, unless `settings` set it themselves.
     Raises `FedbenchError` if `parts` is no list, or on a name that is neither part nor method.
     """
     if "parts" not in settings:
@@ -51,7 +51,7 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find(choice: Choice) -> str | Composition:
-    """The part or the method of that name; letters' case counts only where it tells two apart."""
+    """The part or method of that name; case counts only where two names differ in nothing else."""
     parts, methods = registry.entries("method"), compositions()
     name = choice.name
     if name in parts:

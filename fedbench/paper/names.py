@@ -28,7 +28,7 @@ class Named(Protocol):
 
 
 def check_names(paper: Named) -> None:
-    """Raise `FedbenchError` on the first name in a grid, table or figure that there is not."""
+    """Raise `FedbenchError` on the first name in a grid, table or figure that does not exist."""
     for name, grid in paper.grids.items():
         for axis, labels in grid.axes.items():
             _check_axis(f"grids.{name}.axes", axis, labels, paper.levels)
@@ -138,7 +138,7 @@ def _check_points(place: str, where: Where, used: Iterable[str], grid: Grid) -> 
 
 
 def check_claims(paper: Named) -> None:
-    """Raise `FedbenchError` on the first name in a claim that there is not."""
+    """Raise `FedbenchError` on the first name in a claim that does not exist."""
     for name, claim in paper.claims.items():
         at = f"claims.{name}"
         if isinstance(claim, Together):
@@ -148,7 +148,7 @@ def check_claims(paper: Named) -> None:
 
 
 def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:
-    """The claims about some tables and grids, and those that join nothing but these claims."""
+    """The claims about some tables and grids, and the claims that join only these."""
     about = {
         name: claim
         for name, claim in claims.items()

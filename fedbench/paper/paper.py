@@ -73,6 +73,6 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
 
 
 def _paper(file: Path) -> Paper:
-    """A paper's file; its name stands in paths and links."""
+    """Read a paper's file, whose name must do for paths and links."""
     require_name("the file's name", file.stem, file)
     return load(file, Paper)

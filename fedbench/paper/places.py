@@ -14,7 +14,7 @@ def as_tuple(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
 
 
 def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list[str]:
-    """What the star of a pattern can stand for: '*+ASD' gives FedAvg if FedAvg+ASD is a level."""
+    """What a pattern's star can stand for: '*+ASD' gives FedAvg if FedAvg+ASD is a level."""
     if not has_star(pattern):
         return []
     head, _, tail = str(pattern).partition("*")
@@ -77,7 +77,7 @@ def reading(text: str, usual: At = "final") -> Reading:
 
 
 def _window(text: str, word: Word, last: str) -> int:
-    """The number of last evaluated rounds; raises `FedbenchError` where it makes no sense."""
+    """The number of last evaluated rounds; raises `FedbenchError` on one that is not allowed."""
     if word == "final":
         raise FedbenchError(
             f"metric '{text}': final is one round; write mean:N for the mean of the last N"

@@ -59,8 +59,8 @@ class Scale(Cut):
     about: str
     """What this scale is for and what it leaves out; every report prints it."""
     speeds: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    """Samples per second that one core trains on, by model as reports write it: what the plan
-    reckons with until a run has been timed."""
+    """Samples per second that one core trains on, by model as reports write it: the plan uses them
+    until a run has been timed."""
     papers: dict[Name, Cut] = Field(default_factory=dict)
     """Further cuts by paper; an entry here wins over the same entry for all papers."""
 

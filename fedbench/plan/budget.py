@@ -82,7 +82,7 @@ def budget(runs: Iterable[RunSpec], speeds: Speeds, folder: Path = Path()) -> Bu
 
 
 def _named(model: Choice) -> str:
-    """The model without what is written at its default, which makes no other model of it."""
+    """The model in words, without parameters written at their defaults, which change nothing."""
     return str(model.brief("model") if model.name in registry.entries("model") else model)
 
 

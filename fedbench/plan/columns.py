@@ -25,10 +25,10 @@ _ENGINE: _Columns = {
     "server_seconds": ("Time at the server", "s", "lower"),
     "evaluate_seconds": ("Time to evaluate", "s", "lower"),
     "watch_seconds": ("Time of the probes", "s", "lower"),
-    "best_round": ("Round of the best", "", ""),  # this and the next: from the history
+    "best_round": ("Round of the best", "", ""),  # this and the next are computed from others
     "round_seconds": ("Time per round", "s", "lower"),
 }
-_HELD: dict[str, _Columns] = {  # what every run says of its clients' data
+_HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
     "clients": {
         "client": ("Client", "", ""),
         "label": ("Class", "", ""),
@@ -61,7 +61,7 @@ def tables(run: RunSpec) -> set[str]:
 
 
 def meaning(name: str) -> tuple[str, str, str] | None:
-    """A column's label, unit and which direction is better; None if nobody declares it.
+    """A column's label, unit and which direction is better; None if it is not declared.
 
     name: a column of the history without prefix and suffix ('accuracy'), or one of a table
     ('steps/cosine').
@@ -89,7 +89,7 @@ def require_column(name: str, runs: list[RunSpec]) -> None:
 
 
 def _kind(run: RunSpec) -> tuple[object, ...]:
-    """What decides which columns a run has; runs alike in it need not be looked at twice."""
+    """What decides which columns a run has; of runs that agree in it one is looked at."""
     choices = (*run.watch, None, *run.parts)
     return (*(choice and choice.name for choice in choices), bool(run.validation))
 

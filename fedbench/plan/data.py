@@ -33,9 +33,9 @@ def _samples(name: str, params: str, folder: Path) -> tuple[int, int]:
 
 
 def files(choice: Choice, folder: Path) -> tuple[Path, ...]:
-    """The user's files that are there and whose change makes this another data set.
+    """The existing files of the user's that the data set is read from.
 
-    One that is missing is left to the job that loads the data: it says so in a sentence.
+    A missing file is reported by the job that loads the data.
     """
     source = registry.build("dataset", choice.name, choice.params)
     return tuple(file for file in source.files(folder) if file.exists())

@@ -49,7 +49,7 @@ def _check_items(plan: Plan, name: str, paper: Paper) -> None:
 
 
 def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
-    """A kind of figure draws a metric of the history, or reads the table of a probe."""
+    """Refuse a figure whose metric, or the probe's table that its kind reads, no run will have."""
     reads = registry.find("figure", figure.kind.name).constants.get("reads", "")
     if not reads:
         _require(figure.metrics, runs)
@@ -90,7 +90,7 @@ def _runs(plan: Plan, name: str, grid: str, where: Where) -> list[RunSpec]:
 
 @contextmanager
 def _at(place: str) -> Iterator[None]:
-    """Errors begin with the place."""
+    """Put the place in front of every error raised in the block."""
     try:
         yield
     except FedbenchError as error:

@@ -136,7 +136,7 @@ def _everything(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
-    """The paper with nothing but the tables and figures named ('table1' or 'rmfl/table1')."""
+    """The paper with only the tables and figures named ('table1' or 'rmfl/table1')."""
     if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
@@ -232,7 +232,7 @@ def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
 
 @contextmanager
 def _at(place: str) -> Iterator[None]:
-    """Errors begin with the place."""
+    """Put the place in front of every error raised in the block."""
     try:
         yield
     except FedbenchError as error:

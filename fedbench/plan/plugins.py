@@ -1,4 +1,4 @@
-"""The files of plug-ins that a plan rests on: when one is edited, the plan is made again."""
+"""The files of plug-ins that a plan uses: when one of them is edited, the plan is made again."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from fedbench.plan.plan import Plan
 
 
 def plugin_files(plan: Plan) -> list[Path]:
-    """The files of the plug-ins that its runs, figures and facts use, and named methods."""
+    """The files of the plug-ins that its runs, figures and facts use, and of named methods."""
     used = {name: entry for run in plan.runs.values() for name, entry in run.plugins().items()}
     for paper in plan.papers.values():
         shown = [("figure", figure.kind.name) for figure in paper.figures.values()]

@@ -52,9 +52,9 @@ class Printed:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def refuse_strangers(self, table: str, known: Iterable[Place]) -> None:
-        """Raise `FedbenchError` on a number of the table that is at none of the `known` places.
+        """Raise `FedbenchError` on a number of the table that stands at none of the `known` places.
 
-        No cell would show it.
+        No cell of the table would show such a number.
         """
         places = set(known)
         for place in self.numbers:
@@ -133,7 +133,7 @@ def _difference(place: Place, known: set[Place]) -> str:
         there = {getattr(other, name) for other in known}
         if value not in there:
             return f"{place.table} has {unknown(name, value, there)}"
-    return f"{place} is no cell of {place.table}: its parts do not stand together"
+    return f"{place} is no cell of {place.table}: no cell has all of these together"
 
 
 def axes(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -158,8 +158,8 @@ def place_of(key: str, paper: Paper, point: dict[str, Level], metric: str) -> Pl
 def check_printed(printed: Printed, paper: Paper) -> None:
     """Raise `FedbenchError` on a number of no table or of no cell, and on a missing file.
 
-    The file may be missing unless a table says by `printed` whose numbers it shows. Cells of facts
-    are checked where facts are made.
+    The file may be missing unless a table names another by `printed`, whose numbers it shows.
+    Numbers of tables of facts are checked when these tables are made.
     """
     _refuse_absence(printed, paper)
     asked = {place.table: place for place in printed.numbers}

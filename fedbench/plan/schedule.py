@@ -1,4 +1,4 @@
-"""The plan as a file: what workers, searches and the collector need to know of it."""
+"""The plan as a file: what training, searches and collecting need of it."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ class Schedule(Strict):
         return [self.run(run_id) for run_id in self.searches[search]]
 
     def searched(self, search: str) -> RunSpec:
-        """A run whose settings the search chooses; the first of them, as all ask for the same."""
+        """The first run whose settings the search chooses; all such runs share the search."""
         for run in self.runs.values():
             if run.tune and search_id(run) == search:
                 return run

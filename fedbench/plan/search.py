@@ -31,7 +31,7 @@ def search_id(run: RunSpec) -> str:
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: every combination of its grid, with the search's own seeds."""
+    """The runs of a search: every combination of its grid, with each of the search's seeds."""
     tune = run.tune
     if tune is None:
         return []
@@ -92,7 +92,7 @@ def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
 
 
 def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
-    """The last accuracy of a trial, its best, or the mean; 0 if it diverged before it had any."""
+    """A trial's last accuracy, its best, or the mean; 0 if it diverged before any evaluation."""
     folder, _ = complete(trial.id, results)
     history = folder.history()
     found = history.dropna(subset=[column]) if column in history else history.head(0)
@@ -104,7 +104,7 @@ def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
     if by == "best":
         return float(values.max())
     missing = (trial.rounds - int(found["round"].iloc[-1])) // trial.eval_every
-    total = float(values.sum()) + missing * last  # a diverged model stays as it is
+    total = float(values.sum()) + missing * last  # a diverged model does not change any more
     return last if by == "final" else total / (len(values) + missing)
 
 
@@ -127,8 +127,8 @@ def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
     """The run with the settings that its search chose.
 
-    They are chosen anew from the trials. Raises `FedbenchError` if the winner's file says others,
-    because the file or a trial has been changed since.
+    The settings are chosen anew from the trials. Raises `FedbenchError` if the winner's file says
+    other settings, because the file or a trial was changed since.
     """
     file = Results(results).winner(search)
     try:

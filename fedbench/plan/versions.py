@@ -26,8 +26,8 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     """Raise `FedbenchError` if data differ between runs, or have been replaced since.
 
-    Data sets are compared where name and parameters agree; where parameters differ, as those of one
-    that reads a development file in addition, the files that both have read are compared.
+    Data sets with the same name and parameters are compared as a whole. Of others the files that
+    both have read are compared, such as those of a data set with and without its development file.
     """
     groups: dict[str, list[tuple[RunSpec, Record]]] = {}
     files: dict[str, dict[str, list[str]]] = {}
@@ -72,7 +72,7 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
-            f"but run {run.id} was trained on {trained[:12]}; put the former data back, or {_AGAIN}"
+            f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
 
 

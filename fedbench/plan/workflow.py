@@ -17,7 +17,7 @@ from fedbench.store import Results
 
 
 def options(**values: object) -> str:
-    """Command-line options as a shell must read them: a folder may be "bob's results & co"."""
+    """Command-line options, quoted for a shell: a folder may be called "bob's results & co"."""
     return shlex.join(f"--{name.replace('_', '-')}={value}" for name, value in values.items())
 
 
@@ -46,7 +46,7 @@ class WorkflowPaths:
 
     @property
     def plan(self) -> str:
-        """The plan, which workers and the collector read."""
+        """The plan, which training and collecting read."""
         return str(self._results.plan(self.scheduled.scale))
 
     @property
@@ -76,7 +76,7 @@ class WorkflowPaths:
         return [self.stamp(run_id) for run_id in self.scheduled.trials[search]]
 
     def stamp(self, run_id: str) -> str:
-        """Written when the job with this run has ended well."""
+        """The stamp of a run, written when the job that trains it has ended without an error."""
         return str(self._results.stamp(run_id))
 
     def data(self, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks the figures and facts of a plan before any training, by making all that needs no run."""
+"""Checks the figures and facts of a plan before any training, by making what needs no run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -44,7 +44,7 @@ class TableOnPage:
 
     @property
     def marked(self) -> bool:
-        """Whether any cell is marked as the best."""
+        """Whether any cell is marked as the best one."""
         return any(cell.best for cell in self.cells)
 
     @property
@@ -76,7 +76,7 @@ class FigureOnPage:
 
     @property
     def inches(self) -> float:
-        """The width of the SVG; a figure wider than 5 inches has a row of its own on the page."""
+        """The width of the SVG; a figure wider than 5 inches has a whole row of the page."""
         box = re.search(r'viewBox="0 0 ([\d.]+)', self.svg)
         return float(box[1]) / 72 if box else 0.0
 
@@ -122,7 +122,7 @@ class PaperPage:
 
     @property
     def items(self) -> list[TableOnPage | FactOnPage]:
-        """Tables in the file's order; one of facts stands before the first with a higher number."""
+        """Tables in the file's order, each table of facts before the first with a higher number."""
         items: list[TableOnPage | FactOnPage] = list(self.tables)
         for fact in self.facts:
             later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]
@@ -136,7 +136,7 @@ class PaperPage:
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """How many claims came to each verdict."""
+        """How many claims have each verdict."""
         return counts(self.claims)
 
     @property
@@ -163,7 +163,7 @@ def index_page(plan: Plan, pages: list[PaperPage]) -> str:
 
 
 def caption(table: Table) -> str:
-    """The caption in the paper's file; without one, what the table's numbers are."""
+    """The caption in the paper's file; without one, a sentence that says what the numbers are."""
     moment = {"final": "after the last round", "best": "at the best round"}
     at = moment.get(str(table.at), f"at round {table.at}")
     unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
@@ -180,7 +180,7 @@ def change(cell: TableCell, table: Table) -> str:
 
 
 def code(text: str) -> Markup:
-    """Text of a YAML file, escaped for HTML; what stands in back-ticks becomes code."""
+    """Text of a YAML file, escaped for HTML; text in back-ticks becomes code."""
     parts = [escape(part) for part in text.split("`")]
     pairs = zip_longest(parts[::2], parts[1::2])
     return Markup("").join(
@@ -191,7 +191,7 @@ def code(text: str) -> Markup:
 
 @cache
 def _templates() -> jinja2.Environment:
-    """The templates; they escape whatever they are given."""
+    """The templates, which escape every text they show."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

@@ -51,7 +51,7 @@ def build(plan: Plan, results: Path, out: Path, papers: Path) -> list[Path]:
 
 
 class _Writer:
-    """Writes files below one folder and remembers which."""
+    """Writes files below one folder and lists those it has written."""
 
     def __init__(self, plan: Plan, results: Path, folder: Path) -> None:
         self.plan, self.results, self.folder = plan, results, folder
@@ -90,7 +90,7 @@ class _Writer:
     def _made(
         self, paper: str, keys: Iterable[str], make: Callable[[tuple[str, str]], V]
     ) -> tuple[V, ...]:
-        """What could be made of these keys; `failed` remembers why the others could not."""
+        """Those of these keys that could be made; `failed` says why the others could not."""
         made = []
         for key in keys:
             try:

@@ -11,7 +11,7 @@ from fedbench.base.files import atomic, write_text
 
 
 def write_frame(frame: pd.DataFrame, file: Path) -> None:
-    """The frame as parquet and its checksum as `<file>.sha256`, atomically each."""
+    """Write the frame as parquet and its checksum as `<file>.sha256`, each atomically."""
     with atomic(file) as temporary:
         frame.to_parquet(temporary, index=False)
         checksum = hashlib.sha256(temporary.read_bytes()).hexdigest()

@@ -31,7 +31,7 @@ class Results:
         return matching(self.runs, "*/run.json")
 
     def stamp(self, run_id: str) -> Path:
-        """The empty file that Snakemake writes when the job that trained the run has ended well."""
+        """The empty file that Snakemake writes when the job that trained the run succeeded."""
         return self.runs / run_id / ".done"
 
     def data(self, key: str) -> Path:
@@ -48,7 +48,7 @@ class Results:
         return self.root / "mlflow.db"
 
     def plan(self, scale: str) -> Path:
-        """The plan of a scale, which workers and the collector read."""
+        """The plan of a scale, which training and collecting read."""
         return self.root / scale / "plan.json"
 
     def frame(self, scale: str, paper: str) -> Path:

@@ -18,8 +18,8 @@ from fedbench.data.partition import (
     redraw,
 )
 
-# At α = 0.1 and four equal classes one draw in about 4,000 serves a group of ten, which takes less
-# than half a second; all these take ten.
+# At α = 0.1 and four equal classes about one draw in 4,000 gives each of ten clients enough, so
+# that one is found in half a second; this many draws take ten seconds.
 ATTEMPTS = 100_000
 
 

@@ -1,4 +1,4 @@
-"""DP: each client draws the same number of samples, one by one, from class shares of its own."""
+"""DP: each client draws the same number of samples, one by one, from class shares drawn for it."""
 
 from bisect import bisect_right
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ class DR(Partition):
 
         def draw() -> NDArray[np.int64]:
             ratios = rng.dirichlet(np.full(len(sizes), self.alpha), size=clients)
-            with np.errstate(divide="ignore"):  # a class nobody asked for sets no limit
+            with np.errstate(divide="ignore"):  # a class that no client asks for sets no limit
                 scale = (sizes / ratios.sum(axis=0)).min()
             return _round(scale * ratios, sizes)
 

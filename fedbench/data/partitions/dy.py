@@ -54,7 +54,7 @@ class DY(Partition):
 
 def _fedadc(alpha: float, sizes: Indices, clients: int, rng: np.random.Generator) -> Counts:
     p = rng.dirichlet(np.full(len(sizes), alpha), size=clients)
-    if (p.sum(axis=0) == 0).any():  # nobody asked for a class: no proportions to divide it by
+    if (p.sum(axis=0) == 0).any():  # no client asked for a class: it has no proportions
         return np.zeros_like(p, dtype=np.int64)
     counts: Counts = np.floor(p / p.sum(axis=0) * sizes).astype(np.int64)
     rest = sizes - counts.sum(axis=0)

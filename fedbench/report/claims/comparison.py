@@ -34,7 +34,7 @@ class Comparison(ABC):
         """The points of the grid on all sides."""
 
     def effects(self, numbers: Numbers) -> Repeats:
-        """The effect per repeat, of the repeats that all sides have."""
+        """The effect of each repeat that all sides have."""
         raise NotImplementedError
 
     def measured(self, numbers: Numbers) -> Estimate:

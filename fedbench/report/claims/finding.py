@@ -74,18 +74,18 @@ class Finding:
 
     @property
     def substituted(self) -> str:
-        """How the runs behind it differ from the paper's; empty if none does."""
+        """How the runs behind the claim differ from the paper's; empty if none does."""
         differences = (row.substituted for row in self.rows if row.substituted)
         return " / ".join(dict.fromkeys(differences))
 
     @property
     def tested(self) -> bool:
-        """Whether no run was a substitute, or those that were none sufficed for a verdict."""
+        """Whether the claim was tested: no run is a substitute, or the others decided it."""
         return not self.substituted or self.measured.verdict != Verdict.UNDECIDED
 
     @property
     def words(self) -> str:
-        """The measured verdict as it is shown."""
+        """The measured verdict as pages show it."""
         if self.tested:
             return self.measured.verdict.value
         return f"{UNTESTED} (trend of the substitutes: {self.trend.verdict.value})"

@@ -1,15 +1,16 @@
 """Confidence intervals of an effect from a handful of seeds, each bound one-sided at any risk.
 
-Means have Student's t, from three pairs on. A bootstrap (BCa) of ten values is too narrow: at a
-risk of 5 % it calls a difference that is zero positive in 7 % of samples, at 0.5 % in 2 %. Spreads
-have the exact bounds of a ratio of correlated deviations (Pitman 1939, Morgan 1939).
+Means get the bounds of Student's t-test, from three pairs on. The bounds of a bootstrap (BCa) of
+ten values are too narrow: at a risk of 5 % they call a difference that is zero positive in 7 % of
+samples, at 0.5 % in 2 %. Spreads get the exact bounds of a ratio of two correlated standard
+deviations (Pitman 1939, Morgan 1939).
 
 Both assume that differences are spread about their mean like a normal distribution, or at least
-evenly to both sides. Those of a method that now and then collapses are not, and its rare collapse
-may occur in none of the seeds.
+evenly to both sides. The differences of a method that collapses now and then are not, and the
+collapse may occur in none of the seeds.
 
-Values that are all equal have an interval of no width, as nothing varies that a test could weigh:
-such a comparison is decided by the value itself, and its note says so.
+Where all values are equal there is nothing to test, and the interval has no width: such a
+comparison is decided by the value itself, and its note says so.
 """
 
 import math
@@ -24,7 +25,7 @@ from typing_extensions import override
 
 Values = npt.NDArray[np.float64]
 FEWEST = 3  # with fewer repeats there are no bounds
-_ROUNDING = 1e-9  # differences that vary less than this share of their size are all the same
+_ROUNDING = 1e-9  # differences that vary by less than this share of their size count as equal
 POWER = 0.8  # the probability with which the smallest detectable effect is shown
 
 

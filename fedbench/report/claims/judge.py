@@ -1,6 +1,6 @@
 """Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-How a single comparison is decided stands in `verdict`, how many of them must hold in `tree`.
+`verdict` says how a single comparison is decided, `tree` how many of them must hold.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> li
 
 
 def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
-    """Members of a claim about claims are judged anew, each with a part of the risk."""
+    """The verdicts on a claim; those that it joins are judged anew, each at a share of its risk."""
     if not isinstance(claim, Together):
         return _finding(numbers, name, claim, RISKS)
     risks = (RISKS.swapped if claim.negate else RISKS).each(len(claim.claims), len(claim.claims))
@@ -132,7 +132,7 @@ def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
 def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
     """The verdict on the printed numbers; None if no cell has any.
 
-    'Every' and 'any' speak of the cells with a printed number only; where a claim names a number of
+    'Every' and 'any' mean the cells with a printed number only; where a claim names a number of
     cells, those without one count as undecided.
     """
     verdict_of = {c: row.printed_verdict for c, row in rows.items()}
@@ -147,7 +147,7 @@ def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
 
 
 def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
-    """The claim that all members hold; its comparisons are theirs."""
+    """The claim that all of its members hold; its comparisons are those of the members."""
     on_printed = [member.printed.verdict for member in members if member.printed]
     printed = _all(claim, on_printed) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)

@@ -1,6 +1,6 @@
 """Decides a comparison: whether it holds, fails or is undecided, by a limit on its effect.
 
-How verdicts of several comparisons become that of a claim stands in `tree`.
+`tree` says how the verdicts on several comparisons become the verdict on a claim.
 """
 
 import math
@@ -54,7 +54,10 @@ class Risks:
 
 
 class Limit(ABC):
-    """A region of effects: a comparison holds if its bounds lie inside, fails if outside."""
+    """A region of effects.
+
+    A comparison holds if its bounds lie inside the region, and fails if they lie outside.
+    """
 
     def of(self, estimate: Estimate, risks: Risks) -> Verdict:
         """The verdict on an effect; undecided without bounds, or if the limit lies between them."""

@@ -1,4 +1,4 @@
-"""The numbers that a claim compares: what any source of them gives, and those of finished runs."""
+"""The numbers that a claim compares: a base class for their sources, and those of finished runs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -23,10 +23,10 @@ class Numbers(ABC):
 
     @abstractmethod
     def values(self, point: Coords) -> Repeats:
-        """One value per repeat, without the repeats that have none."""
+        """One value per repeat; a repeat without a value is left out."""
 
     def spread(self, point: Coords) -> float | None:
-        """A standard deviation that is given without the values behind it; None elsewhere."""
+        """A standard deviation that is given without single values; None elsewhere."""
         return None
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
@@ -35,7 +35,7 @@ class Numbers(ABC):
 
 
 class MeasuredNumbers(Numbers):
-    """What the runs of a grid gave; the axes in `over` count as repeats, as seeds do."""
+    """The numbers that a grid's runs gave; the axes in `over` count as repeats, as seeds do."""
 
     def __init__(
         self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], collected: Collected

@@ -18,7 +18,7 @@ from fedbench.report.values.numbers import UNTESTED
 
 @dataclass(frozen=True)
 class ClaimOnPage:
-    """A row of the page's table of claims: the claim, its verdicts, what they rest on."""
+    """A row of the page's table of claims: the claim, its verdicts and the evidence for them."""
 
     finding: Finding
 
@@ -29,12 +29,12 @@ class ClaimOnPage:
 
     @property
     def printed_mark(self) -> str:
-        """The printed verdict alone; empty where nothing is printed."""
+        """The verdict on the printed numbers in one word; empty where nothing is printed."""
         return self.finding.printed.verdict.value if self.finding.printed else ""
 
     @property
     def mark(self) -> str:
-        """The measured verdict alone; 'untested' where only substitutes were run."""
+        """The measured verdict in one word; 'untested' where only substitutes were run."""
         return self.finding.measured.verdict.value if self.finding.tested else "untested"
 
     @property
@@ -86,7 +86,7 @@ def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding
 
 
 def counts(claims: tuple[ClaimOnPage, ...]) -> dict[str, int]:
-    """How many claims came to each verdict; those with substitutes alone count as not tested."""
+    """How many claims have each verdict; those with substitutes alone count as not tested."""
     names = {"holds": 0, "fails": 0, "undecided": 0, UNTESTED: 0}
     marks = Counter(UNTESTED if claim.mark == "untested" else claim.mark for claim in claims)
     return names | marks

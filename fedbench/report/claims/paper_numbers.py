@@ -73,7 +73,7 @@ class PaperNumbers:
         return self._measured[grid, over]
 
     def printed_for(self, claim: SingleClaim) -> PrintedNumbers:
-        """What is printed in the claim's table, or in the tables of its grid, the first first."""
+        """The printed numbers of the claim's table, or of its grid's tables; the first wins."""
         stats: dict[str, Stat] = {}
         for key, table in self.plan.papers[self.key].tables.items():
             fitting = claim.table == key or (not claim.table and table.grid == claim.grid)

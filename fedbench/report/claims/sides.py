@@ -1,4 +1,4 @@
-"""Which points of a grid a claim speaks of, and on which side each stands, cell by cell."""
+"""Which points of a grid a claim compares, and which side each is on, cell by cell."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from fedbench.report.claims.measured import Coords
 
 @dataclass(frozen=True)
 class Scope:
-    """The points that a claim speaks of, each with its metric, without axes that count as repeats.
+    """The points that a claim compares, each with its metric, without axes that count as repeats.
 
     `controls` are levels of the method axis that are never meant by 'others'; `usual` is the moment
     at which a metric is read unless it names its own.
@@ -83,7 +83,7 @@ def _matching(grid: Grid, where: Where) -> list[Coords]:
 
 
 def _metrics(claim: SingleClaim, table: Table) -> tuple[Level, ...]:
-    """The metrics that the sides name; if none, the claim's; if it has none, the table's."""
+    """The metrics that the sides name; without any the claim's, and without those the table's."""
     named = [x for where in _places(claim) for x in as_tuple(where.get("metric", ()))]
     chosen = named or [*as_tuple(claim.where.get("metric", ()))] or claim.metrics or table.metrics
     return tuple(dict.fromkeys(spelled(str(metric), table.at) for metric in chosen))
@@ -107,7 +107,7 @@ def _rest(point: Coords, named: set[str]) -> Coords:
     return {axis: level for axis, level in point.items() if axis not in named}
 
 
-Member = Coords | float  # what stands on a side: a point, or a threshold
+Member = Coords | float  # one of a side: a point, or a threshold
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Sides:
 
 
 def sides_by_cell(scope: Scope, first: Side, second: Side) -> Iterator[Sides]:
-    """All cells in which both sides have a member; a star becomes one level after another."""
+    """All cells in which both sides have a member; a star stands for one level after another."""
     for one, other, title in _pairs(scope, first, second):
         named = {*where_of(one), *where_of(other)}
         for cell, group in scope.cells(named):
@@ -131,7 +131,7 @@ def sides_by_cell(scope: Scope, first: Side, second: Side) -> Iterator[Sides]:
 
 
 def _pairs(scope: Scope, first: Side, second: Side) -> list[tuple[Side, Side, Coords]]:
-    """The sides as they are, or with each level in place of the star, beside that level."""
+    """The sides as they are; with a star, the sides for each level that fits it, and that level."""
     one, other = where_of(first), where_of(second)
     starred = [axis for axis in one if has_star(one[axis])]
     if not starred:

@@ -1,14 +1,14 @@
-"""A claim as a tree: at least k of n parts must hold, which are parts again or comparisons.
+"""A claim as a tree: at least k of n parts must hold; a part is a comparison or again such a tree.
 
 The rule is partial conjunction (Benjamini and Heller, Biometrics 2008). 'At least k of n statements
 hold' is said wrongly with a probability of at most α if each statement is called right with a risk
 of α / (n − k + 1). For if fewer than k are right, at least n − k + 1 are wrong, and one of these
 must have been called right. If all n must hold, each has the risk α (an intersection–union test);
-if one of n is enough, α / n (Bonferroni). The opposite, that it fails, says that n − k + 1 of the
-statements fail, hence each is called wrong with a risk of α / k. The statements may depend on each
-other in any way. A part that has parts itself divides its own risk among them by the same rule.
-n counts all that the claim names in the paper's grid: a comparison that was not run is undecided,
-and never makes it easier for the others.
+if one of n is enough, α / n (Bonferroni). That it fails means that at least n − k + 1 of the
+statements fail, so that each is called wrong with a risk of α / k. The statements may depend on
+each other in any way. A part that itself has parts divides its risk among them by the same rule. n
+counts all that the claim names in the paper's grid: a comparison that was not run is undecided, and
+never makes it easier for the others.
 
 A claim is either true or false, so that only one of its two verdicts can be wrong: a risk of 5 %
 for each is 5 % in all.
@@ -42,7 +42,7 @@ class Node:
             yield from part.risks(share) if isinstance(part, Node) else ((part, share),)
 
     def judge(self, of: Callable[[Comparison], Verdict]) -> Verdict:
-        """The verdict that follows from those of the comparisons."""
+        """The verdict on the node, which follows from the verdicts `of` the comparisons."""
         verdicts = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
         return at_least(self.k, verdicts)
 

@@ -53,7 +53,7 @@ def _model(name: str, run: RunSpec) -> list[FactRow]:
 
 
 def _layers(module: "nn.Module", x: Any) -> list[tuple[str, str, int]]:
-    """Layers without layers of their own, in the order in which they are called."""
+    """Layers that contain no other layer, in the order in which they are called."""
     called: list[tuple[str, str, int]] = []
 
     def note(layer: "nn.Module", _: Any, output: Any) -> None:

@@ -78,7 +78,7 @@ def _cost(parts: list[Any], epochs: int, m: int) -> Terms:
 
 
 def _moves(part: Any) -> bool:
-    """Whether a part works on the step taken, and not on the gradient."""
+    """Whether a part changes the step taken, and not the gradient."""
     from fedbench.core.part import overriding
 
     return bool(overriding([part], "move")) and not overriding([part], "grad")

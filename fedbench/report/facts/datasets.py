@@ -41,7 +41,7 @@ class Datasets(Fact):
 
 
 def _sizes(run: RunSpec) -> tuple[int, str]:
-    """How many training samples are not held out; those of the smallest to the largest client."""
+    """Training samples that are not held out; those of the smallest and of the largest client."""
     train, sizes = client_sizes(run)
     ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
     return train, " to ".join(ends)

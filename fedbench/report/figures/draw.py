@@ -24,7 +24,7 @@ def save(drawing: Drawing, folder: Path) -> list[Path]:
 
 
 def inline(svg: str, key: str) -> str:
-    """The SVG for an HTML page: text and axes in the page's colour, ids unlike other figures'."""
+    """The SVG for an HTML page: text and axes in the page's colour, ids that no other SVG has."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
@@ -47,7 +47,7 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def wrapped(title: str, width: float) -> list[str]:
-    """The lines of a title that is `width` inches wide; 'α = 0.1' stays whole."""
+    """The title in lines of at most `width` inches; 'α = 0.1' is not broken."""
     return textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), max(12, int(width / _LETTER)))
 
 
@@ -66,7 +66,7 @@ def _framed(drawing: Drawing) -> Figure:
     place = {"x": 0.06 / panels.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
     layout.execute(figure)
-    figure.set_layout_engine("none")  # once is enough for all files
+    figure.set_layout_engine("none")  # laid out once, for all files
     return figure
 
 

@@ -25,7 +25,7 @@ class Kind(Checked, ABC):
     """
 
     reads: ClassVar[str] = ""  # the table in a run's folder that it draws; empty: the history
-    apart: ClassVar[bool] = False  # whether each level of the hue has a panel of its own
+    apart: ClassVar[bool] = False  # whether each level of the hue has a separate panel
     shared: ClassVar[bool] = False  # whether panels of one metric and data set share a range
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
@@ -61,7 +61,7 @@ class Kind(Checked, ABC):
 
 
 def stroke(hue: Hue) -> dict[str, Any]:
-    """How a line of that hue is drawn."""
+    """The options of matplotlib for a line of that hue."""
     style = hue.style
     return {
         "color": style.colour,

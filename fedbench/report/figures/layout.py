@@ -20,7 +20,7 @@ class FigureLayout:
     rows: int
     columns: int
     size: tuple[float, float]
-    parts: int  # how many axes each panel is divided into
+    parts: int  # how many plots each panel is divided into
 
     @property
     def width(self) -> float:
@@ -34,7 +34,7 @@ class FigureLayout:
 
     @classmethod
     def of(cls, drawing: Drawing) -> "FigureLayout":
-        """Panels × parts, the longer of both from left to right if that is not too wide."""
+        """Panels × parts, the longer of the two from left to right if that is not too wide."""
         panels, parts = len(drawing.panels), len(drawing.parts)
         size = drawing.kind.alone if panels * parts == 1 else drawing.kind.size
         if parts > 1:
@@ -82,7 +82,7 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
 
 
 def _share(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
-    """One range for all panels of a metric and a data set; of a score it spans a point at least."""
+    """Give the panels of a metric and a data set one range, for a score at least one point wide."""
     if not drawing.kind.shared:
         return
     groups: dict[tuple[str, str], list[Axes]] = {}

@@ -35,13 +35,13 @@ class Legend:
 
 
 def explain(drawing: Drawing, width: float) -> Legend:
-    """The legend of a figure that is `width` inches wide; what its titles say is left out."""
+    """The legend of a figure `width` inches wide, without what its titles already say."""
     of_kind = drawing.kind.legend(drawing.panels)
     entries = _hues(drawing) if of_kind is None else of_kind
     longest = max((len(text) for _, text in entries), default=0)
     fitting = max(1, int(width / (longest * _LETTER + _HANDLE)))
     lines = -(-len(entries) // fitting) or 1
-    return Legend(entries, -(-len(entries) // lines) or 1)  # as many columns as the lines need
+    return Legend(entries, -(-len(entries) // lines) or 1)  # the columns that so many lines need
 
 
 def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:

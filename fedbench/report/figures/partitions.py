@@ -52,7 +52,7 @@ class _Page:
 
     @property
     def largest(self) -> float:
-        """Area of the largest bubble, in square points: a fifth above a cell's, as few are full."""
+        """Area of the largest bubble, in square points: a fifth above a cell, as few are full."""
         width, height = (72 * length for length in self.cell)
         return width * height * 1.2
 

@@ -1,4 +1,4 @@
-"""One style per method in all figures: a colour, and a line and marker that also tell in grey."""
+"""One style per method in all figures: a colour, and a line and marker that differ in grey too."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -96,7 +96,7 @@ _FIXED = _METHODS | _NAMED
 
 
 def style(place: int) -> Style:
-    """The style at a place of an endless list; the first 280 differ."""
+    """The style number n of an endless list, in which the first 280 differ."""
     return Style(
         _COLOURS[place % len(_COLOURS)],
         _LINES[place % len(_LINES)],

@@ -16,7 +16,7 @@ from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.values.numbers import fixed, point_name
 
-_NARROW = 0.2  # share of a group: above a narrower bar a number stands upright
+_NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def passes_per_round(run: RunSpec) -> float:
     """Forward passes over a client's data per round: E for FedAvg, E + 1 for ASD.
 
     ASD's teacher does not change within a round, so that its outputs can be computed once and used
-    in all E epochs. From what the parts declare: E (1 + forward − teachers) + teachers. Raises
+    in all E epochs. By what the parts declare it is E (1 + forward − teachers) + teachers. Raises
     `FedbenchError` where local work is counted in steps.
     """
     from fedbench.core.part import Sizes  # only here, as it loads torch

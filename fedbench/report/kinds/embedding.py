@@ -19,7 +19,8 @@ _MODELS = {"Global model": "global", "A client's model": "local"}
 class Embedding(Kind):
     """Points by class, of the global and of a local model (FedGKD paper, Fig. 2).
 
-    From the probe `embedding`, one run per panel; at most `points` of each model are drawn.
+    The points are those of the probe `embedding`, one run per panel, at most `points` of each
+    model.
     """
 
     reads: ClassVar[str] = "embedding"

@@ -20,7 +20,8 @@ from fedbench.report.figures.styles import style
 class Regions(Kind):
     """Each model's predictions over the plane with its user's points (FedGKD paper, Fig. 5).
 
-    From the probe `regions`, one run per panel; the global model has the points of all users.
+    The probe `regions` wrote them, one run per panel; the global model is shown with all users'
+    points.
     """
 
     reads: ClassVar[str] = "regions"

@@ -84,7 +84,7 @@ class TableCell:
 
 
 def _over_seeds(values: list[float]) -> Stat | None:
-    """Mean and sample standard deviation; None over no seed. One value not finite makes it so."""
+    """Mean and deviation of one value per seed; None of none; NaN if a value is not finite."""
     if not values:
         return None
     if not np.isfinite(values).all():
@@ -180,7 +180,7 @@ class _RunsBehind:
         return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
 
     def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
-        """Its value, less that of the run subtracted from it, if any; None if either is missing."""
+        """The run's value minus that of the run to subtract, if any; None if either is missing."""
         value, base = values.get(cell.run.id), self.bases.get((str(cell.coords), cell.seed))
         if base is None or value is None:
             return value
@@ -188,9 +188,9 @@ class _RunsBehind:
 
 
 def _mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
-    """The cells with the best method marked, among those that differ in the method alone.
+    """Mark the best method's cell among those cells that differ in the method alone.
 
-    Values that read alike at the table's digits tie. Several that tie are all marked, but none is
+    Values that are equal at the table's digits tie. All that tie for the best are marked, but none
     if they are more than half.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
@@ -215,9 +215,9 @@ def _rest(cell: TableCell) -> tuple[str, str, str]:
 
 
 def comparable(cell: TableCell, table: Table) -> float:
-    """The measured mean as methods are ranked by it.
+    """The measured mean as a number of which more is better, by which methods are ranked.
 
-    More is better; it is rounded to the table's digits, and −∞ if it is not finite.
+    It is rounded to the table's digits, and −∞ if it is not finite.
     """
     mean = cell.measured.mean if cell.measured else float("nan")
     sign = -1 if Metric(cell.place.metric).lower_is_better else 1

@@ -1,4 +1,4 @@
-"""What a method exchanges and computes beside FedAvg's one model each way and one pass each way."""
+"""What a method exchanges and computes; FedAvg sends one model and makes one pass each way."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fedbench.core.part import Sizes
 
-_LARGE = 10**9  # weights of a model beside which all that does not grow with it is nothing
+_LARGE = 10**9  # weights of a model so large that only what grows with it counts
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Exchange:
 
 
 def of_network(run: RunSpec, parts: list[Any]) -> Exchange:
-    """With these parts, for the run's own network; imports torch."""
+    """With these parts, for the network that the run trains; imports torch."""
     from fedbench.core.part import Sizes
 
     module = network(run)

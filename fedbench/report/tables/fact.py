@@ -1,4 +1,4 @@
-"""The base class of tables of facts, which need no run, and what they are counted from."""
+"""The base class of tables of facts, which need no run, and what they are computed from."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -81,7 +81,7 @@ class Fact(Checked, ABC):
 def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
     """The table of facts `key` of a paper.
 
-    Raises `FedbenchError` on an unknown name, or on a printed number for which it has no place.
+    Raises `FedbenchError` on an unknown name, or on a printed number that the table does not show.
     """
     choice = paper.facts[key].kind
     fact: Fact = registry.build("facts", choice.name, choice.params)

@@ -54,12 +54,12 @@ class TableLayout:
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     groups: tuple[Group, ...]
-    notes: dict[str, str]  # from what was substituted to its mark
+    notes: dict[str, str]  # what was substituted → its mark
     common: tuple[str, ...]
     swap: str  # all substitutions in one line; empty if some cells are the paper's experiment
 
     def note(self, text: str) -> str:
-        """What of a substitution not all cells share."""
+        """The part of a substitution that not all cells share."""
         return rest(text, self.common)
 
     @property
@@ -116,7 +116,7 @@ def _blocks(cells: list[TableCell], names: tuple[str, ...]) -> tuple[Block, ...]
 
 
 def _kinds(cell: TableCell, apart: bool) -> list[str]:
-    """The blocks in which the cell stands; `apart`: controls have a block of their own."""
+    """The blocks in which the cell stands; `apart`: controls have a separate block."""
     kinds = ["controls" if apart and cell.control else "measured"]
     kinds += ["printed"] if cell.printed is not None else []
     return kinds + (["difference"] if cell.difference is not None else [])

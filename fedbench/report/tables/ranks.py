@@ -42,7 +42,7 @@ class Ranks:
 
 
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
-    """Ranks of the means over the seeds, by the table's first metric.
+    """Rank the means over the seeds, by the table's first metric.
 
     None if fewer than three methods have a mean in every setting, if there are fewer than three
     settings, or if neither more nor less of the metric is better. Means are rounded to the digits

@@ -26,7 +26,7 @@ class Row:
 class Group:
     """Rows under one title.
 
-    `substituted` is what all of their cells have substituted, empty if they differ in it.
+    `substituted` says what was substituted in all of their cells; empty if the cells differ in it.
     """
 
     title: str

@@ -10,7 +10,7 @@ def common(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def rest(text: str, shared: tuple[str, ...]) -> str:
-    """The parts of a text that are not among the shared ones."""
+    """The parts of a text that are not among `shared`."""
     return "; ".join(part for part in text.split("; ") if part not in shared)
 
 

@@ -58,7 +58,7 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
 
 
 def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
-    """With `best_round` added: the first round with the best accuracy that the run had so far."""
+    """Add the column `best_round`: the first round with the best accuracy that a run had so far."""
     if "accuracy" not in frame:
         return frame
     best = frame.groupby("run_id")["accuracy"].cummax()
@@ -67,7 +67,7 @@ def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_round_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """With `round_seconds` added: seconds per round of local training and the server's step.
+    """Add the column `round_seconds`: seconds per round of local training and the server's step.
 
     It is a mean over the rounds since the row before, without evaluation and probes; a paper reads
     it as 'round_seconds@median'.
@@ -88,8 +88,8 @@ def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
 
-    A round that was not evaluated gives the last evaluated one before it. `metric` may name its own
-    moment: 'accuracy@best'.
+    For a round that was not evaluated, the last evaluated one before it is read. `metric` may name
+    another moment: 'accuracy@best'.
     """
     asked = reading(metric, at)
     if asked.metric not in frame:
@@ -113,7 +113,7 @@ def states(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
-    """What a search chose for a run, and how, by run that has one.
+    """By run that has a search: what the search chose, and how.
 
     'lr=0.03, the best of 4 by the last accuracy on the test set'.
     """

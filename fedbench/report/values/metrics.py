@@ -19,7 +19,7 @@ def column_label(table: str, column: str) -> str:
 
 
 def _label(name: str) -> str:
-    """The declared label and its unit; the name itself if nobody declares the column."""
+    """The declared label and its unit; the name itself if the column is not declared."""
     label, unit, _ = meaning(name) or (name, "", "")
     return label if unit in _PLAIN else f"{label} ({unit})"
 
@@ -28,8 +28,8 @@ def _label(name: str) -> str:
 class Metric:
     """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
 
-    What the column means is declared by the probe that writes it, or in `plan/columns` for those of
-    the engine. A column that nobody declares has its name for a label and is not ranked.
+    What a column means is declared by the probe that writes it, or in `plan/columns` for columns of
+    the engine. A column without a declaration has its name for a label and is not ranked.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Metric:
 
     @property
     def _varies(self) -> bool:
-        """Whether it is how much a curve varies."""
+        """Whether it measures how much a curve varies."""
         return self.name.partition("@")[2].partition(":")[0] in _VARYING
 
     @property
@@ -78,11 +78,11 @@ class Metric:
         return f"{text}, {_MOMENTS[word]}{within}"
 
     def factor(self, table: Table) -> float:
-        """From the frame's unit to the table's."""
+        """What a value of the frame is multiplied by for the table."""
         return 100.0 if self.is_score and table.unit == "percent" else 1.0
 
     def points(self, table: Table) -> float:
-        """From the table's unit to the unit of a difference: percentage points for scores."""
+        """What a value of the table is multiplied by for a difference; scores then are points."""
         return 100.0 if self.is_score and table.unit == "fraction" else 1.0
 
     def point_digits(self, table: Table) -> int:

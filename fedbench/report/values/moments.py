@@ -12,7 +12,7 @@ import pandas as pd
 from fedbench.paper.places import Reading
 from fedbench.report.values.metrics import Metric
 
-_RATES = ("round_seconds",)  # not filled in: rounds that were never trained took no time
+_RATES = ("round_seconds",)  # not filled in: rounds that were not trained took no time
 
 
 def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
@@ -61,7 +61,7 @@ def _is_lost(at: str | int, end: float, has_value: bool) -> bool:
 
 
 def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """With rows added for the evaluations that diverged runs missed, at their last values."""
+    """The rows, and one with the last value for each evaluation that a diverged run missed."""
     ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
     if metric in _RATES or ends.empty:
         return rows

@@ -60,6 +60,6 @@ def level_name(axis: str, level: Level) -> str:
 
 
 def point_name(axis: str, level: Level) -> str:
-    """A level with its axis where it needs one: 'α = 0.1', but 'MNIST'."""
+    """A level, and its axis where the level is a number: 'α = 0.1', but 'MNIST'."""
     text = level_name(axis, level)
     return text if isinstance(level, str) else f"{axis_name(axis)} = {text}"

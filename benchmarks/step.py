@@ -18,12 +18,12 @@ from torch import nn
 from fedbench import Dataset, RunSpec
 from fedbench.core.flat import Model
 from fedbench.engine.batches import batches
-from fedbench.engine.cohort import loop
 from fedbench.engine.local import RoundStart
 from fedbench.engine.machine import Machine, one_thread_a_process
 from fedbench.engine.problem import Problem, assemble
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import prepare
+from fedbench.engine.workers import Workers
 
 CLIENTS, SAMPLES, BATCH, LR = 10, 500, 50, 0.1
 
@@ -45,7 +45,7 @@ def engine(p: Problem, rounds: int) -> torch.Tensor:
     for t in range(rounds):
         r = open_round(p, global_model, t)
         clients = [prepare(p, r, i, [], []) for i in r.clients]
-        replies = loop(p.task, RoundStart(Model(r.w, r.buffers), r.lr), clients)
+        replies = Workers(p.task, 1).train(RoundStart(Model(r.w, r.buffers), r.lr), clients)
         global_model = aggregate(p.task.parts, views(p, r, []), r, replies)
     return global_model.w
 

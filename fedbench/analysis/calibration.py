@@ -22,12 +22,12 @@ from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
-from fedbench.engine.cohort import loop
 from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import open_round, views
 from fedbench.engine.turns import prepare
+from fedbench.engine.workers import Workers
 from fedbench.models.architecture import BodyHead
 from fedbench.spec import Choice
 
@@ -165,14 +165,13 @@ def _on_features(
 def _tuned(small: Problem) -> Tensor:
     """Every client's classifier (K, d) after its local epochs."""
     parts, start, fed = small.task.parts, small.fed.start, small.fed
-    r = open_round(
-        small, start, small.spec.rounds
-    )  # a round whose random numbers the run did not use
+    unused = small.spec.rounds  # the first round whose random numbers the run did not use
+    r = open_round(small, start, unused)
     rounds = views(small, r, [part.server(start.w, fed) for part in parts])
     messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
     states = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
-    replies = loop(small.task, RoundStart(start, small.spec.lr), clients)
+    replies = Workers(small.task, 1).train(RoundStart(start, small.spec.lr), clients)
     return torch.stack([reply.w for reply in replies])
 
 

@@ -67,6 +67,14 @@ Mode = Annotated[
         help="'loop': train the clients of a round one after the other; 'map': many at once."
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Threads that train clients side by side, with the same results for any number. "
+        "Default: one per core; on a GPU one.",
+    ),
+]
 PlanFile = Annotated[
     Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")
 ]

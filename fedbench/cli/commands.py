@@ -19,6 +19,7 @@ from fedbench.cli.app import (
     ResultsFolder,
     Scale,
     Tables,
+    Workers,
     WorkflowFolder,
     app,
     console,
@@ -56,6 +57,7 @@ def run(
     data_dir: DataFolder = None,
     device: Device = "auto",
     mode: Mode = "loop",
+    workers: Workers = None,
 ) -> None:
     """Train one run; a run that was stopped goes on from its last checkpoint."""
     with sentences():
@@ -74,7 +76,7 @@ def run(
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
 
-        machine = Machine(device=device, mode=mode, keep_model=True)  # type: ignore[arg-type]  # checked
+        machine = Machine(device, mode, workers=workers, keep_model=True)  # type: ignore[arg-type]  # checked
         with watching(console, settings) as watch:
             result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")

@@ -17,6 +17,7 @@ from fedbench.cli.app import (
     ResultsFolder,
     Scale,
     Tables,
+    Workers,
     WorkflowFolder,
     app,
     console,
@@ -55,6 +56,7 @@ def train(
     data_dir: DataFolder = None,
     device: Device = "auto",
     mode: Mode = "loop",
+    workers: Workers = 1,
     checkpoint_minutes: Annotated[
         float, typer.Option(help="Minutes between two checkpoints of a run.")
     ] = 5.0,
@@ -67,7 +69,8 @@ def train(
 
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
-        machine = Machine(device, mode, checkpoint_minutes=checkpoint_minutes)  # type: ignore[arg-type]  # checked
+        minutes = {"checkpoint_minutes": checkpoint_minutes}
+        machine = Machine(device, mode, workers=workers, **minutes)  # type: ignore[arg-type]  # checked
         schedule = load_schedule(plan)
         for run_id in run_ids:
             schedule.run(run_id)  # no folder for an id that is not in the plan

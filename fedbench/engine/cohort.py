@@ -1,4 +1,4 @@
-"""Trains a round's cohort: one client after the other, or several at once under `vmap`."""
+"""Trains several clients of a cohort at once under `vmap`, in place of one by one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,19 +20,7 @@ from fedbench.engine.local import (
     local_round,
     part_states,
 )
-from fedbench.engine.turns import PreparedClient, dropout
-
-
-def loop(
-    task: LocalTask, start: RoundStart, clients: Sequence[PreparedClient]
-) -> list[ClientResult]:
-    """Train one client after the other: the fastest way on a CPU."""
-    return [_alone(task, start, client) for client in clients]
-
-
-def _alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> ClientResult:
-    with torch.no_grad(), dropout(task, client):
-        return local_round(task, start, client.turns, client.batches, start.global_model.buffers)
+from fedbench.engine.turns import PreparedClient
 
 
 def mapped(

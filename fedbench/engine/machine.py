@@ -1,6 +1,7 @@
 """Where and how a run is computed; nothing here changes its result or its identity."""
 
 import ctypes
+import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,8 @@ class Machine(Checked):
     """The machine's settings.
 
     device: 'auto' takes a GPU if there is one; mode: 'loop' trains one client after the other,
-    'map' trains several at once under `torch.func.vmap`; chunk: how many at once; keep_model:
+    'map' trains several at once under `torch.func.vmap`; chunk: how many at once; workers: threads
+    that train clients in mode 'loop', by default one per core on a CPU, one on a GPU; keep_model:
     store the final weights beside the history; checkpoint_minutes: time between two checkpoints;
     state_gb: memory for what is stored per client, beyond which it lies on disk.
     """
@@ -23,6 +25,7 @@ class Machine(Checked):
     device: str = "auto"
     mode: Literal["loop", "map"] = "loop"
     chunk: Count = 16
+    workers: Count | None = None
     checkpoint_minutes: Positive = 5.0
     keep_model: bool = False
     state_gb: Positive = 4.0
@@ -37,6 +40,12 @@ class Machine(Checked):
             reason = str(error).splitlines()[0]
             raise FedbenchError(f"device = {self.device!r} cannot be used here: {reason}") from None
         return torch.device(self.device)
+
+    def threads(self, cohort: int) -> int:
+        """How many clients of a cohort are trained at the same time in mode 'loop'."""
+        on_cpu = self.torch_device().type == "cpu"
+        cores = len(os.sched_getaffinity(0)) if on_cpu else 1
+        return min(self.workers or cores, cohort)
 
 
 def one_thread_a_process() -> None:

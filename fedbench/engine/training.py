@@ -25,6 +25,7 @@ from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import PreparedClient, exchange, prepare, shapes, twins
+from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import CHECKPOINT, RunFolder
 
@@ -87,9 +88,9 @@ class Training:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
-        self.mode = machine.mode
-        if self.mode == "map":
+        if machine.mode == "map":
             cohort.refuse_unmappable(problem.task, shapes(problem))
+        self.workers = Workers(problem.task, machine.threads(problem.fed.m))
         for probe in self.probes:
             probe.require(problem)
         self.progress = self._resumed() or self._fresh()
@@ -155,10 +156,10 @@ class Training:
         progress.traffic.up += exchange(self.problem, rounds, clients)
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
-        if self.mode == "map":
+        if self.machine.mode == "map":
             replies = cohort.mapped(self.problem.task, start, clients, self.machine.chunk)
         else:
-            replies = cohort.loop(self.problem.task, start, clients)
+            replies = self.workers.train(start, clients)
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
             progress.passes += sum(len(rows) for rows in c.batches.rows)
@@ -263,7 +264,7 @@ class Training:
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
         history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
-        record = describe(self.problem, status, progress, self.mode)
+        record = describe(self.problem, status, progress, self.machine, self.workers)
         w, buffers = progress.global_model
         tables = self._tables()
         if self.folder:

@@ -9,6 +9,7 @@ from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.engine import cohort
+from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import LINE, blocks, line, objects
@@ -23,7 +24,7 @@ def _no_training(monkeypatch):
     def trained(*args):
         raise AssertionError("training started")
 
-    monkeypatch.setattr(cohort, "loop", trained)
+    monkeypatch.setattr(Workers, "train", trained)
     monkeypatch.setattr(cohort, "mapped", trained)
 
 

@@ -1,4 +1,4 @@
-# Trains the runs: each job trains several in one single-threaded process.
+# Trains the runs: each job trains several in one process, with one thread unless asked for more.
 #
 # A job's outputs are stamps beside the runs, not the runs themselves: when a job fails Snakemake
 # deletes its outputs, and a finished run must survive that. The worker skips finished runs.
@@ -17,14 +17,14 @@ for job in PATHS.jobs(config["batch_size"]):
             job.log,
         conda:
             "../../environment.yml"
-        threads: 1
+        threads: config["workers"]
         resources:
             gpu=config["gpus"],
             mem_mb=2000,
         shell:
             "python -m fedbench train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
-            f"{options(device=config['device'], mode=config['mode'])} "
+            f"{options(device=config['device'], mode=config['mode'], workers=config['workers'])} "
             "> {log:q} 2>&1 || (tail -n 20 {log:q} >&2; exit 1)"
 
 

@@ -1,0 +1,79 @@
+"""Clients trained in parallel threads: the same bits for any number, and one where they must be."""
+
+import pytest
+import torch
+
+from fedbench import Machine, RunSpec, run
+
+SMALL = {"clients": 12, "participation": 0.5, "rounds": 3, "lr": 0.1, "batch": 16}
+CASES = {
+    "fedavg": {"model": {"lenet5": {"padding": 2}}},
+    "momentum": {"parts": ["mfl"], "model": {"lenet5": {"padding": 2}}},
+    "two passes": {"parts": ["fedsam", "scaffold"]},
+    "teacher and state": {"parts": ["moon", "feddyn"], "projection": 8},
+    "batch norm": {"model": {"rn20": {"norm": "bn", "width": 0.25, "blocks": 1}}},
+    "augmented": {"model": "lenet5", "dataset": "digits", "augment": {"crop": 1}},
+}
+CASES["augmented"]["model"] = {"lenet5": {"padding": 2}}
+
+
+def trained(workers, **settings):
+    machine = Machine(device="cpu", workers=workers, keep_model=True)
+    return run(RunSpec(**SMALL | {"partition": {"dr": {"alpha": 0.3}}} | settings), machine=machine)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_any_number_of_workers_gives_the_same_bits(case):
+    one, two, four = (trained(n, **CASES[case]) for n in (1, 2, 4))
+    assert [r.record["workers"] for r in (one, two, four)] == [1, 2, 4]
+    for other in (two, four):
+        assert torch.equal(one.weights, other.weights)
+        scores = ["loss", "train_loss", "accuracy"]
+        assert one.history[scores].equals(other.history[scores])
+
+
+def test_there_are_no_more_workers_than_clients_in_the_cohort():
+    assert trained(9, participation=0.25).record["workers"] == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"parts": [{"mfl": {"buffer": "chained"}}]}, "MFL hands its buffer from client to client"),
+        (
+            {
+                "dataset": {"topics": {"length": 8}},
+                "model": {
+                    "distilbert": {
+                        "weights": "random", "layers": 1, "heads": 2, "dim": 8, "hidden": 8,
+                    }
+                },
+                "rounds": 1,
+            },
+            "dropout draws from one generator, which all threads would share",
+        ),
+    ],
+)  # fmt: skip
+def test_clients_that_depend_on_each_other_have_one_worker_and_the_record_says_why(
+    settings, reason
+):
+    record = trained(2, **settings).record
+    assert (record["workers"], record["one_worker_because"]) == (1, reason)
+
+
+def test_an_error_in_a_thread_ends_the_run():
+    def loss(z, y):
+        raise ArithmeticError("no loss")
+
+    with pytest.raises(ArithmeticError, match="no loss"):
+        run(RunSpec(**SMALL), machine=Machine(device="cpu", workers=2), loss=loss)
+
+
+def test_torch_has_as_many_threads_as_before_afterwards(monkeypatch):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        trained(2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -1,4 +1,4 @@
-"""What every folder of tests shares: fixtures, and how tests are dealt to processes."""
+"""Fixtures that every folder of tests shares."""
 
 import contextlib
 import os
@@ -12,14 +12,6 @@ from fedbench.base.plugins import VARIABLE
 from tests.project import ROOT
 
 torch.set_num_threads(1)  # on small models threads cost more than they give
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """The tests of a file go to one process and share its fixtures, unless they say otherwise."""
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +31,7 @@ def cpu():
     """The machine of a run whose speed and device do not matter."""
     from fedbench import Machine
 
-    return Machine(device="cpu", mode="loop")
+    return Machine(device="cpu", mode="loop", workers=1)
 
 
 @pytest.fixture(scope="session")

@@ -210,7 +210,6 @@ def rewritten(file, text):
         note(text)
 
 
-@pytest.mark.xdist_group("fuzz 1")
 @fuzz
 @given(changes=edits)
 def test_run_specs(project, changes):
@@ -220,14 +219,12 @@ def test_run_specs(project, changes):
     assert "\n" not in found
 
 
-@pytest.mark.xdist_group("fuzz 1")
 @fuzz
 @given(changes=edits)
 def test_papers(project, without_torch, changes):
     _planned_with(project, "another/papers/tiny.yaml", document(TINY, changes))
 
 
-@pytest.mark.xdist_group("fuzz 2")
 @fuzz
 @given(changes=edits)
 def test_scales(project, without_torch, changes):
@@ -237,7 +234,6 @@ def test_scales(project, without_torch, changes):
 _cell = st.sampled_from((*ODD, "\x00", "\ud800", "\r", '"'))
 
 
-@pytest.mark.xdist_group("fuzz 2")
 @fuzz
 @given(st.lists(st.tuples(st.integers(0, 30), _cell, st.booleans()), min_size=1, max_size=3))
 def test_printed_numbers(project, without_torch, changes):
@@ -264,7 +260,6 @@ def _told(plan):
     return len(to_json(schedule(plan))), by_table(plan, Speeds())
 
 
-@pytest.mark.xdist_group("fuzz 1")
 @fuzz
 @given(changes=edits, plan=st.booleans())
 def test_records_and_plans(project, without_torch, changes, plan):
@@ -285,7 +280,6 @@ def _recorded(project, text):
     return project / "results.fuzz"
 
 
-@pytest.mark.xdist_group("fuzz 2")
 @fuzz
 @given(
     command=st.sampled_from(COMMANDS),

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import threading
 from typing import Any, NamedTuple
 
 import torch
@@ -57,9 +58,7 @@ class Net:
             },
         )
         self._module = module
-        self._student = _Outputs(copy.deepcopy(module)).train()
-        self._head: nn.Module = getattr(module, "head", module)
-        self._teacher = _Outputs(copy.deepcopy(module)).eval()
+        self._called = _CalledModules(module)
 
     def module(self) -> nn.Module:
         """A copy of the module with its first weights."""
@@ -79,18 +78,20 @@ class Net:
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in training mode; changes running statistics in `buffers`."""
-        return self._call(self._student, w, buffers, x)
+        return self._call(self._called.student, w, buffers, x)
 
     def eval(self, model: Model, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in evaluation mode."""
-        return self._call(self._teacher, model.w, model.buffers, x)
+        return self._call(self._called.teacher, model.w, model.buffers, x)
 
     def head(self, w: Tensor, features: Tensor) -> Tensor:
         """Logits of given features under the classifier in `w`."""
         named = self._named(w)
         own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
         with self._autocast(features):
-            result: Tensor = functional_call(self._head, own, (features,), tie_weights=self._tied)
+            result: Tensor = functional_call(
+                self._called.head, own, (features,), tie_weights=self._tied
+            )
         return result.to(features.dtype)
 
     def norm_mask(self) -> Tensor:
@@ -139,6 +140,15 @@ class Net:
 def _has_shared_weights(module: nn.Module) -> bool:
     named = list(module.named_parameters(remove_duplicate=False))
     return len(named) > len({id(parameter) for _, parameter in named})
+
+
+class _CalledModules(threading.local):
+    """Copies of the module to be called, which puts in weights: so each thread has its own."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.student = _Outputs(copy.deepcopy(module)).train()
+        self.teacher = _Outputs(copy.deepcopy(module)).eval()
+        self.head: nn.Module = copy.deepcopy(getattr(module, "head", module))
 
 
 class _Outputs(nn.Module):

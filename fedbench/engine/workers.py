@@ -1,10 +1,8 @@
 """Trains the clients of a cohort in parallel threads; the number of threads changes no result."""
 
 import contextlib
-import copy
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -17,20 +15,19 @@ from fedbench.engine.turns import PreparedClient, dropout
 class Workers:
     """Threads that each train one client at a time, until the cohort is done.
 
-    A call of the network replaces the weights in its module, so each thread has a copy of it. Where
-    clients depend on each other there is one thread, and `alone_because` says why.
+    Where clients depend on each other there is one thread, and `alone_because` says why.
     """
 
     def __init__(self, task: LocalTask, count: int) -> None:
         self.alone_because = _dependence(task) if count > 1 else ""
-        copies = 0 if self.alone_because else count - 1
-        self._tasks = [task, *(replace(task, net=copy.deepcopy(task.net)) for _ in range(copies))]
+        self._task, self._count = task, 1 if self.alone_because else count
+        self._threads = ThreadPoolExecutor(self._count)
 
     @property
     def described(self) -> dict[str, Any]:
         """Their number, and why there is one, for the record of a run."""
         reason = {"one_worker_because": self.alone_because} if self.alone_because else {}
-        return {"workers": len(self._tasks), **reason}
+        return {"workers": self._count, **reason}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
         """The clients' results, in the clients' order.
@@ -39,8 +36,8 @@ class Workers:
         end; alone they are trained in their order, which chained ones depend on.
         """
         with _one_thread_per_operation():
-            if len(self._tasks) == 1:
-                return [train_alone(self._tasks[0], start, client) for client in clients]
+            if self._count == 1:
+                return [train_alone(self._task, start, client) for client in clients]
             return self._train_together(start, clients)
 
     def _train_together(
@@ -51,14 +48,13 @@ class Workers:
             waiting.put(i)
         results: dict[int, ClientResult] = {}
 
-        def work(task: LocalTask) -> None:
+        def work(_: int) -> None:
             with contextlib.suppress(Empty):
                 while True:
                     i = waiting.get_nowait()
-                    results[i] = train_alone(task, start, clients[i])
+                    results[i] = train_alone(self._task, start, clients[i])
 
-        with ThreadPoolExecutor(len(self._tasks)) as threads:
-            list(threads.map(work, self._tasks))  # raises what a thread raised
+        list(self._threads.map(work, range(self._count)))  # raises what a thread raised
         return [results[i] for i in range(len(clients))]
 
 

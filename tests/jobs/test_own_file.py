@@ -10,8 +10,6 @@ import pytest
 from tests.jobs.conftest import CONFIG, DATA, REPORTS, RESULTS, WITH_BUBBLES
 from tests.project import jobs, snakemake
 
-pytestmark = pytest.mark.xdist_group("workflow")
-
 # The tiny paper, with a table on a file: 2 runs more
 WITH_FILE = (
     WITH_BUBBLES.replace(

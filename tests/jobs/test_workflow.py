@@ -11,8 +11,6 @@ import yaml
 from tests.jobs.conftest import CONFIG, DATA, REPORTS, RESULTS
 from tests.project import PAPER, ROOT, jobs, make_project, snakemake
 
-pytestmark = pytest.mark.xdist_group("workflow")
-
 
 def test_the_summary_counts_runs_and_seconds(built):
     said = (built / "said.txt").read_text()

@@ -15,7 +15,6 @@ from fedbench.plan.plan import make_plan
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WITH_BUBBLES
 from tests.project import snakemake
 
-pytestmark = pytest.mark.xdist_group("workflow")
 TABLE = f"{REPORTS}/paper/tables/tiny/table1.csv"
 
 

@@ -30,13 +30,13 @@ SETTINGS = {
     **{"lr": 0.05, "lr_decay": 0.9, "momentum": 0.5, "weight_decay": 1e-3, "clip": 1.0},
     "precision": "float64",
 }
-CPU = Machine(device="cpu", mode="loop")
+CPU = Machine(device="cpu", mode="loop", workers=2)
 MAP = Machine(device="cpu", mode="map", chunk=2)
 
 # One worker a case: its run is shared by the tests that look at it.
 every_case = pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=str(case), marks=pytest.mark.xdist_group(str(case))) for case in CASES],
+    [pytest.param(case, id=str(case)) for case in CASES],
 )
 
 

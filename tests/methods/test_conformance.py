@@ -33,7 +33,7 @@ SETTINGS = {
 CPU = Machine(device="cpu", mode="loop", workers=2)
 MAP = Machine(device="cpu", mode="map", chunk=2)
 
-# One worker a case: its run is shared by the tests that look at it.
+# The run of a case is made once and shared by the tests that look at it.
 every_case = pytest.mark.parametrize(
     "case",
     [pytest.param(case, id=str(case)) for case in CASES],

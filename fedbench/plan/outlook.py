@@ -8,10 +8,10 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import SingleClaim, Together
+from fedbench.paper.columns import require_column
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
-from fedbench.plan.columns import require_column
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed, printed_file, read_printed
 from fedbench.spec import RunSpec

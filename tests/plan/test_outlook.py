@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench.base import registry
-from fedbench.plan.columns import columns
+from fedbench.paper.columns import columns
 from fedbench.plan.outlook import planned
 from fedbench.report.checks import check_figures_and_facts
 from fedbench.spec import RunSpec

@@ -7,7 +7,7 @@ import pytest
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.machine import Machine
-from fedbench.plan.columns import columns, meaning
+from fedbench.paper.columns import columns, meaning
 from fedbench.report.values.metrics import Metric, column_label
 
 PROBES = registry.entries("probe")

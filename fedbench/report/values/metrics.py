@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from fedbench.paper.columns import meaning
 from fedbench.paper.items import Table
-from fedbench.plan.columns import meaning
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
@@ -28,7 +28,7 @@ def _label(name: str) -> str:
 class Metric:
     """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
 
-    What a column means is declared by the probe that writes it, or in `plan/columns` for columns of
+    What a column means is declared by the probe that writes it, or in `paper/columns` for those of
     the engine. A column without a declaration has its name for a label and is not ranked.
     """
 

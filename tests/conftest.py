@@ -20,10 +20,17 @@ def plugin_variable(monkeypatch):
     monkeypatch.setenv(VARIABLE, os.environ.get(VARIABLE, ""))
 
 
-@pytest.fixture(params=["loop", "map"])
-def mode(request):
-    """A test that asks for `mode` runs twice: clients one after another, and all at once."""
-    return request.param
+@pytest.fixture
+def together(monkeypatch):
+    """`together(3)`: from now on three clients train side by side, in any precision; 1 is alone."""
+    from fedbench.core.stacked import StackedNet
+    from fedbench.engine import workers
+
+    def force(clients):
+        monkeypatch.setattr(workers, "stacked_net", lambda task: StackedNet(task.net))
+        monkeypatch.setattr(workers, "at_once", lambda task, batch: clients)
+
+    return force
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +38,7 @@ def cpu():
     """The machine of a run whose speed and device do not matter."""
     from fedbench import Machine
 
-    return Machine(device="cpu", mode="loop", workers=1)
+    return Machine(device="cpu", workers=1)
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,7 @@ RECORD = {
 COMMANDS = (
     ("plan", "--scale", "paper"),
     ("plan", "--scale", "paper", "--papers", "tiny", "--tables", "tiny/table1,fig1", "--json"),
-    ("run", "spec.yaml", "--out", "out", "--device", "cpu", "--mode", "loop"),
+    ("run", "spec.yaml", "--out", "out", "--device", "cpu", "--workers", "1"),
     ("train", "results/runs/a/.done", "b", "--plan", "plan.json", "--results", "none"),
     ("select", "0123456789ab", "--plan", "plan.json", "--results", "none"),
     ("collect", "tiny", "--plan", "plan.json", "--out", "out/tiny.parquet"),

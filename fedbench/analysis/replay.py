@@ -36,8 +36,9 @@ class Replayed(NamedTuple):
 def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
     """Repeat each client's training with its batches, messages, states and random numbers.
 
-    `clients` are as prepared before their training, and are not changed. Costs the local training
-    of each client once more.
+    `clients` are as prepared before their training, and are not changed. Each is trained alone: a
+    client that trained side by side with others is repeated up to rounding. Costs the local
+    training of each client once more.
     """
     start = RoundStart(Model(r.w, r.buffers), r.lr)
     for client in twins(clients):

@@ -61,12 +61,6 @@ Device = Annotated[
     str,
     typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
 ]
-Mode = Annotated[
-    str,
-    typer.Option(
-        help="'loop': train the clients of a round one after the other; 'map': many at once."
-    ),
-]
 Workers = Annotated[
     int | None,
     typer.Option(

@@ -14,7 +14,6 @@ from fedbench.cli.app import (
     AsJson,
     DataFolder,
     Device,
-    Mode,
     Papers,
     ResultsFolder,
     Scale,
@@ -56,7 +55,6 @@ def run(
     ],
     data_dir: DataFolder = None,
     device: Device = "auto",
-    mode: Mode = "loop",
     workers: Workers = None,
 ) -> None:
     """Train one run; a run that was stopped goes on from its last checkpoint."""
@@ -76,7 +74,7 @@ def run(
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
 
-        machine = Machine(device, mode, workers=workers, keep_model=True)  # type: ignore[arg-type]  # checked
+        machine = Machine(device, workers, keep_model=True)
         with watching(console, settings) as watch:
             result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")

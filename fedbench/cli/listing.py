@@ -74,7 +74,7 @@ def _method(parts: list[tuple[str, Any]], source: str) -> Row:
     row["cost"] = _cost([part for _, part in parts])
     row["shares"] = "; ".join(part.shares for _, part in parts if part.shares)
     row |= {need: any(getattr(part, need) for _, part in parts) for need in _NEEDS}
-    row["unmappable"] = "; ".join(part.unmappable for _, part in parts if part.unmappable)
+    row["sequential"] = "; ".join(part.sequential for _, part in parts if part.sequential)
     return row
 
 

@@ -11,7 +11,6 @@ from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     DataFolder,
     Device,
-    Mode,
     Papers,
     PlanFile,
     ResultsFolder,
@@ -55,7 +54,6 @@ def train(
     results: ResultsFolder = Path("results"),
     data_dir: DataFolder = None,
     device: Device = "auto",
-    mode: Mode = "loop",
     workers: Workers = 1,
     checkpoint_minutes: Annotated[
         float, typer.Option(help="Minutes between two checkpoints of a run.")
@@ -69,8 +67,7 @@ def train(
 
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
-        minutes = {"checkpoint_minutes": checkpoint_minutes}
-        machine = Machine(device, mode, workers=workers, **minutes)  # type: ignore[arg-type]  # checked
+        machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
         schedule = load_schedule(plan)
         for run_id in run_ids:
             schedule.run(run_id)  # no folder for an id that is not in the plan

@@ -27,7 +27,8 @@ class Net:
     """Calls `module` at any flat weights; only the structure of the module is used.
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
-    runs it under bfloat16 autocast; what goes in and comes out stays float32.
+    runs it under bfloat16 autocast; what goes in and comes out stays float32. `channels` are those
+    of the first convolution, 0 if there is none.
     """
 
     def __init__(self, module: nn.Module, mixed: bool = False) -> None:
@@ -38,6 +39,8 @@ class Net:
         self.sizes = [p.numel() for p in trained.values()]
         self.d = sum(self.sizes)
         self.has_head = hasattr(module, "body") and hasattr(module, "head")
+        convolutions = (m for m in module.modules() if isinstance(m, nn.Conv2d))
+        self.channels = next((m.out_channels for m in convolutions), 0)
         self.has_batch_norm = any(
             isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()
         )
@@ -63,6 +66,11 @@ class Net:
     def module(self) -> nn.Module:
         """A copy of the module with its first weights."""
         return copy.deepcopy(self._module)
+
+    @property
+    def precision(self) -> torch.dtype:
+        """In which the network is computed; its weights and outputs are float32 for bfloat16."""
+        return torch.bfloat16 if self._mixed else self._start.w.dtype
 
     def start(self) -> Model:
         """Copies of the weights and buffers that the module came with."""
@@ -146,13 +154,15 @@ class _CalledModules(threading.local):
     """Copies of the module to be called, which puts in weights: so each thread has its own."""
 
     def __init__(self, module: nn.Module) -> None:
-        self.student = _Outputs(copy.deepcopy(module)).train()
-        self.teacher = _Outputs(copy.deepcopy(module)).eval()
+        self.student = LogitsAndFeatures(copy.deepcopy(module)).train()
+        self.teacher = LogitsAndFeatures(copy.deepcopy(module)).eval()
         self.head: nn.Module = copy.deepcopy(getattr(module, "head", module))
 
 
-class _Outputs(nn.Module):
-    """Returns (logits, features); without body and head the logits stand for both."""
+class LogitsAndFeatures(nn.Module):
+    """Calls `net` for (logits, features); without body and head the logits stand for both."""
+
+    layerwise = True
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
@@ -160,6 +170,7 @@ class _Outputs(nn.Module):
         self.split = hasattr(net, "body") and hasattr(net, "head")
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, C) and features (B, …) of inputs x (B, …)."""
         if not self.split:
             logits = self.net(x)
             return logits, logits

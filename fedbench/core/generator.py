@@ -35,8 +35,8 @@ def first_weights(net: Net, rng: torch.Generator) -> Tensor:
 
 
 def labels(rng: torch.Generator, often: Tensor, rows: int, size: int) -> Tensor:
-    """Labels (rows, size); each class is drawn in proportion to its entry in `often` (C,)."""
-    drawn = torch.multinomial(often.cpu(), rows * size, replacement=True, generator=rng)
+    """Labels (rows, size) on the CPU, where `often` (C,) must be: in proportion to its entries."""
+    drawn = torch.multinomial(often, rows * size, replacement=True, generator=rng)
     return drawn.view(rows, size)
 
 

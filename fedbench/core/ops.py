@@ -17,7 +17,7 @@ def entropy(z: Tensor) -> Tensor:
 
 
 def is_true(z: Tensor, y: Tensor) -> Tensor:
-    """(B, C) bool: true at each sample's label y; a one-hot encoding that `vmap` accepts."""
+    """(B, C) bool: true at each sample's label y; a one-hot encoding."""
     return torch.arange(z.shape[-1], device=z.device) == y[:, None]
 
 

@@ -92,8 +92,8 @@ class Part(Checked):
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
 
     @property
-    def unmappable(self) -> str:
-        """Why clients with this part cannot be trained in one computation (map); '' if so."""
+    def sequential(self) -> str:
+        """Why clients with this part must be trained one after the other; '' if they need not."""
         return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:

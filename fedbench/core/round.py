@@ -80,12 +80,12 @@ class Turn:
     w: Tensor
     buffers: Buffers
     lr: float
-    H: Tensor | int
+    H: int
     n: Tensor
     labels: Tensor
     weight_decay: float | Tensor
     round: int
-    k: Tensor | int = 0
+    k: int = 0
     msg: State = field(default_factory=dict)
     mine: State = field(default_factory=dict)
     up: State = field(default_factory=dict)
@@ -113,8 +113,7 @@ class Batch:
     """One mini-batch: inputs x, labels y (B,), and the outputs of the model in training.
 
     logits (B, C) and features are those of the model in training, the student, whose weights at
-    this step are `w`. mask (B,) is 0 for rows that only fill up the batch, else 1; None if no row
-    does.
+    this step are `w`.
     """
 
     x: Tensor
@@ -124,14 +123,7 @@ class Batch:
     w: Tensor
     net: Net
     global_model: Model
-    mask: Tensor | None = None
     seen: Seen = field(default_factory=dict)
-
-    def mean(self, values: Tensor) -> Tensor:
-        """The mean of one value per sample (B,), over the samples that `mask` leaves."""
-        if self.mask is None:
-            return values.mean()
-        return (values * self.mask).sum() / self.mask.sum().clamp(min=1)
 
     def of(self, model: Model) -> tuple[Tensor, Tensor]:
         """(logits, features) of any model in evaluation mode, without gradient.
@@ -177,7 +169,7 @@ class Round:
     clients: Sequence[int]
     counts: Tensor
     p: Tensor
-    validate: Callable[[Model], float]
+    validate: Callable[[Model], Tensor]
     proxy: Callable[[], Tensor]
     rng: torch.Generator = field(default_factory=torch.Generator)
     mine: State = field(default_factory=dict)

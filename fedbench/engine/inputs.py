@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
+from fedbench.core.flat import Net
 from fedbench.data.dataset import Dataset
 from fedbench.spec import Augment, RunSpec
 
@@ -42,24 +43,6 @@ def preparation(
     uint8 becomes 0…1, and values are normalised if the spec says so; token ids do not change.
     `rows` are the training rows that are not held out, from which moments are taken.
     """
-    floats = _floats(data, spec, rows, device, dtype)
-    if not spec.channels_last:
-        return floats
-    if len(data.shape) != 3:
-        raise FedbenchError(
-            f"channels_last = True, but data set '{data.name}' has samples of shape {data.shape}, "
-            "not (channels, height, width)"
-        )
-    return lambda x: floats(x).contiguous(memory_format=torch.channels_last)
-
-
-def _floats(
-    data: Dataset,
-    spec: RunSpec,
-    rows: NDArray[np.int64],
-    device: torch.device,
-    dtype: torch.dtype,
-) -> Callable[[Tensor], Tensor]:
     if data.vocabulary and spec.normalise:
         raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
     if data.vocabulary:
@@ -76,6 +59,18 @@ def _floats(
     if pixels:
         return lambda x: x.to(dtype).div_(255).sub_(mean).div_(std)
     return lambda x: (x.to(dtype) - mean) / std
+
+
+def laid_out(
+    prepare: Callable[[Tensor], Tensor], net: Net, least: int = 16
+) -> Callable[[Tensor], Tensor]:
+    """The same, with images in the memory layout in which the network is fastest.
+
+    That is channels last where the first convolution has `least` channels or more.
+    """
+    if net.channels < least or net.precision == torch.float64:
+        return prepare
+    return lambda x: prepare(x).contiguous(memory_format=torch.channels_last)
 
 
 def refuse_without_images(data: Dataset) -> None:

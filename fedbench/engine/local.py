@@ -1,4 +1,4 @@
-"""One client's local training as a pure function, which can be looped or mapped over clients."""
+"""One client's local training as a function of what it starts from."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,6 @@ class LocalTask:
     prepare: Callable[[Tensor], Tensor]
     decays: Tensor | None = None
     crop: int = 0
-    channels_last: bool = False
 
     def decayed(self, w: Tensor) -> Tensor:
         """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
@@ -69,21 +68,11 @@ class RoundStart:
 class ClientBatches:
     """What one client trains on in one round.
 
-    rows[k]: indices of the samples of batch k; masks[k]: 0 for rows that only pad batch k, None
-    if no batch is padded; H: number of steps; n: the client's samples; labels: its label counts
-    (C,); drawn: each part's random numbers; views[k]: how each image of batch k is cropped and
-    flipped, None without augmentation.
-
-    Where clients are mapped, every tensor has one more leading dimension, the client. H is then a
-    tensor, and the weights of a client that has made its H steps no longer change.
+    rows[k]: indices of the samples of batch k, one batch per local step; views[k]: how each of its
+    images is cropped and flipped, None without augmentation.
     """
 
     rows: list[Tensor]
-    masks: list[Tensor] | None
-    H: Tensor | int
-    n: Tensor
-    labels: Tensor
-    drawn: list[State]
     views: list[Tensor] | None = None
 
 
@@ -103,26 +92,14 @@ class ClientResult:
     loss: Tensor
 
 
-for _cls in (ClientBatches, ClientResult):
-    torch.utils._pytree.register_dataclass(_cls)
-
-
 def by_autograd(
     objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
 ) -> tuple[Tensor, Outputs]:
-    """The gradient by `torch.autograd`, the fastest way for one client on one thread."""
+    """The objective's gradient at w."""
     w = w.detach().requires_grad_()
     with torch.enable_grad():
         value, outputs = objective(w)
     return torch.autograd.grad(value, w)[0], outputs
-
-
-def by_func(
-    objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
-) -> tuple[Tensor, Outputs]:
-    """The gradient by `torch.func`, which can be mapped over clients."""
-    gradient, outputs = torch.func.grad(objective, has_aux=True)(w)
-    return gradient, outputs
 
 
 def local_round(
@@ -145,17 +122,11 @@ def local_round(
     for k in range(len(batches.rows)):
         for t in turns:
             t.k = k
-        old = (w, memory, buffers, _states(turns))
-        step, memory, outputs = _step(task, start, turns, batches, k, old[:3], differentiate)
+        state = (w, memory, buffers)
+        step, memory, outputs = _step(task, start, turns, batches, k, state, differentiate)
         w = torch.add(w, step, alpha=-start.lr)  # rounded once, as in torch.optim
-        buffers, value = outputs["buffers"], outputs["loss"]
-        if batches.masks:
-            active = k < batches.H
-            w, memory, buffers, kept = _choose(active, (w, memory, buffers, _states(turns)), old)
-            value = _choose(active, value, torch.zeros_like(value))
-            _restore(turns, kept)
-        total = total + value
-    return _finish(task, start, turns, w, buffers, total / batches.H)
+        buffers, total = outputs["buffers"], total + outputs["loss"]
+    return _finish(task, start, turns, w, buffers, total / len(batches.rows))
 
 
 def _step(
@@ -189,7 +160,7 @@ def _finish(
 ) -> ClientResult:
     delta = start.global_model.w - w
     for part, t in zip(task.parts, turns, strict=True):
-        t.k, t.y = t.H, Model(w, buffers)  # steps on padding do not count
+        t.k, t.y = t.H, Model(w, buffers)
         delta = part.end(delta, t)
     up, mine = [t.up for t in turns], [t.mine for t in turns]
     return ClientResult(w=w, delta=delta, up=up, mine=mine, buffers=buffers, loss=loss)
@@ -216,7 +187,6 @@ class _Pass:
         if batches.views:
             x = inputs.seen(x, batches.views[k], task.crop)
         self.x, self.y = task.prepare(x), task.y[rows]
-        self.mask = batches.masks[k] if batches.masks else None
         self.task, self.global_model, self.turns = task, global_model, turns
         self.buffers, self.differentiate = buffers, differentiate
         self.first: Outputs = {}
@@ -246,7 +216,7 @@ class _Pass:
         for i in overriding(parts, "logits"):
             z = parts[i].logits(z, self.batch(z, features, w), turns[i])
         b = self.batch(z, features, w)
-        plain = value = b.mean(self.task.loss(z, self.y))
+        plain = value = self.task.loss(z, self.y).mean()
         for i in overriding(parts, "loss"):
             value = parts[i].loss(value, b, turns[i])
         outputs = {"loss": plain, "logits": z, "features": features, "buffers": buffers}
@@ -256,7 +226,7 @@ class _Pass:
         """The batch as the parts see it."""
         return Batch(
             x=self.x, y=self.y, logits=z, features=features, w=w, net=self.task.net,
-            global_model=self.global_model, mask=self.mask, seen=self.seen,
+            global_model=self.global_model, seen=self.seen,
         )  # fmt: skip
 
     def show(self, w: Tensor) -> None:
@@ -268,26 +238,3 @@ class _Pass:
 
 def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:
     return lambda w: part.grad(inner, w, t)
-
-
-def part_states(t: Turn) -> dict[str, State]:
-    """What a part may write to during a turn, as new dictionaries."""
-    return {"mine": dict(t.mine), "up": dict(t.up), "run": dict(t.run)}
-
-
-def _states(turns: Sequence[Turn]) -> list[dict[str, State]]:
-    return [part_states(t) for t in turns]
-
-
-def _restore(turns: Sequence[Turn], kept: list[dict[str, State]]) -> None:
-    for t, state in zip(turns, kept, strict=True):
-        t.mine, t.up, t.run = state["mine"], state["up"], state["run"]
-
-
-def _choose(active: Any, new: Any, old: Any) -> Any:
-    """`new` where the client is active, else `old`; entries that `old` lacks are taken as new."""
-    if isinstance(new, dict):
-        return {k: _choose(active, v, old[k]) if k in old else v for k, v in new.items()}
-    if isinstance(new, (list, tuple)):
-        return type(new)(_choose(active, n, o) for n, o in zip(new, old, strict=True))
-    return torch.where(active, new, old)

@@ -3,7 +3,6 @@
 import ctypes
 import os
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
@@ -15,16 +14,13 @@ from fedbench.base.errors import FedbenchError
 class Machine(Checked):
     """The machine's settings.
 
-    device: 'auto' takes a GPU if there is one; mode: 'loop' trains one client after the other,
-    'map' trains several at once under `torch.func.vmap`; chunk: how many at once; workers: threads
-    that train clients in mode 'loop', by default one per core on a CPU, one on a GPU; keep_model:
-    store the final weights beside the history; checkpoint_minutes: time between two checkpoints;
-    state_gb: memory for what is stored per client, beyond which it lies on disk.
+    device: 'auto' takes a GPU if there is one; workers: threads that train clients, by default one
+    per core on a CPU, one on a GPU; keep_model: store the final weights beside the history;
+    checkpoint_minutes: time between two checkpoints; state_gb: memory for what is stored per
+    client, beyond which it lies on disk.
     """
 
     device: str = "auto"
-    mode: Literal["loop", "map"] = "loop"
-    chunk: Count = 16
     workers: Count | None = None
     checkpoint_minutes: Positive = 5.0
     keep_model: bool = False
@@ -42,7 +38,7 @@ class Machine(Checked):
         return torch.device(self.device)
 
     def threads(self, cohort: int) -> int:
-        """How many clients of a cohort are trained at the same time in mode 'loop'."""
+        """How many clients of a cohort are trained by threads of their own at the same time."""
         on_cpu = self.torch_device().type == "cpu"
         cores = len(os.sched_getaffinity(0)) if on_cpu else 1
         return min(self.workers or cores, cohort)

@@ -24,7 +24,7 @@ from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine import scoring
 from fedbench.engine.fit import refuse_misfit, require_room
-from fedbench.engine.inputs import images, preparation, refuse_without_images, targets
+from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.machine import Machine
 from fedbench.engine.objects import Identity, identify, named
@@ -50,8 +50,9 @@ class Objects(TypedDict, total=False):
 class Problem:
     """Everything that a run needs and that stays the same in all rounds.
 
-    rows[i]: the rows of client i's training samples; scorers: by the prefix of the columns that
-    they write, '' for the test set and 'val_' for held-out data.
+    rows[i]: the rows of client i's training samples; label_counts: (K, C), beside those of `fed`,
+    for who does not compute on the device; scorers: by the prefix of the columns that they write,
+    '' for the test set and 'val_' for held-out data.
     """
 
     spec: RunSpec
@@ -60,17 +61,24 @@ class Problem:
     fed: Fed
     task: LocalTask
     rows: list[Tensor]
+    label_counts: NDArray[np.int64]
     sampler: Sampler
     scorers: dict[str, Scorer]
+
+    @property
+    def largest_batch(self) -> int:
+        """The largest number of samples in a client's local step."""
+        longest = max(len(rows) for rows in self.rows)
+        return min(self.spec.batch or longest, longest)
 
     @property
     def device(self) -> torch.device:
         """The device that holds the data."""
         return self.task.x.device
 
-    def validate(self, model: Model) -> float:
-        """A model's mean loss on the held-out data."""
-        return self._held_out()(model)["loss"]
+    def validate(self, model: Model) -> Tensor:
+        """A model's mean loss on the held-out data (scalar)."""
+        return self._held_out().loss(model)
 
     def proxy(self) -> Tensor:
         """The held-out samples as inputs (N, …) of the network, without their labels."""
@@ -105,11 +113,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rows = objects["partition"] if "partition" in objects else partition_of(data, train, spec)
     check_partition(rows, len(data.y_train), spec.clients, held_out)
-    prepare = preparation(data, spec, train, device, dtype)
+    floats = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
-    example = _as_first_seen(prepare(x[:1]))
+    example = _as_first_seen(floats(x[:1]))
     module = _module(spec, objects, data, example, folder).to(device, dtype)
     net = Net(module, spec.precision == "bfloat16")
+    prepare = laid_out(floats, net)
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
@@ -118,16 +127,16 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        channels_last=spec.channels_last,
     )  # fmt: skip
-    fed = constants(spec, data, rows, net, machine)
+    counts = _label_counts(data, rows)
+    fed = constants(spec, data, counts, net, machine)
     sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out, spec)
     identity = identify(spec, objects)
     return Problem(
-        spec=spec, identity=identity, data=data, fed=fed, task=task, rows=tensors, sampler=sampler,
-        scorers=scorers,
+        spec=spec, identity=identity, data=data, fed=fed, task=task, rows=tensors,
+        label_counts=counts, sampler=sampler, scorers=scorers,
     )  # fmt: skip
 
 
@@ -167,20 +176,24 @@ def _scorers(
     return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
 
 
-def constants(spec: RunSpec, data: Dataset, rows: Rows, net: Net, machine: Machine) -> Fed:
-    """The constants of the federation, which parts may read."""
+def _label_counts(data: Dataset, rows: Rows) -> NDArray[np.int64]:
+    """How often each client has each label (K, C); without classes all labels count as one."""
+    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
     width = max(data.classes, 1)
-    labels = (
-        data.y_train.astype(np.int64) if data.classes else np.zeros(len(data.y_train), np.int64)
-    )
-    counts = np.stack([np.bincount(labels[r], minlength=width) for r in rows])
+    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
+
+
+def constants(
+    spec: RunSpec, data: Dataset, counts: NDArray[np.int64], net: Net, machine: Machine
+) -> Fed:
+    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
     like = net.start().w
     return Fed(
         K=spec.clients,
         m=cohort_size(spec.clients, spec.participation),
         classes=data.classes,
         d=net.d,
-        n=torch.tensor([len(r) for r in rows], dtype=like.dtype, device=like.device),
+        n=torch.tensor(counts.sum(1), dtype=like.dtype, device=like.device),
         labels=torch.tensor(counts, dtype=like.dtype, device=like.device),
         lr=spec.lr,
         rounds=spec.rounds,

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from fedbench.core.flat import Buffers
-from fedbench.engine.machine import Machine
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
 from fedbench.engine.workers import Workers
@@ -19,9 +18,7 @@ from fedbench.spec import RunSpec
 _PACKAGES = ("fedbench", "torch", "numpy")
 
 
-def describe(
-    problem: Problem, status: str, progress: Progress, machine: Machine, workers: Workers
-) -> dict[str, Any]:
+def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
     """The content of `run.json`: settings, outcome, versions, device, times, origin of data."""
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
@@ -36,8 +33,7 @@ def describe(
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
         "device": device_name(problem.device),
-        "mode": machine.mode,
-        **({} if machine.mode == "map" else workers.described),
+        **workers.described,
         "versions": {name: metadata.version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},
         "data": {

@@ -38,23 +38,29 @@ class Scorer:
     def __call__(self, model: Model) -> Scores:
         """The scores {'loss': …, 'accuracy': …, 'macro_f1': …}; without classes the loss only."""
         logits = self.logits(model)
-        scores = {"loss": float(self.task.loss(logits, self.y).double().mean())}
+        scores = {"loss": self._loss(logits)}
         if self.classes:
             scores |= classification(logits.argmax(1), self.y, self.classes)
-        return scores
+        return dict(zip(scores, torch.stack(list(scores.values())).tolist(), strict=True))
+
+    def loss(self, model: Model) -> Tensor:
+        """The mean loss (scalar), in double precision."""
+        return self._loss(self.logits(model))
 
     def logits(self, model: Model) -> Tensor:
         """The logits of all samples (N, C)."""
         return self.task.outputs(model, self.x)[0]
 
+    def _loss(self, logits: Tensor) -> Tensor:
+        return self.task.loss(logits, self.y).double().mean()
 
-def classification(predicted: Tensor, y: Tensor, classes: int) -> Scores:
-    """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true).
+
+def classification(predicted: Tensor, y: Tensor, classes: int) -> dict[str, Tensor]:
+    """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true), as scalars.
 
     A class that is neither predicted nor present is left out, as in scikit-learn.
     """
     hits = torch.bincount(y[predicted == y], minlength=classes).double()
     total = torch.bincount(y, minlength=classes) + torch.bincount(predicted, minlength=classes)
-    present = total > 0
-    f1 = 2 * hits[present] / total[present]
-    return {"accuracy": float(hits.sum() / len(y)), "macro_f1": float(f1.mean())}
+    f1 = 2 * hits / total.clamp(min=1)
+    return {"accuracy": hits.sum() / len(y), "macro_f1": f1.sum() / (total > 0).sum()}

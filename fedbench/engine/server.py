@@ -19,8 +19,7 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
     """Round t with its cohort, mixing weights and learning rate."""
     spec, fed = problem.spec, problem.fed
     rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
-    labels = fed.labels.cpu().long().numpy()
-    clients = problem.sampler(rng, spec.clients, spec.participation, labels)
+    clients = problem.sampler(rng, spec.clients, spec.participation, problem.label_counts)
     counts = fed.n[clients]
     p = (
         counts / counts.sum()

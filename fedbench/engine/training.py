@@ -1,9 +1,8 @@
 """The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
-import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack, cast
@@ -15,8 +14,8 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
-from fedbench.engine import cohort
 from fedbench.engine.checkpoint import load_checkpoint, save_checkpoint
+from fedbench.engine.clock import Clock
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
@@ -24,7 +23,7 @@ from fedbench.engine.problem import Objects, Problem, assemble
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
-from fedbench.engine.turns import PreparedClient, exchange, prepare, shapes, twins
+from fedbench.engine.turns import PreparedClient, exchange, prepare, twins
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import CHECKPOINT, RunFolder
@@ -88,9 +87,8 @@ class Training:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
-        if machine.mode == "map":
-            cohort.refuse_unmappable(problem.task, shapes(problem))
-        self.workers = Workers(problem.task, machine.threads(problem.fed.m))
+        self.clock = Clock(problem.device)
+        self.workers = Workers(problem.task, machine.threads(problem.fed.m), problem.largest_batch)
         for probe in self.probes:
             probe.require(problem)
         self.progress = self._resumed() or self._fresh()
@@ -116,15 +114,13 @@ class Training:
         progress = self.progress
         r = open_round(self.problem, progress.global_model, t)
         rounds = views(self.problem, r, progress.server)
-        with _clock(self.progress.seconds, "train"):
+        with self.clock.phase("train"):
             clients, replies = self._train(r, rounds)
-        with _clock(self.progress.seconds, "server"):
+        with self.clock.phase("server"):
             progress.global_model = aggregate(self.parts, rounds, r, replies)
         progress.round = t + 1
-        loss = float(torch.stack([reply.loss for reply in replies]).mean())
-        progress.diverged = not (
-            bool(progress.global_model.w.isfinite().all()) and math.isfinite(loss)
-        )
+        loss, finite = _loss_and_finite(replies, progress.global_model.w)
+        progress.diverged = not finite
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
         models = self._models(rounds) if due else {"next": progress.global_model.w}
@@ -135,6 +131,7 @@ class Training:
             scored=scored, evaluated=due, last=last,
         )  # fmt: skip
         row |= {} if progress.diverged else self._watch(scene)
+        self.clock.settle(progress.seconds)
         if due:
             progress.rows.append(row | self._clocks())
             if self.watch:
@@ -156,10 +153,7 @@ class Training:
         progress.traffic.up += exchange(self.problem, rounds, clients)
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
-        if self.machine.mode == "map":
-            replies = cohort.mapped(self.problem.task, start, clients, self.machine.chunk)
-        else:
-            replies = self.workers.train(start, clients)
+        replies = self.workers.train(start, clients)
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
             progress.passes += sum(len(rows) for rows in c.batches.rows)
@@ -194,7 +188,7 @@ class Training:
             "cohort": len(r.clients),
             "step_norm": float((global_model.w - r.w).norm()),
         }
-        with _clock(progress.seconds, "evaluate"):
+        with self.clock.phase("evaluate"):
             for place, (name, w) in enumerate(models.items()):
                 for prefix, scorer in self.problem.scorers.items():
                     scores = scorer(Model(w, global_model.buffers))
@@ -206,7 +200,7 @@ class Training:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress = self.progress
         row: Row = {}
-        with _clock(progress.seconds, "watch"):
+        with self.clock.phase("watch"):
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
             ):
@@ -264,7 +258,7 @@ class Training:
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
         history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
-        record = describe(self.problem, status, progress, self.machine, self.workers)
+        record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
         tables = self._tables()
         if self.folder:
@@ -277,7 +271,7 @@ class Training:
 
     def _tables(self) -> dict[str, pd.DataFrame]:
         """The table of the clients' label counts, and one per probe that wrote rows."""
-        held = self.fed.labels.long().cpu().numpy()
+        held = self.problem.label_counts
         clients, labels = held.nonzero()
         counts = {"client": clients, "label": labels, "count": held[clients, labels]}
         rows = zip(self.probes, self.progress.tables, strict=True)
@@ -286,10 +280,11 @@ class Training:
         }
 
 
-@contextlib.contextmanager
-def _clock(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    began = time.perf_counter()
-    yield
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    seconds[phase] += time.perf_counter() - began
+def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:
+    """The mean training loss, and whether it and the weights are finite.
+
+    Read together: a GPU is waited for once.
+    """
+    loss = torch.stack([reply.loss for reply in replies]).mean()
+    found, finite = torch.stack([loss, w.isfinite().all().to(loss.dtype)]).tolist()
+    return found, bool(finite) and math.isfinite(found)

@@ -58,15 +58,8 @@ def prepare(
         for message, mine in zip(messages, stored, strict=True)
     ]
     _draw(problem, r.round, client, turns)
-    data = ClientBatches(
-        rows=rows,
-        masks=None,
-        H=len(rows),
-        n=n,
-        labels=labels,
-        drawn=[t.drawn for t in turns],
-        views=views(spec.augment, rows, spec.seed, r.round, client) if spec.augment else None,
-    )
+    seen = views(spec.augment, rows, spec.seed, r.round, client) if spec.augment else None
+    data = ClientBatches(rows=rows, views=seen)
     return PreparedClient(client, turns, data, seeds.number(spec.seed, r.round, client, "dropout"))
 
 
@@ -82,14 +75,6 @@ def twins(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
         return replace(t, msg=msg, mine=dict(t.mine), up=dict(t.up), run=dict(t.run))
 
     return [replace(c, turns=[twin(t) for t in c.turns]) for c in clients]
-
-
-def shapes(problem: Problem) -> set[tuple[int, ...]]:
-    """The different sequences of batch sizes over all clients; they are the same in each round."""
-    return {
-        tuple(len(rows) for rows in _batches(problem, 0, client))
-        for client in range(problem.spec.clients)
-    }
 
 
 def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[PreparedClient]) -> int:

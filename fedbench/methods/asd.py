@@ -56,10 +56,7 @@ class ASD(Part):
 
     def _alpha(self, teacher: Tensor, b: Batch, t: Turn) -> Tensor:
         """α (B,), equations 9 to 12: the softmax of log α̂ over the samples of the batch."""
-        scores = self.log_alpha(teacher, t.labels[b.y] / t.n)
-        if b.mask is not None:
-            scores = scores.where(b.mask > 0, torch.finfo(scores.dtype).min)
-        return scores.softmax(0)
+        return self.log_alpha(teacher, t.labels[b.y] / t.n).softmax(0)
 
     def _divergence(self, g: Tensor, z: Tensor, y: Tensor) -> Tensor:
         """D (B,) between the teacher's logits g and the student's z, both divided by τ."""

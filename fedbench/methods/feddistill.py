@@ -71,16 +71,14 @@ class FedDistill(Part):
         if t.round == 0:
             return value
         has_row = t.run["known"][b.y]
-        divergence = b.mean(has_row * ops.kl(t.run["target"][b.y] / self.T, b.logits / self.T))
+        divergence = (has_row * ops.kl(t.run["target"][b.y] / self.T, b.logits / self.T)).mean()
         if self.over == "active":
-            divergence = divergence / b.mean(has_row).clamp(min=1 / len(b.y))
+            divergence = divergence / has_row.mean().clamp(min=1 / len(b.y))
         return value + self.coef * (self.T**2 if self.scale_t else 1) * divergence
 
     def after(self, b: Batch, t: Turn) -> None:
         """Add the batch's logits to the sums of their labels."""
         one_hot = ops.is_true(b.logits, b.y).to(b.logits.dtype)
-        if b.mask is not None:
-            one_hot = one_hot * b.mask[:, None]
         t.run["sums"] = t.run["sums"] + one_hot.T @ b.logits
         t.run["counts"] = t.run["counts"] + one_hot.sum(0)
 

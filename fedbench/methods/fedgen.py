@@ -67,7 +67,8 @@ class FedGen(Part):
         """Noise and labels for every step of the turn."""
         if not (t.round and (self.a or self.b)):
             return {}
-        steps, counts = int(t.H), t.msg.get("counts", t.labels.new_ones(t.fed.classes))
+        steps, pooled = t.H, t.msg.get("counts")
+        counts = torch.ones(t.fed.classes, dtype=t.w.dtype) if pooled is None else pooled.cpu()
         noise = torch.rand(steps, self.size, self.noise, generator=rng, dtype=t.w.dtype)
         drawn = {"noise": noise, "labels": generator.labels(rng, counts, steps, self.size)}
         if self.b:
@@ -85,7 +86,7 @@ class FedGen(Part):
             # Deviation: in a batch of more than `size` samples, noise is used repeatedly.
             rows = torch.arange(len(b.y), device=b.y.device) % self.size
             z = b.head(self._features(t, t.drawn["own"][t.k][rows], b.y)).detach()
-            value = value + self._now(self.b, t) * b.mean(ops.kl(z, b.logits))
+            value = value + self._now(self.b, t) * ops.kl(z, b.logits).mean()
         return value
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
@@ -99,9 +100,10 @@ class FedGen(Part):
         first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # changed in place
         counts = torch.stack([up["counts"] for up in r.ups])
+        often = self._often(counts).cpu()  # read once: labels are drawn on the CPU
 
         def loss(w: Tensor) -> Tensor:
-            return self._loss(lambda x: net.train(w, buffers, x)[0], counts, r)
+            return self._loss(lambda x: net.train(w, buffers, x)[0], counts, often, r)
 
         adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.round]
         memory = {name: r.mine[name] for name in ("m", "v")}
@@ -134,18 +136,23 @@ class FedGen(Part):
         x = generator.labelled(noise, y, t.fed.classes)
         return self._net(t.fed).eval(unpack(t.msg, "gamma"), x)[0]
 
-    def _loss(self, gamma: Callable[[Tensor], Tensor], counts: Tensor, r: Round) -> Tensor:
+    def _often(self, counts: Tensor) -> Tensor:
+        """How often each class is drawn; never one of which the cohort has no sample."""
+        totals = counts.sum(0)
+        return totals if self.labels == "pooled" else totals.sign()
+
+    def _loss(
+        self, gamma: Callable[[Tensor], Tensor], counts: Tensor, often: Tensor, r: Round
+    ) -> Tensor:
         """Σ_i w_{i,y} CE(head_i(Γ(ε, y)), y) + the penalty on similar features."""
         # Deviation: equation 4 has the cross-entropy of the heads' mean logits; the released code
         # has the mean of cross-entropies, as here.
-        totals = counts.sum(0)  # a class of which the cohort has no sample is not drawn
-        frequencies = totals if self.labels == "pooled" else totals.sign()
-        y = generator.labels(r.rng, frequencies, 1, self.size)[0].to(totals.device)
+        y = generator.labels(r.rng, often, 1, self.size)[0].to(r.w.device)
         noise = torch.rand(self.size, self.noise, generator=r.rng, dtype=r.w.dtype).to(r.w.device)
         features = gamma(generator.labelled(noise, y, r.fed.classes))
         z = torch.func.vmap(r.fed.net.head, in_dims=(0, None))(r.models, features)  # (m, size, C)
         losses = F.cross_entropy(z.transpose(1, 2), y.expand(len(z), -1), reduction="none")
-        shares = (counts / totals.clamp(min=1))[:, y]
+        shares = (counts / counts.sum(0).clamp(min=1))[:, y]
         return (shares * losses).sum(0).mean() + self.diversity * generator.likeness(
             noise, features
         )

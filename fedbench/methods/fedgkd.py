@@ -49,9 +49,9 @@ class FedGKD(Part):
             return value
         teacher = b.of(unpack(t.msg, "w"))[0] if self.M > 1 else b.ref[0]
         if self.regulariser == "mse":
-            return value + self.coef * b.mean((teacher - b.logits).square().mean(-1))
+            return value + self.coef * (teacher - b.logits).square().mean(-1).mean()
         scale = self.T**2 if self.scale_t else 1
-        return value + self.coef * scale * b.mean(ops.kl(teacher / self.T, b.logits / self.T))
+        return value + self.coef * scale * ops.kl(teacher / self.T, b.logits / self.T).mean()
 
     def cost(self, size: Sizes) -> Cost:
         """The teacher's forward pass; with M > 1 w̄ is sent and the server stores M models."""

@@ -42,7 +42,7 @@ class FedGKDVote(Part):
 
     def send(self, r: Round) -> State:
         """Send γ_m/2 (M,) and the models before x_t."""
-        L = r.w.new_tensor(r.validate(Model(r.w, r.buffers)))
+        L = r.validate(Model(r.w, r.buffers)).to(r.w)
         r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
         models = unpack({k: v for k, v in r.mine.items() if v.is_floating_point()}, "w")
         message = {"gamma": self._votes(r.mine["L"], r.round)}
@@ -56,7 +56,7 @@ class FedGKDVote(Part):
         older = [b.of(unpack(t.msg, str(m)))[0] for m in range(1, self.M)]
         divergences = ops.kl(torch.stack([b.ref[0], *older]) / self.T, b.logits / self.T)
         scale = self.T**2 if self.scale_t else 1
-        return value + scale * b.mean(t.msg["gamma"] @ divergences)
+        return value + scale * (t.msg["gamma"] @ divergences).mean()
 
     def cost(self, size: Sizes) -> Cost:
         """A client is sent M − 1 more models and has M teachers; the server stores M models."""

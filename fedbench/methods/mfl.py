@@ -32,7 +32,7 @@ class MFL(Part):
     buffer: Literal["aggregated", "chained", "none", "reset", "client_stale"] = "aggregated"
 
     @property
-    def unmappable(self) -> str:
+    def sequential(self) -> str:
         """With 'chained', clients cannot train at the same time."""
         return "hands its buffer from client to client" if self.buffer == "chained" else ""
 

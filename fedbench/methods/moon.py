@@ -47,7 +47,7 @@ class MOON(Part):
         """CE + μ times the mean of log(1 + e^{(s_p − s_g)/τ})."""
         to_global = F.cosine_similarity(b.features, b.ref[1], dim=-1)
         to_previous = F.cosine_similarity(b.features, b.of(unpack(t.mine, "prev"))[1], dim=-1)
-        contrast = b.mean(F.softplus((to_previous - to_global) / self.tau))
+        contrast = F.softplus((to_previous - to_global) / self.tau).mean()
         return value + self.mu * (contrast * t.mine["seen"] if self.first == "skip" else contrast)
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:

@@ -10,8 +10,6 @@ from fedbench.base.checked import Decay
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State, Turn
 
-Power = int | Tensor
-
 
 @dataclass(frozen=True)
 class RMFL(Part):
@@ -73,21 +71,21 @@ class RMFL(Part):
 
     def weights(self, H: int) -> tuple[float, list[float]]:
         """The weights in v̂ of V and of g_1 … g_H."""
-        gathered = [*(float(self._early(k)) for k in range(H - 1)), float(self._final(H))]
-        return float(self._inherited(H)), gathered
+        gathered = [*(self._early(k) for k in range(H - 1)), self._final(H)]
+        return self._inherited(H), gathered
 
-    def _early(self, k: Power) -> float | Tensor:
+    def _early(self, k: int) -> float:
         """The weight of the gradient of step k, counted from 0, unless it is the last."""
         scale = 1 if self.reading == "r2prime" else 1 - self.beta
         return scale * self.beta ** (k + 1 if self.reading == "r1" else k)
 
-    def _final(self, H: Power) -> float | Tensor:
+    def _final(self, H: int) -> float:
         """The weight of the last gradient."""
         if self.reading == "r1":
             return self.beta**H
         return self.beta ** (H - 1) if self.reading in ("lit", "lit0") else self._early(H - 1)
 
-    def _inherited(self, H: Power) -> float | Tensor:
+    def _inherited(self, H: int) -> float:
         """The weight of V."""
         if self.reading == "lit0":
             return 0.0

@@ -35,7 +35,7 @@ class SelfConfidence(Part):
         z = b.ref[0] if self.teacher == "global" else b.logits.detach()
         target = self._target((z / self.tau).softmax(-1), b, t)
         student = (b.logits / self.tau).log_softmax(-1)
-        divergence = b.mean(F.kl_div(student, target, reduction="none").sum(-1))
+        divergence = F.kl_div(student, target, reduction="none").sum(-1).mean()
         scale = self.tau**2 if self.scale_tau else 1
         return (1 - self.lam) * value + self.lam * scale * divergence
 

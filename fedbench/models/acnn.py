@@ -9,7 +9,7 @@ from fedbench.base.checked import Count, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
-from fedbench.models.layers import GlobalMean, MaxPool2, dense, scaled
+from fedbench.models.layers import MaxPool2, dense, global_mean, scaled
 
 _CONVOLUTIONS, _HIDDEN = (64, 128, 256, 512), (128, 256, 512, 1024)
 
@@ -40,7 +40,8 @@ class ACNN(Architecture):
             layers += [nn.Conv2d(before, after, 3, padding=1), MaxPool2(), nn.ReLU()]
             before = after
         if self.top == "average":
-            return BodyHead(nn.Sequential(*layers, GlobalMean()), nn.Linear(before, inputs.classes))
+            body = nn.Sequential(*layers, global_mean())
+            return BodyHead(body, nn.Linear(before, inputs.classes))
         pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
         widths = [before * pixels, *scaled(_HIDDEN, self.width)]
         body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))

@@ -33,6 +33,8 @@ class BodyHead(nn.Module):
     of two layers, so that a projection head needs no other hidden layer.
     """
 
+    layerwise = True  # see `core/stacked`
+
     def __init__(self, body: nn.Module, head: nn.Module, ends_hidden: bool = False) -> None:
         super().__init__()
         self.body, self.head, self.ends_hidden = body, head, ends_hidden

@@ -23,12 +23,9 @@ class MaxPool2(nn.MaxPool2d):
         return torch.maximum(rows[..., ::2], rows[..., 1::2])
 
 
-class GlobalMean(nn.Module):
-    """The mean over all pixels: average pooling to 1×1, in a form that can map over clients."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) → (B, C)."""
-        return x.mean((-2, -1))
+def global_mean() -> nn.Module:
+    """The mean over all pixels: (B, C, H, W) → (B, C)."""
+    return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 
 def dense(widths: Sequence[int]) -> list[nn.Module]:

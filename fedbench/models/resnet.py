@@ -11,7 +11,7 @@ from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import require_images
-from fedbench.models.layers import GlobalMean
+from fedbench.models.layers import global_mean
 from fedbench.models.norms import Norm, by_groups
 
 
@@ -46,12 +46,14 @@ class RN20(Architecture):
                 first = block == 0
                 stride = 2 if first and stage else 1
                 layers.append(_Block(before if first else after, after, stride, norm))
-        body = nn.Sequential(*layers, GlobalMean())
+        body = nn.Sequential(*layers, global_mean())
         return BodyHead(body, nn.Linear(c[-1], inputs.classes))
 
 
 class _Block(nn.Module):
     """Two 3×3 convolutions, and a shortcut that subsamples and pads with zeros (option A)."""
+
+    layerwise = True  # see `core/stacked`
 
     def __init__(self, before: int, after: int, stride: int, norm: Norm) -> None:
         super().__init__()
@@ -59,11 +61,26 @@ class _Block(nn.Module):
         self.norm1 = norm(after)
         self.conv2 = nn.Conv2d(after, after, 3, padding=1, bias=False)
         self.norm2 = norm(after)
-        self.stride, self.extra = stride, after - before
+        self.short = _Shortcut(stride, after - before)
 
     def forward(self, x: Tensor) -> Tensor:
         out = torch.relu(self.norm1(self.conv1(x)))
-        out = self.norm2(self.conv2(out))
+        return torch.relu(self.norm2(self.conv2(out)) + self.short(x))
+
+
+class _Shortcut(nn.Module):
+    """Every `stride`-th pixel, and `extra` channels of zeros, half before and half after."""
+
+    layerwise = True
+    clients = 1  # whose channels lie side by side
+
+    def __init__(self, stride: int, extra: int) -> None:
+        super().__init__()
+        self.stride, self.zeros = stride, (extra // 2, extra - extra // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
         short = x[:, :, :: self.stride, :: self.stride]
-        short = F.pad(short, (0, 0, 0, 0, self.extra // 2, self.extra - self.extra // 2))
-        return torch.relu(out + short)
+        if not any(self.zeros):
+            return short
+        each = short.reshape(len(x), self.clients, -1, *short.shape[2:])
+        return F.pad(each, (0, 0, 0, 0, *self.zeros)).flatten(1, 2)

@@ -10,7 +10,7 @@ from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
-from fedbench.models.layers import GlobalMean, scaled
+from fedbench.models.layers import global_mean, scaled
 from fedbench.models.norms import Norm, by_groups, by_size
 
 
@@ -131,17 +131,18 @@ def _network(inputs: Inputs, stem: list[nn.Module], plan: _Plan) -> BodyHead:
             stride = 2 if stage and not block else 1
             layers = [*layers, _block(plan, before, planes, stride)]
             before = planes * plan.block.expansion
-    body = nn.Sequential(*layers, GlobalMean())
+    body = nn.Sequential(*layers, global_mean())
     body.apply(_initialise)
     return BodyHead(body, nn.Linear(before, inputs.classes))
 
 
-def _block(plan: _Plan, before: int, planes: int, stride: int) -> nn.Module:
+def _block(plan: _Plan, before: int, planes: int, stride: int) -> Any:
     after = planes * plan.block.expansion
     short = None
     if stride > 1 or before != after:
         short = nn.Sequential(conv1x1(before, after, stride), plan.norm(after))
-    block: nn.Module = plan.block(before, planes, stride, short, norm_layer=plan.norm)
+    block: Any = plan.block(before, planes, stride, short, norm_layer=plan.norm)
+    block.layerwise = True  # it adds, and calls its layers; see `core/stacked`
     return block
 
 

@@ -27,14 +27,14 @@ class Again(Probe):
             for c, reply, again in zip(s.clients, s.replies, replies, strict=True):
                 assert torch.equal(reply.w, again.reply.w)
                 assert torch.equal(reply.delta, again.reply.delta)
-                assert len(again.gradients) == c.batches.H
+                assert len(again.gradients) == len(c.batches.rows)
         return []
 
 
-def watched(spec, probe, mode="loop", **things):
+def watched(spec, probe, **things):
     """The engine of a run watched by a probe that has no name."""
     problem = assemble(spec.changed(watch=["locals"]), things, Machine(device="cpu"), None)
-    return Training(problem, Machine(device="cpu", mode=mode), probes=[probe])
+    return Training(problem, Machine(device="cpu"), probes=[probe])
 
 
 # MFL hands its buffer from client to client: its clients share what they write to

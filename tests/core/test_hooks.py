@@ -192,31 +192,29 @@ class Recount(Count):
     """The same under another name."""
 
 
-def test_parts_see_only_their_own_entries(mode):
+def test_parts_see_only_their_own_entries():
     # One sample and three, batch 1: 1 and 3 counts a round; the message grows by 100 · add.
     one, two = Count(1.0), Recount(0.5)
-    train([[0.0], [0.0] * 3], parts=[one, two], batch=1, rounds=3, mode=mode)
+    train([[0.0], [0.0] * 3], parts=[one, two], batch=1, rounds=3)
     assert one.seen == [[1, 3], [102, 106], [203, 209]]
     assert two.seen == [[0.5, 1.5], [51, 53], [101.5, 104.5]]
 
 
-def test_a_client_keeps_its_state_while_others_train(mode):
+def test_a_client_keeps_its_state_while_others_train():
     part = Count()
     rounds = 8
     cohorts = Spy()
-    parts = [part] if mode == "map" else [part, cohorts]
-    train([[0.0]] * 4, parts=parts, participation=0.5, rounds=rounds, mode=mode)
+    train([[0.0]] * 4, parts=[part, cohorts], participation=0.5, rounds=rounds)
     # each entry: how often the client has trained, + 100 a round that has passed
     turns = [[value - 100 * t for value in pair] for t, pair in enumerate(part.seen)]
     assert max(max(pair) for pair in turns) <= rounds
-    if mode == "loop":
-        trained = [entry[2] for entry in cohorts.log if entry[0] == "send"]
-        history = dict.fromkeys(range(4), 0)
-        for pair, clients in zip(turns, trained, strict=True):
-            for value, i in zip(pair, clients, strict=True):
-                history[i] += 1
-                assert value == history[i]
-        assert sum(history.values()) == 2 * rounds
+    trained = [entry[2] for entry in cohorts.log if entry[0] == "send"]
+    history = dict.fromkeys(range(4), 0)
+    for pair, clients in zip(turns, trained, strict=True):
+        for value, i in zip(pair, clients, strict=True):
+            history[i] += 1
+            assert value == history[i]
+    assert sum(history.values()) == 2 * rounds
 
 
 @dataclass(frozen=True)
@@ -242,9 +240,9 @@ class Rebinder(Part):
         return d
 
 
-def test_a_state_may_be_replaced(mode):
+def test_a_state_may_be_replaced():
     part = Rebinder()
-    train([[0.0], [1.0]], parts=[part], rounds=3, mode=mode)
+    train([[0.0], [1.0]], parts=[part], rounds=3)
     assert part.seen == [(0, [1, 1]), (1, [2, 2]), (2, [3, 3])]
 
 
@@ -266,9 +264,9 @@ class Chatty(Part):
         return delta
 
 
-def test_floats_are_counted_both_ways(mode):
+def test_floats_are_counted_both_ways():
     # two of three clients a round: down 2 · (1 + 3 + 2), up 2 · (4 + 1 + 5)
-    result = train([[0.0]] * 3, parts=[Chatty()], participation=0.7, rounds=3, mode=mode)
+    result = train([[0.0]] * 3, parts=[Chatty()], participation=0.7, rounds=3)
     assert list(result.history["cohort"]) == [2, 2, 2]
     assert list(result.history["floats_down"]) == [12, 24, 36]
     assert list(result.history["floats_up"]) == [20, 40, 60]
@@ -289,14 +287,12 @@ class Exchange(Part):
         return inner(w) - t.run["own"] + t.msg["mean"]
 
 
-def test_the_exchange_reaches_the_training(mode):
+def test_the_exchange_reaches_the_training():
     # w=4, targets 2 and −2: gradients 2 and 6, mean 4: both clients step 4 → w = 3.6
-    result = train([[2.0], [-2.0]], w=4.0, parts=[Exchange()], mode=mode)
+    result = train([[2.0], [-2.0]], w=4.0, parts=[Exchange()])
     assert close(final(result), 3.6)
     # the gradient is of all of a client's samples, not of its first batch: mean targets 2 and −2
-    result = train(
-        [[1.0, 3.0], [-2.0, -2.0]], w=4.0, parts=[Exchange()], steps=1, batch=2, mode=mode
-    )
+    result = train([[1.0, 3.0], [-2.0, -2.0]], w=4.0, parts=[Exchange()], steps=1, batch=2)
     assert close(final(result), 3.6)
 
 
@@ -349,11 +345,11 @@ class Mean(Part):
         return d
 
 
-def test_weigh_decides_how_models_and_uploads_are_mixed(mode):
+def test_weigh_decides_how_models_and_uploads_are_mixed():
     mean = Mean()
     clients = [[2.0], [-2.0]]  # y = 3.8 and 3.4
-    assert close(final(train(clients, w=4.0, parts=[mean, Weights()], mode=mode)), 3.8)
-    assert close(final(train(clients, w=4.0, parts=[mean], mode=mode)), 3.6)
+    assert close(final(train(clients, w=4.0, parts=[mean, Weights()])), 3.8)
+    assert close(final(train(clients, w=4.0, parts=[mean])), 3.6)
     assert close(mean.seen, 0.2, 0.4)
 
 
@@ -365,9 +361,9 @@ class Displaced(Part):
         return w + 1
 
 
-def test_begin_moves_the_start_but_not_the_origin_of_the_update(mode):
+def test_begin_moves_the_start_but_not_the_origin_of_the_update():
     # start 5, target 2, gradient 3, lr 0.1: y = 4.7; D = 4 − 4.7; x = y
-    assert close(final(train([[2.0]], w=4.0, parts=[Displaced()], mode=mode)), 4.7)
+    assert close(final(train([[2.0]], w=4.0, parts=[Displaced()])), 4.7)
 
 
 @dataclass(frozen=True)
@@ -381,9 +377,9 @@ class Upload(Part):
         return delta / 5 if r.i == 0 else delta / 10
 
 
-def test_end_and_receive_shape_the_update(mode):
+def test_end_and_receive_shape_the_update():
     # D = 0.2 and 0.6; received 0.4 and 0.6: x = 4 − 0.5
-    assert close(final(train([[2.0], [-2.0]], w=4.0, parts=[Upload()], mode=mode)), 3.5)
+    assert close(final(train([[2.0], [-2.0]], w=4.0, parts=[Upload()])), 3.5)
 
 
 def test_overriding_finds_what_a_part_changes():
@@ -407,26 +403,6 @@ def test_decay_joins_after_the_clip_and_before_the_momentum_buffer():
 
 
 @dataclass(frozen=True)
-class Noisy(Part):
-    """Subtracts a number of its own from each step's gradient, and a constant."""
-
-    def draw(self, rng, t):
-        noise = torch.rand(t.H, 1, generator=rng, dtype=torch.float64)
-        return {"noise": noise, "one": torch.ones((), dtype=torch.float64)}
-
-    def grad(self, inner, w, t):
-        return inner(w) - t.drawn["noise"][t.k] - t.drawn["one"]
-
-
-def test_numbers_drawn_for_each_step_may_differ_in_length_between_clients():
-    clients = [[0.0], [1.0] * 3, [2.0] * 5]  # 1, 3 and 5 steps
-    looped, mapped = (
-        train(clients, parts=[Noisy()], batch=1, rounds=2, mode=mode) for mode in ("loop", "map")
-    )
-    assert close(mapped.weights, final(looped))
-
-
-@dataclass(frozen=True)
 class Statistician(Part):
     """Reads the clients' running statistics at the server."""
 
@@ -437,14 +413,14 @@ class Statistician(Part):
         return d
 
 
-def test_the_server_sees_each_clients_statistics(mode):
+def test_the_server_sees_each_clients_statistics():
     # w = 1 feeds x itself to batch norm; a running mean starts at 0 and moves 10 % of the way to
     # mean(x) = 1 and 4
     x, y = np.array([[0.0], [2.0], [3.0], [5.0]]), np.zeros(4)
     model = nn.Sequential(weight(1.0), nn.BatchNorm1d(1, dtype=torch.float64))
     part, spec = Statistician(), RunSpec(clients=2, rounds=1, batch=None, precision="float64")
     share = {"data": Dataset("pairs", x, y, x, y, 0), "model": model, "partition": blocks([2, 2])}
-    run(spec, machine=Machine(device="cpu", mode=mode), parts=(part,), **share)
+    run(spec, machine=Machine(device="cpu"), parts=(part,), **share)
     assert close(part.seen, 0.1, 0.4)
 
 
@@ -477,10 +453,10 @@ class Own(Part):
         return d
 
 
-def test_a_client_sees_its_own_model_at_the_end(mode):
+def test_a_client_sees_its_own_model_at_the_end():
     # one step or three from 4 to 0 with lr ½: 2 and ½, whatever Upload makes of the updates
     own = Own()
-    train([[0.0], [0.0] * 3], w=4.0, parts=[Upload(), own], lr=0.5, batch=1, mode=mode)
+    train([[0.0], [0.0] * 3], w=4.0, parts=[Upload(), own], lr=0.5, batch=1)
     assert own.seen == [[2.0, 0.5]]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedbench import Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.data.dataset import Dataset
 from fedbench.engine.inputs import seen, views
 from fedbench.spec import Augment
@@ -68,12 +68,6 @@ def test_no_crop_and_no_flip_is_no_augmentation():
     none = run(SPEC.changed(augment={"crop": 0, "flip": 0.0}))
     assert torch.equal(plain.weights, none.weights)
     assert not torch.equal(plain.weights, run(SPEC).weights)
-
-
-def test_a_loop_over_clients_equals_a_map():
-    spec = SPEC.changed(precision="float64")
-    loop, mapped = (run(spec, machine=Machine(mode=mode)).weights for mode in ("loop", "map"))
-    assert torch.allclose(loop, mapped, rtol=0, atol=1e-12)
 
 
 def test_features_cannot_be_augmented(refuses):

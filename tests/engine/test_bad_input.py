@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
-from fedbench.engine import cohort
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
@@ -25,7 +24,6 @@ def _no_training(monkeypatch):
         raise AssertionError("training started")
 
     monkeypatch.setattr(Workers, "train", trained)
-    monkeypatch.setattr(cohort, "mapped", trained)
 
 
 def refused(call, *fragments):
@@ -127,8 +125,7 @@ def test_a_search_is_not_a_run():
 def test_a_device_that_is_not_there():
     refused(lambda: run(RunSpec(), machine=Machine(device="cuda:99")), "device = 'cuda:99'")
     refused(lambda: run(RunSpec(), machine=Machine(device="toaster")), "device = 'toaster'")
-    refused(lambda: Machine(mode="both"), "Machine: mode = 'both'", "loop, map")
-    refused(lambda: Machine(chunk=0), "Machine: chunk = 0", "≥ 1")
+    refused(lambda: Machine(workers=0), "Machine: workers = 0", "≥ 1")
 
 
 # --- objects ------------------------------------------------------------------------------------
@@ -215,18 +212,6 @@ def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
 )
 def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
-
-
-def test_map_refuses_what_it_cannot_map():
-    machine = Machine(device="cpu", mode="map")
-    spec = RunSpec(parts=[{"mfl": {"buffer": "chained"}}])
-    refused(lambda: run(spec, machine=machine), "mode 'map'", "MFL hands its buffer", "mode 'loop'")
-    model = {"rn20": {"norm": "bn", "width": 0.125, "blocks": 1}}
-    unequal = RunSpec(clients=20, participation=0.05, model=model, partition={"dy": {"alpha": 0.5}})
-    refused(lambda: run(unequal, machine=machine), "mode 'map'", "batch norm", "mode 'loop'")
-    share = {"data": line([1.0]), "partition": blocks([1])}
-    drop = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5))
-    refused(lambda: run(RunSpec(clients=1), machine=machine, model=drop, **share), "dropout")
 
 
 # --- folders ------------------------------------------------------------------------------------

@@ -106,91 +106,76 @@ class PerStep(Part):
         return d
 
 
-def test_convention_03_own_h_for_unequal_clients(mode):
+def test_convention_03_own_h_for_unequal_clients():
     # w=1, targets 0, batch 1, lr 0.5: client 0 makes one step (1 → ½), client 1 three (1 → ⅛)
     # D = ½ and ⅞; D/(ηH) = 1 and 7/12; x = 1 − (1 + 7/12)/2
     part = PerStep()
-    result = train([[0.0], [0.0] * 3], w=1.0, parts=[part], batch=1, lr=0.5, mode=mode)
+    result = train([[0.0], [0.0] * 3], w=1.0, parts=[part], batch=1, lr=0.5)
     assert part.steps == [[1.0, 3.0]]
-    assert part.ups == [[(1.0, 1.0), (3.0, 3.0)]]  # a padded client has made its own steps only
+    assert part.ups == [[(1.0, 1.0), (3.0, 3.0)]]
     assert close(final(result), 1 - (1 + 7 / 12) / 2)
-
-
-def test_convention_03_a_client_that_is_done_stands_still(mode):
-    # With momentum a finished client would roll on; 1 step: 0.5, 3 steps with v: see the recursion
-    w, v = 1.0, 0.0
-    for k in range(3):
-        v = w if k == 0 else 0.9 * v + w
-        w -= 0.5 * v
-    clients = [[0.0], [0.0] * 3]
-    result = train(clients, w=1.0, batch=1, lr=0.5, momentum=0.9, mode=mode)
-    assert close(final(result), (0.5 + w) / 2)
-    # the training loss is the mean over a client's own steps
-    assert close(
-        train(clients, w=1.0, batch=1, lr=1.0, mode=mode).history["train_loss"], (1 / 2 + 1 / 6) / 2
-    )
 
 
 # --- 4 order inside a step ----------------------------------------------------------------------
 
 
-def test_convention_04_order_clip_comes_before_weight_decay(mode):
+def test_convention_04_order_clip_comes_before_weight_decay():
     # w=4, target −6: g = 10, clipped to 1 (10/(10 + 1e-6)), + 0.5 · 4 = 3 → 4 − 0.3
-    result = train([[-6.0]], w=4.0, clip=1.0, weight_decay=0.5, mode=mode)
+    result = train([[-6.0]], w=4.0, clip=1.0, weight_decay=0.5)
     assert abs(final(result) - 3.7) < 1e-7
     # the other order would clip 12 to 1: 3.9
 
 
-def test_convention_04_order_inner_gradients_have_no_weight_decay(mode):
+def test_convention_04_order_inner_gradients_have_no_weight_decay():
     def double(inner, w, t):
         return 2 * inner(w)
 
     # w=4, target 2: g = 2, doubled 4, + 0.5 · 4 = 6 → 3.4; decay inside would give 2 · 4 = 8
-    result = train([[2.0]], w=4.0, parts=[Hook(grad=double)], weight_decay=0.5, mode=mode)
+    result = train([[2.0]], w=4.0, parts=[Hook(grad=double)], weight_decay=0.5)
     assert close(final(result), 3.4)
 
 
-def test_convention_04_order_gradient_terms_are_clipped_with_the_rest(mode):
+def test_convention_04_order_gradient_terms_are_clipped_with_the_rest():
     # g = 0, the part adds 100, clip 1 → step 1
     push = Hook(grad=lambda inner, w, t: inner(w) + 100)
-    result = train([[4.0]], w=4.0, parts=[push], clip=1.0, mode=mode)
+    result = train([[4.0]], w=4.0, parts=[push], clip=1.0)
     assert abs(final(result) - 3.9) < 1e-6
 
 
-def test_convention_04_order_move_comes_after_the_buffer(mode):
+def test_convention_04_order_move_comes_after_the_buffer():
     # Constant gradient −1 would need a linear loss; here w=1, target 0, momentum ½, lr 0.1, H=2.
     # k=0: v = 1, step 1 + 1 → w = 0.8; k=1: v = ½·1 + 0.8 = 1.3, step 2.3 → 0.57
     # with the 1 inside the buffer: v = 2, then 1 + 0.8 + 1 = 2.8 → 0.52
     push = Hook(move=lambda step, w, t: step + 1)
-    result = train([[0.0]], w=1.0, parts=[push], steps=2, momentum=0.5, mode=mode)
+    result = train([[0.0]], w=1.0, parts=[push], steps=2, momentum=0.5)
     assert close(final(result), 0.57)
 
 
-def test_convention_04_order_loss_terms_are_inside_the_gradient_terms(mode):
+def test_convention_04_order_loss_terms_are_inside_the_gradient_terms():
     # loss tripled: gradient 3 · 2 = 6; then the gradient part adds 1: 7 → 4 − 0.7
     part = Hook(loss=lambda value, b, t: 3 * value, grad=lambda inner, w, t: inner(w) + 1)
-    assert close(final(train([[2.0]], w=4.0, parts=[part], mode=mode)), 3.3)
+    assert close(final(train([[2.0]], w=4.0, parts=[part])), 3.3)
 
 
-def test_convention_04_order_grad_nests_with_the_first_part_nearest(mode):
+def test_convention_04_order_grad_nests_with_the_first_part_nearest():
     add = Hook(grad=lambda inner, w, t: inner(w) + 1)
     double = Other(grad=lambda inner, w, t: 2 * inner(w))
     # g = 2: (2 + 1) · 2 = 6, or 2 · 2 + 1 = 5
-    assert close(final(train([[2.0]], w=4.0, parts=[add, double], mode=mode)), 3.4)
+    assert close(final(train([[2.0]], w=4.0, parts=[add, double])), 3.4)
     add, double = Other(grad=add.grad), Hook(grad=double.grad)
-    assert close(final(train([[2.0]], w=4.0, parts=[double, add], mode=mode)), 3.5)
+    assert close(final(train([[2.0]], w=4.0, parts=[double, add])), 3.5)
 
 
-def test_convention_04_order_a_gradient_may_be_taken_elsewhere(mode):
+def test_convention_04_order_a_gradient_may_be_taken_elsewhere():
     # at w + 1 = 5 with target 2 the gradient is 3
     ahead = Hook(grad=lambda inner, w, t: inner(w + 1))
-    assert close(final(train([[2.0]], w=4.0, parts=[ahead], mode=mode)), 3.7)
+    assert close(final(train([[2.0]], w=4.0, parts=[ahead])), 3.7)
 
 
-def test_convention_04_order_loss_and_move_and_step_fold_from_left_to_right(mode):
+def test_convention_04_order_loss_and_move_and_step_fold_from_left_to_right():
     def run_with(name, fold):
         pair = [Hook(**{name: fold[0]}), Other(**{name: fold[1]})]
-        return final(train([[2.0]], w=4.0, parts=pair, mode=mode))
+        return final(train([[2.0]], w=4.0, parts=pair))
 
     # move: (2 + 1) · 2 = 6 and 2 · 2 + 1 = 5
     one, two = (lambda s, w, t: s + 1), (lambda s, w, t: 2 * s)
@@ -213,40 +198,40 @@ def test_convention_04_order_loss_and_move_and_step_fold_from_left_to_right(mode
 # --- 5 local momentum ---------------------------------------------------------------------------
 
 
-def test_convention_05_momentum_buffer_is_fresh_each_round(mode):
+def test_convention_05_momentum_buffer_is_fresh_each_round():
     # H=1: the buffer never acts, so momentum 0.9 equals none over five rounds: 0.9^5
     for momentum in (0.0, 0.9):
-        result = train([[0.0]], w=1.0, rounds=5, momentum=momentum, mode=mode)
+        result = train([[0.0]], w=1.0, rounds=5, momentum=momentum)
         assert close(final(result), 0.9**5)
     # H=2 in one round: v = 1, w = 0.9; v = 0.9 + 0.9 = 1.8, w = 0.72
-    assert close(final(train([[0.0]], w=1.0, steps=2, momentum=0.9, mode=mode)), 0.72)
+    assert close(final(train([[0.0]], w=1.0, steps=2, momentum=0.9)), 0.72)
 
 
-def test_convention_05_first_buffer_is_the_raw_gradient_even_if_dampened(mode):
+def test_convention_05_first_buffer_is_the_raw_gradient_even_if_dampened():
     # v = 1, w = 0.9; v = 0.5 · 1 + 0.25 · 0.9 = 0.725, w = 0.8275
-    result = train([[0.0]], w=1.0, steps=2, momentum=0.5, dampening=0.75, mode=mode)
+    result = train([[0.0]], w=1.0, steps=2, momentum=0.5, dampening=0.75)
     assert close(final(result), 0.8275)
 
 
-def test_convention_05_nesterov_looks_ahead(mode):
+def test_convention_05_nesterov_looks_ahead():
     # step g + μ v: 1 + 0.5 = 1.5, w = 0.85; v = 0.5 + 0.85 = 1.35, step 0.85 + 0.675, w = 0.6975
-    result = train([[0.0]], w=1.0, steps=2, momentum=0.5, nesterov=True, mode=mode)
+    result = train([[0.0]], w=1.0, steps=2, momentum=0.5, nesterov=True)
     assert close(final(result), 0.6975)
 
 
 # --- 6 learning-rate decay ----------------------------------------------------------------------
 
 
-def test_convention_06_decay_is_per_round_never_per_step(mode):
+def test_convention_06_decay_is_per_round_never_per_step():
     # three steps at ½, then three at ¼: (1/2)³ (3/4)³
-    result = train([[0.0]], w=1.0, steps=3, rounds=2, lr=0.5, lr_decay=0.5, mode=mode)
+    result = train([[0.0]], w=1.0, steps=3, rounds=2, lr=0.5, lr_decay=0.5)
     assert close(final(result), 0.5**3 * 0.75**3)
 
 
 # --- 7 clipping ---------------------------------------------------------------------------------
 
 
-def test_convention_07_clip_is_on_the_norm_of_the_whole_gradient(mode):
+def test_convention_07_clip_is_on_the_norm_of_the_whole_gradient():
     # one sample x = (3, 4) with target −1 at w = 0: gradient (3, 4), norm 5, clipped to 1
     x = np.array([[3.0, 4.0]])
     data = Dataset("two", x, np.array([-1.0]), x, np.array([-1.0]), 0)
@@ -254,7 +239,7 @@ def test_convention_07_clip_is_on_the_norm_of_the_whole_gradient(mode):
     nn.init.zeros_(model.weight)
     rules = {"clients": 1, "rounds": 1, "batch": None, "lr": 1.0, "precision": "float64"}
     share = {"data": data, "model": model, "partition": blocks([1])}
-    machine = Machine(device="cpu", mode=mode)
+    machine = Machine(device="cpu")
     clipped = run(RunSpec(clip=1.0, **rules), machine=machine, **share).weights
     torch.testing.assert_close(clipped, -torch.tensor([0.6, 0.8]).double(), rtol=1e-6, atol=0)
     for clip in (None, 6.0):  # off by default, and without effect on a shorter gradient
@@ -276,7 +261,7 @@ class Modal(nn.Module):
         return x * self.w * (10 if self.training else 1)
 
 
-def test_convention_08_teachers_are_in_eval_mode_without_gradient(mode):
+def test_convention_08_teachers_are_in_eval_mode_without_gradient():
     seen = []
 
     def pull(value, b, t):
@@ -286,7 +271,7 @@ def test_convention_08_teachers_are_in_eval_mode_without_gradient(mode):
 
     data = line([0.0])
     spec = RunSpec(clients=1, rounds=1, batch=None, lr=0.01, precision="float64")
-    machine = Machine(device="cpu", mode=mode)
+    machine = Machine(device="cpu")
     result = run(
         spec,
         machine=machine,
@@ -346,7 +331,7 @@ def normed():
     return nn.Sequential(nn.BatchNorm1d(1, affine=False), nn.Linear(1, 1, bias=False))
 
 
-def statistics(weights, mode="loop", sizes=(2, 4), **settings):
+def statistics(weights, sizes=(2, 4), **settings):
     # client 0: x = 0, 2 (mean 1, variance 2); client 1: 4, 4, 8, 8 (mean 6, variance 16/3)
     x = np.array([[0.0], [2.0], [4.0], [4.0], [8.0], [8.0]])[: sum(sizes)]
     data = Dataset("bn", x, np.zeros(len(x)), x, np.zeros(len(x)), 0)
@@ -358,7 +343,7 @@ def statistics(weights, mode="loop", sizes=(2, 4), **settings):
         weights=weights,
         **{"batch": None} | settings,
     )
-    machine = Machine(device="cpu", mode=mode)
+    machine = Machine(device="cpu")
     return run(spec, machine=machine, data=data, model=normed(), partition=blocks(sizes))
 
 
@@ -383,12 +368,6 @@ def test_convention_09_buffers_are_in_no_vector_but_are_sent():
     # per client one weight, one mean, one variance; the counter is not a float
     assert list(result.history["floats_up"]) == [2 * 3]
     assert list(result.history["floats_down"]) == [2 * 3]
-
-
-def test_convention_09_equal_clients_have_the_same_statistics_under_a_map():
-    loop, mapped = (statistics("uniform", mode, sizes=(2, 2)) for mode in ("loop", "map"))
-    for name, value in loop.buffers.items():
-        torch.testing.assert_close(mapped.buffers[name], value)
 
 
 def test_convention_09_a_second_gradient_does_not_move_the_statistics(cpu):
@@ -484,8 +463,8 @@ class Noisy(Part):
         return d
 
 
-def test_convention_12_determinism_a_parts_draws_move_nothing_else(mode):
-    clients, rules = [[1.0, 2.0, 3.0], [0.0, 5.0], [7.0]], {"batch": 2, "rounds": 3, "mode": mode}
+def test_convention_12_determinism_a_parts_draws_move_nothing_else():
+    clients, rules = [[1.0, 2.0, 3.0], [0.0, 5.0], [7.0]], {"batch": 2, "rounds": 3}
     part = Noisy()
     with_draws = train(clients, parts=[part], **rules)
     assert torch.equal(with_draws.weights, train(clients, **rules).weights)
@@ -546,7 +525,7 @@ def test_convention_13_the_plain_mean_has_its_own_bits(parts):
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
-def test_convention_14_precision_is_kept_everywhere(precision, mode):
+def test_convention_14_precision_is_kept_everywhere(precision):
     dtype = getattr(torch, precision)
     seen = []
 
@@ -568,7 +547,6 @@ def test_convention_14_precision_is_kept_everywhere(precision, mode):
         momentum=0.9,
         clip=1.0,
         precision=precision,
-        mode=mode,
     )
     assert set(seen) == {dtype}
     assert result.weights.dtype == dtype

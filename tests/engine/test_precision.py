@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
@@ -26,9 +26,9 @@ def test_bfloat16_runs_the_network_in_half_and_everything_else_in_float32():
     assert grads[0].dtype == torch.float32
 
 
-def test_a_bfloat16_run_is_near_the_float32_run_and_has_float32_weights(mode):
+def test_a_bfloat16_run_is_near_the_float32_run_and_has_float32_weights():
     full = run(SPEC)
-    half = run(SPEC.changed(precision="bfloat16"), machine=Machine(mode=mode))
+    half = run(SPEC.changed(precision="bfloat16"))
     assert half.weights.dtype == torch.float32
     difference = (half.weights - full.weights).norm() / full.weights.norm()
     assert 0 < difference < 0.05  # bfloat16 keeps eight bits
@@ -40,13 +40,6 @@ def test_bfloat16_lets_a_second_pass_of_the_classifier_agree_with_the_first():
     w = net.start().w
     z, features = net.train(w, {}, x)
     assert torch.equal(net.head(w, features), z)
-
-
-def test_channels_last_agrees_to_rounding_and_refuses_what_it_cannot_do(refuses):
-    usual, last = run(SPEC), run(SPEC.changed(channels_last=True))
-    assert torch.allclose(usual.weights, last.weights, rtol=0, atol=1e-4)
-    with refuses("mode 'map': clients that are trained together cannot use channels_last"):
-        run(SPEC.changed(channels_last=True), machine=Machine(mode="map"))
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])

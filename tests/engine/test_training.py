@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, Machine, Part, RunSpec, run
+from fedbench import Dataset, Part, RunSpec, run
 from fedbench.engine.batches import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.one_weight import blocks, close, final, line, objects, train
+from tests.methods.one_weight import blocks, close, final, line, train
 
 
 @dataclass(frozen=True)
@@ -399,17 +399,3 @@ def test_held_out_rows_are_scored_and_never_trained_on(cpu):
     whole = run(RunSpec(clients=4, rounds=1), machine=cpu)
     assert "val_loss" not in whole.history
     assert sum(whole.record["samples"]) == 1440
-
-
-def test_a_mapped_run_equals_a_loop_for_any_chunk(cpu):
-    spec = RunSpec(
-        **{"clients": 5, "rounds": 3, "batch": 2, "lr": 0.1, "momentum": 0.9},
-        **{"precision": "float64", "participation": 0.8},
-    )
-    clients = [[1.0, 2.0, 3.0], [4.0], [6.0, -1.0], [0.0] * 7, [2.0, 2.5]]
-    loop = run(spec, machine=cpu, **objects(clients, 1.0))
-    for chunk in (1, 2, 3, 16):
-        machine = Machine(device="cpu", mode="map", chunk=chunk)
-        mapped = run(spec, machine=machine, **objects(clients, 1.0))
-        assert close(mapped.weights, float(loop.weights[0]))
-        assert close(mapped.history["train_loss"], *loop.history["train_loss"])

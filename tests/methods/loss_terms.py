@@ -31,14 +31,13 @@ def model(logits):
     return Model(tensor(logits), {})
 
 
-def batch(student, y, teacher=None, mask=None):
+def batch(student, y, teacher=None):
     """A batch of which the student has these logits and the global model those."""
     z = tensor(student)
     global_model = model(z.detach() if teacher is None else teacher)
-    mask = None if mask is None else tensor(mask)
     return Batch(
         x=z, y=torch.as_tensor(y), logits=z, features=z, w=z, net=Echo(),
-        global_model=global_model, mask=mask,
+        global_model=global_model,
     )  # fmt: skip
 
 
@@ -54,10 +53,10 @@ def term(part, b, t=None, value=0.0):
     return part.loss(tensor(value), b, t or turn([1.0] * b.logits.shape[1]))
 
 
-def slope(part, student, y, t=None, teacher=None, mask=None):
+def slope(part, student, y, t=None, teacher=None):
     """Gradient (B, C) of the part's term at the student's logits."""
     z = tensor(student).clone().requires_grad_()
-    b = batch(student, y, teacher, mask)
+    b = batch(student, y, teacher)
     b.logits = z
     (g,) = torch.autograd.grad(term(part, b, t), z)
     return g
@@ -105,10 +104,10 @@ def train_with(s, dz):
     return reference.rounds(s, one_round)
 
 
-def agree(s, parts, want, mode="loop", **settings):
+def agree(s, parts, want, **settings):
     """fedbench gives the trajectory `want`, and that is not FedAvg's."""
     assert np.abs(want[-1] - reference.fedavg(s)[-1]).max() > 1e-4, "the method must matter"
-    got = trajectory(s, parts, mode, **settings)
+    got = trajectory(s, parts, **settings)
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from fedbench import Dataset, Machine, Part, RunSpec, run
 
 
-def trajectory(s, parts, mode="loop", **settings):
+def trajectory(s, parts, **settings):
     """The global models x_1 … x_T of fedbench on the reference's setting, as (T, C, F)."""
     data = Dataset("reference", s.x, s.y, s.x, s.y, classes=4)
     model = nn.Linear(5, 4, bias=False, dtype=torch.float64)
@@ -29,7 +29,7 @@ def trajectory(s, parts, mode="loop", **settings):
         **settings,
     )
     film = Film()
-    machine = Machine(device="cpu", mode=mode)
+    machine = Machine(device="cpu")
     run(spec, machine=machine, data=data, model=model, partition=s.rows, parts=(*parts, film))
     return np.array([w.numpy().reshape(s.w0.shape) for w in film.frames])
 

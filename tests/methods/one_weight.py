@@ -42,10 +42,10 @@ def objects(clients, w=0.0):
     }
 
 
-def train(clients, w=0.0, parts=(), mode="loop", watch=None, **settings):
+def train(clients, w=0.0, parts=(), watch=None, **settings):
     """The result of a one-weight run; the whole of a client's data is one batch by default."""
     spec = RunSpec(**{"clients": len(clients), **LINE, **settings})
-    machine = Machine(device="cpu", mode=mode, workers=1)
+    machine = Machine(device="cpu", workers=1)
     return run(spec, machine=machine, watch=watch, parts=tuple(parts), **objects(clients, w))
 
 

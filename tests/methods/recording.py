@@ -42,11 +42,11 @@ class Ledger(Part):
         return torch.stack([up["g"] for up in self.rounds[t].ups])
 
 
-def progress(clients, w=0.0, parts=(), mode="loop", loss=None, **settings):
+def progress(clients, w=0.0, parts=(), loss=None, **settings):
     """The states of server and clients after a run with one weight, as `one_weight.train` does."""
     spec = RunSpec(**{"clients": len(clients), **LINE, **settings})
     given = {**objects(clients, w), "parts": tuple(parts), **({"loss": loss} if loss else {})}
-    machine = Machine(device="cpu", mode=mode, workers=1)
+    machine = Machine(device="cpu", workers=1)
     problem = assemble(spec, given, machine, None)
     engine = Training(problem, machine)
     engine.run()

@@ -23,8 +23,8 @@ def problem(**changes):
     return held_out(SHARE, **changes)[0]
 
 
-def frames(s, part, mode="loop", **settings):
-    return trajectory(s, (part,) if part else (), mode, validation=SHARE, **settings)
+def frames(s, part, **settings):
+    return trajectory(s, (part,) if part else (), validation=SHARE, **settings)
 
 
 def same(one, other):
@@ -33,12 +33,12 @@ def same(one, other):
 
 @pytest.mark.parametrize("coef", [0.1, 2.0])
 @pytest.mark.parametrize("rules", [{}, {"clip": 0.1}, {"momentum": 0.5}], ids=str)
-def test_06_fedgkd_of_one_model_is_uniform_asd_is_a_vote_of_one(coef, rules, mode):
+def test_06_fedgkd_of_one_model_is_uniform_asd_is_a_vote_of_one(coef, rules):
     s = problem()
-    gkd = frames(s, FedGKD(coef, M=1), mode, **rules)
+    gkd = frames(s, FedGKD(coef, M=1), **rules)
     assert not np.allclose(gkd, frames(s, None, **rules), rtol=1e-4)
-    same(gkd, frames(s, ASD(coef, tau=1.0, weights="uniform"), mode, **rules))
-    same(gkd, frames(s, FedGKDVote(coef, M=1), mode, **rules))
+    same(gkd, frames(s, ASD(coef, tau=1.0, weights="uniform"), **rules))
+    same(gkd, frames(s, FedGKDVote(coef, M=1), **rules))
 
 
 def test_06_needs_a_teacher_in_round_one_and_no_factor():
@@ -53,15 +53,15 @@ def test_06_needs_a_teacher_in_round_one_and_no_factor():
 
 
 @pytest.mark.parametrize("beta", [0.3, 2.0])
-def test_07_fedntd_is_uniform_asd_on_the_classes_not_true(beta, mode):
+def test_07_fedntd_is_uniform_asd_on_the_classes_not_true(beta):
     s = problem()
-    ntd = frames(s, FedNTD(beta), mode)
+    ntd = frames(s, FedNTD(beta))
     assert not np.allclose(ntd, frames(s, None), rtol=1e-4)
-    same(ntd, frames(s, ASD(beta, tau=1.0, divergence="ntd", weights="uniform"), mode))
+    same(ntd, frames(s, ASD(beta, tau=1.0, divergence="ntd", weights="uniform")))
     assert not np.allclose(ntd, frames(s, ASD(beta, tau=1.0, divergence="ntd")), rtol=1e-4)
     # without τ² the ASD paper's FedNTD is this part too
-    plain = frames(s, FedNTD(beta, tau=2.0, scale_tau=False), mode)
-    same(plain, frames(s, ASD(beta, divergence="ntd", weights="uniform"), mode))
+    plain = frames(s, FedNTD(beta, tau=2.0, scale_tau=False))
+    same(plain, frames(s, ASD(beta, divergence="ntd", weights="uniform")))
 
 
 FROM_THE_GLOBAL_MODEL = [
@@ -75,11 +75,11 @@ ONE_STEP = {"epochs": 1, "batch": 100}
 
 
 @pytest.mark.parametrize("part", FROM_THE_GLOBAL_MODEL, ids=str)
-def test_11_one_step_is_fedavg(part, mode):
+def test_11_one_step_is_fedavg(part):
     s = problem(**ONE_STEP)
-    same(frames(s, part, mode), frames(s, None, mode))
+    same(frames(s, part), frames(s, None))
     two = problem(**{**ONE_STEP, "epochs": 2})
-    assert not np.allclose(frames(two, part, mode), frames(two, None, mode), rtol=1e-4)
+    assert not np.allclose(frames(two, part), frames(two, None), rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ def test_momentum_by_hand():
     assert close(server.step([[-1.0]]), 0.025 / (10**0.5 + 0.5))
 
 
-def test_a_run_by_hand(mode):
+def test_a_run_by_hand():
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4; v = 0 + 0.16: x = 4 − 0.1 · 0.4/(0.4 + 0.1)
     part = FedAdagrad(tau=0.1, v0=0.0)
-    assert close(final(train([[2.0], [-2.0]], 4.0, [part], mode=mode)), 3.92)
+    assert close(final(train([[2.0], [-2.0]], 4.0, [part])), 3.92)
 
 
 @pytest.mark.parametrize("v0", [None, 0.0, 2.0])
@@ -72,8 +72,8 @@ def fedadagrad(s, beta1, eta, tau, v0):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("params", [{}, *EXTRA], ids=str)
-def test_numpy_reference(params, by_samples, mode):
+def test_numpy_reference(params, by_samples):
     s, part = reference.problem(by_samples=by_samples), FedAdagrad(**params)
     want = fedadagrad(s, part.beta1, part.eta_g, part.tau, part.v0)
-    got = trajectory(s, (part,), mode)
+    got = trajectory(s, (part,))
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -24,11 +24,11 @@ def test_two_rounds_by_hand():
     assert close(server.step([[-1.0]]), 0.025 / ((133 / 64) ** 0.5 + 0.5))
 
 
-def test_a_run_by_hand(mode):
+def test_a_run_by_hand():
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4. m = 0.04, v = 0 + 0.01 · 0.16: √v = 0.04
     # x = 4 − 0.1 · 0.04/(0.04 + 0.01): no bias correction, or it would be 0.1 · 0.4/0.41
     part = FedAdam(eta_g=0.1, tau=0.01, v0=0.0)
-    assert close(final(train([[2.0], [-2.0]], 4.0, [part], mode=mode)), 3.92)
+    assert close(final(train([[2.0], [-2.0]], 4.0, [part])), 3.92)
 
 
 def test_a_constant_update_is_stepped_by_its_sign_in_the_end():
@@ -75,8 +75,8 @@ def fedadam(s, beta1, beta2, eta, tau, v0):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("params", [{}, *EXTRA], ids=str)
-def test_numpy_reference(params, by_samples, mode):
+def test_numpy_reference(params, by_samples):
     s, part = reference.problem(by_samples=by_samples), FedAdam(**params)
     want = fedadam(s, part.beta1, part.beta2, part.eta_g, part.tau, part.v0)
-    got = trajectory(s, (part,), mode)
+    got = trajectory(s, (part,))
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -24,18 +24,18 @@ CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 each_variant = pytest.mark.parametrize("variant", ["red", "blue"])
 
 
-def second(part, mode="loop", **settings):
+def second(part, **settings):
     """The weight after two rounds of two steps: w = 1, target 0, lr 0.1."""
-    rules = {"steps": 2, "rounds": 2, "mode": mode, **settings}
+    rules = {"steps": 2, "rounds": 2, **settings}
     return final(train([[0.0]], 1.0, [part], **rules))
 
 
 @each_variant
-def test_two_rounds_by_hand(variant, mode):
+def test_two_rounds_by_hand(variant):
     # β=½. Round 1, m=0: 1 → 0.9 → 0.81, D = 0.19, m = 1.9. Round 2: m̄ = ½ · 1.9 / 2 = 0.475
     # blue: 0.81 − 0.1 (0.81 + 0.475) = 0.6815; 0.6815 − 0.1 (0.6815 + 0.475) = 0.56585
     # red: y½ = 0.81 − 0.0475 = 0.7625, y = 0.9 · 0.7625 = 0.68625; y½ = 0.63875, y = 0.574875
-    assert close(second(FedADC(0.5, variant), mode), 0.56585 if variant == "blue" else 0.574875)
+    assert close(second(FedADC(0.5, variant)), 0.56585 if variant == "blue" else 0.574875)
 
 
 def test_momentum_is_not_counted_twice():
@@ -57,9 +57,9 @@ def test_alpha_scales_the_servers_step():
     assert close(state.server[0]["m"], 1.9)
 
 
-def test_a_fixed_divisor_by_hand(mode):
+def test_a_fixed_divisor_by_hand():
     # H = 10 in place of 2: m̄ = 0.095; blue: 0.81 − 0.0905 = 0.7195; − 0.08145 = 0.63805
-    assert close(second(FedADC(0.5, "blue", divisor=10), mode), 0.63805)
+    assert close(second(FedADC(0.5, "blue", divisor=10)), 0.63805)
     # 20 steps where 10 is the divisor inject 2 β m: zero gradients, D = η · 2 · ½ · 3
     started = Started(0.5, "blue", divisor=10)
     state = progress([[0.0]], 1.0, [started], steps=20, loss=flat_loss)
@@ -75,9 +75,9 @@ def test_a_fixed_divisor_by_hand(mode):
         ({"variant": "blue"}, 0.7371),  # 0.89 − 0.1 (0.89 + 0.089 + 0.55)
     ],
 )
-def test_where_weight_decay_is_taken(options, expected, mode):
+def test_where_weight_decay_is_taken(options, expected):
     part = FedADC(0.5, **options)
-    assert close(second(part, mode, steps=1, weight_decay=0.1), expected)
+    assert close(second(part, steps=1, weight_decay=0.1), expected)
 
 
 def test_the_embedded_momentum_stays_outside_the_clip_and_the_local_buffer():
@@ -97,11 +97,11 @@ class Started(FedADC):
 
 
 @each_variant
-def test_without_gradients_a_client_moves_by_the_momentum_share(variant, mode):
+def test_without_gradients_a_client_moves_by_the_momentum_share(variant):
     # D_i = η β_l m whatever a client's number of steps: 0.1 · 0.4 · 3
     ledger = Ledger()
     part = Started(0.9, variant, beta_l=0.4)
-    progress(CLIENTS, 1.0, [ledger, part], batch=1, epochs=2, loss=flat_loss, mode=mode)
+    progress(CLIENTS, 1.0, [ledger, part], batch=1, epochs=2, loss=flat_loss)
     assert close(ledger.rounds[0].raw, *[0.12] * 3)
 
 
@@ -118,11 +118,11 @@ def test_with_one_discount_the_server_takes_the_mean_model(variant):
 
 @each_variant
 @pytest.mark.parametrize("beta_l", [0.0, 0.3, 0.9])
-def test_the_servers_momentum_is_heavy_ball_on_the_sums_of_gradients(beta_l, variant, mode):
+def test_the_servers_momentum_is_heavy_ball_on_the_sums_of_gradients(beta_l, variant):
     # m_{t+1} = β_g m_t + mean_i Σ_k g_i^k for every β_l
     ledger = Ledger()
     parts = [ledger, FedADC(variant=variant, beta_l=beta_l, beta_g=0.7)]
-    state = progress(CLIENTS, 1.0, parts, **RULES, mode=mode)
+    state = progress(CLIENTS, 1.0, parts, **RULES)
     m = 0.0
     for t in range(4):
         m = 0.7 * m + ledger.sums(t).mean(0)
@@ -170,9 +170,9 @@ def twin(s, variant, beta_l, beta_g, alpha=1.0, divisor=None, decay_at="half"):
     ],
     ids=str,
 )
-def test_numpy_reference(options, variant, mode):
+def test_numpy_reference(options, variant):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples, lr=0.05)
         want = twin(s, variant, **{"beta_l": 0.9, "beta_g": 0.9, **options})
-        got = trajectory(s, (FedADC(0.9, variant, **options),), mode)
+        got = trajectory(s, (FedADC(0.9, variant, **options),))
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -18,11 +18,11 @@ CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 RULES = {"epochs": 2, "batch": 2, "rounds": 4, "weight_decay": 0.1}
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # β=φ=½, lr 0.1, w=1, target 0. u = 1: 0.9; u = 0.5 + 0.45: 0.805; m = 1.95, m̄ = ½ · 1.95 / 2
     # u = 0.805 (afresh): 0.805 − 0.1 (0.805 + 0.4875) = 0.67575
     # u = 0.4025 + 0.337875: 0.67575 − 0.1 (0.740375 + 0.4875) = 0.5529625
-    rules = {"steps": 2, "rounds": 2, "mode": mode}
+    rules = {"steps": 2, "rounds": 2}
     assert close(final(train([[0.0]], 1.0, [FedADCDouble(0.5, 0.5)], **rules)), 0.5529625)
 
 
@@ -81,8 +81,8 @@ def twin(s, beta, phi, alpha=1.0):
 
 
 @pytest.mark.parametrize(("beta", "phi", "alpha"), [(0.9, 0.9, 1.0), (0.6, 0.3, 1.4)])
-def test_numpy_reference(beta, phi, alpha, mode):
+def test_numpy_reference(beta, phi, alpha):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples, lr=0.05)
-        got = trajectory(s, (FedADCDouble(beta, phi, alpha),), mode)
+        got = trajectory(s, (FedADCDouble(beta, phi, alpha),))
         np.testing.assert_allclose(got, twin(s, beta, phi, alpha), rtol=1e-8, atol=1e-10)

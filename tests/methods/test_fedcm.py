@@ -18,10 +18,10 @@ NEUTRAL = [{"alpha": 1}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # α=½, lr 0.1, w=1, target 0, two steps. v = ½: 0.95; v = 0.475: 0.9025; Δ = 0.0975 / 0.2
     # v = 0.45125 + ½ · 0.4875 = 0.695: 0.833; v = 0.4165 + 0.24375 = 0.66025: 0.766975
-    rules = {"steps": 2, "mode": mode}
+    rules = {"steps": 2}
     assert close(final(train([[0.0]], 1.0, [FedCM(0.5)], rounds=1, **rules)), 0.9025)
     assert close(final(train([[0.0]], 1.0, [FedCM(0.5)], rounds=2, **rules)), 0.766975)
 
@@ -63,11 +63,11 @@ def test_without_gradients_delta_fades():
     assert close(state.server[0]["delta"], 0.8 * 3)
 
 
-def test_delta_is_a_moving_average_of_all_local_gradients(mode):
+def test_delta_is_a_moving_average_of_all_local_gradients():
     # equal H: Δ_{t+1} = α mean_i (1/H) Σ_k g_i^k + (1−α) Δ_t
     ledger = Ledger()
     rules = {"steps": 3, "batch": 1, "rounds": 4, "participation": 0.67, "lr_decay": 0.9}
-    state = progress(CLIENTS, 1.0, [ledger, FedCM(0.3)], **rules, mode=mode)
+    state = progress(CLIENTS, 1.0, [ledger, FedCM(0.3)], **rules)
     delta = 0.0
     for t in range(4):
         delta = 0.3 * ledger.sums(t).mean(0) / 3 + 0.7 * delta
@@ -105,8 +105,8 @@ def twin(s, alpha, gamma_s=1.0):
 
 
 @pytest.mark.parametrize(("alpha", "gamma_s"), [(0.1, 1.0), (0.6, 1.3)])
-def test_numpy_reference(alpha, gamma_s, mode):
+def test_numpy_reference(alpha, gamma_s):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedCM(alpha, gamma_s),), mode)
+        got = trajectory(s, (FedCM(alpha, gamma_s),))
         np.testing.assert_allclose(got, twin(s, alpha, gamma_s), rtol=1e-8, atol=1e-10)

@@ -53,7 +53,7 @@ def distilled(s, out, part, x, models, t):
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "constant"])
-def test_numpy_reference(schedule, mode):
+def test_numpy_reference(schedule):
     # with n_k weights: the plain mean of linear models is their ensemble, nothing would be learnt
     s, out = setting(by_samples=True)
     part = FedDF(N=15, eta=0.01, schedule=schedule, batch=5)
@@ -62,7 +62,7 @@ def test_numpy_reference(schedule, mode):
         models = [reference.descend(s, t, i, x, lambda y, g: g) for i in cohort]
         return distilled(s, out, part, reference.mix(p, models), models, t)
 
-    got = trajectory(s, (part,), mode, validation=0.3)
+    got = trajectory(s, (part,), validation=0.3)
     np.testing.assert_allclose(got, reference.rounds(s, one_round), rtol=1e-8, atol=1e-10)
     plain = reference.fedavg(s)
     assert np.abs(got - plain).max() > 0.01

@@ -149,13 +149,13 @@ def feddisco(s, part):
 
 
 @pytest.mark.parametrize("params", [{}, *EXTRA, {"a": 2.0}], ids=str)
-def test_numpy_reference(params, mode):
+def test_numpy_reference(params):
     s, part = reference.problem(), FedDisco(**params)
-    got = trajectory(s, (part,), mode)
+    got = trajectory(s, (part,))
     np.testing.assert_allclose(got, feddisco(s, part), rtol=1e-8, atol=1e-10)
 
 
-def test_a_and_b_zero_are_fedavg_by_samples(mode):
+def test_a_and_b_zero_are_fedavg_by_samples():
     want = reference.fedavg(reference.problem(by_samples=True))
-    got = trajectory(reference.problem(), (FedDisco(0, 0),), mode)
+    got = trajectory(reference.problem(), (FedDisco(0, 0),))
     np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -87,15 +87,6 @@ def test_tables_by_hand_count_from_one():
         assert up["present"].tolist() == present
 
 
-def test_a_padded_row_is_in_no_table():
-    part, clients = FedDistill(), Clients(FedDistill(), 1)
-    t = clients.turn(0)
-    part.after(batch([[2.0, 0.0], [5.0, 5.0]], [0, 1], mask=[1, 0]), t)
-    part.end(tensor([0.0]), t)
-    assert t.up["table"].tolist() == [[1, 0], [0, 0]]
-    assert t.up["present"].tolist() == [1, 0]
-
-
 def test_leave_one_out_is_a_mean_over_those_who_have_the_class():
     clients = Clients(FedDistill(), 4)
     clients.train({0: ZERO, 1: ONE, 2: TWO})
@@ -133,7 +124,7 @@ def test_all_clients_are_remembered_and_those_never_seen_count_as_zero():
     assert clients.target(0)[1] == [1, 0]
 
 
-def test_the_plain_mean_has_ones_own_and_no_masks():
+def test_the_plain_mean_has_ones_own_table_too():
     clients = Clients(FedDistill(average="mean"), 3)
     clients.train({0: ZERO, 1: ONE})
     assert clients.target(0) == ([[3.0, pytest.approx(5 / 6)], [0.0, 1.0]], [1, 1])
@@ -185,10 +176,6 @@ def test_a_loss_by_hand():
     assert float(term(part, b, at(TABLE), value=7.0)) == pytest.approx(7 + 0.1 * KL / 2, rel=1e-12)
     active = term(FedDistill(0.1, over="active"), b, at(TABLE))
     assert float(active) == pytest.approx(0.1 * KL, rel=1e-12)
-    padded = batch([[0.0, 0.0]] * 2, [0, 0], mask=[1, 0])
-    for over in ("batch", "active"):
-        got = term(FedDistill(0.1, over=over), padded, at(TABLE))
-        assert float(got) == pytest.approx(0.1 * KL, rel=1e-12)
     unknown = batch([[0.0, 0.0]], [1])
     assert float(term(FedDistill(over="active"), unknown, at(TABLE))) == 0
 
@@ -277,13 +264,13 @@ def twin(s, coef, T=1.0, squared=True, target=Tables.leave_one_out, every=False,
 
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("average", AVERAGES)
-def test_numpy_reference(average, every, mode):
+def test_numpy_reference(average, every):
     s = reference.problem()
     part = FedDistill(2.0, average=average, accumulate="all" if every else "round")
     target = dict(
         zip(AVERAGES, (Tables.leave_one_out, Tables.all_clients, Tables.plain), strict=True)
     )
-    agree(s, (part,), twin(s, 2.0, target=target[average], every=every), mode)
+    agree(s, (part,), twin(s, 2.0, target=target[average], every=every))
 
 
 def test_numpy_reference_with_options():

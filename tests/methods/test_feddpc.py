@@ -70,10 +70,10 @@ def test_the_mean_is_of_the_scaled_residuals_and_becomes_p():
     assert close(server.mine["P"], 0, 2.5)
 
 
-def test_two_rounds_of_a_run_by_hand(mode):
+def test_two_rounds_of_a_run_by_hand():
     # One weight. Round 1: s = λ + 1 = 2: x = 1 − 2 · 0.1 = 0.8. Round 2: Δ is along P: nothing left
     for rounds, expected in ((1, 0.8), (2, 0.8)):
-        assert close(final(train([[0.0]], 1.0, [FedDPC()], rounds=rounds, mode=mode)), expected)
+        assert close(final(train([[0.0]], 1.0, [FedDPC()], rounds=rounds)), expected)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def feddpc(s, part):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("params", [{}, *EXTRA], ids=str)
-def test_numpy_reference(params, by_samples, mode):
+def test_numpy_reference(params, by_samples):
     s, part = reference.problem(by_samples=by_samples), FedDPC(**params)
-    got = trajectory(s, (part,), mode)
+    got = trajectory(s, (part,))
     np.testing.assert_allclose(got, feddpc(s, part), rtol=1e-8, atol=1e-10)

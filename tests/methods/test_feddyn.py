@@ -21,13 +21,13 @@ RULES = {"epochs": 2, "batch": 2, "rounds": 6, "participation": 0.5, "lr_decay":
 
 
 @each_pull
-def test_two_rounds_by_hand(pull, mode):
+def test_two_rounds_by_hand(pull):
     # One client, α=½, lr 0.1, w=1, target 0, two steps. Round 1, u=0: 0.9; 0.9 + ½(0.9 − 1) = 0.85:
     # 0.815; u = −0.185; x = 0.815 − 0.185 = 0.63
     # Round 2: 0.63 + ½(−0.185) = 0.5375: 0.57625; 0.57625 + ½(0.57625 − 0.63 − 0.185) = 0.456875:
     # 0.5305625; u = −0.185 − 0.0994375 = −0.2844375; x = 0.5305625 − 0.2844375
     part = FedDyn(0.5, pull=pull)
-    state = progress([[0.0]], 1.0, [part], steps=2, rounds=2, mode=mode)
+    state = progress([[0.0]], 1.0, [part], steps=2, rounds=2)
     assert close(state.global_model.w, 0.246125)
     assert close(state.clients[0][0]["u"], -0.2844375)
 
@@ -42,22 +42,22 @@ def test_the_mean_of_the_trained_models_leads_and_the_next_one_stands_beside_it(
     assert row["loss"] == pytest.approx((3 * 3.75**2 + 0.75**2) / 8)
 
 
-def test_the_pull_is_clipped_with_the_gradient_or_stays_outside(mode):
+def test_the_pull_is_clipped_with_the_gradient_or_stays_outside():
     # w=4, target 0, clip 1, α=½, two steps. gradient: 4 → 1: 3.9; 3.9 + ½(−0.1) → 1: 3.8
     # decay: 4 − ½·4 → 1, + ½·4: 3.7; 3.7 − 2 → 1, + 1.85: 3.415
     for pull, y in (("gradient", 3.8), ("decay", 3.415)):
         part = FedDyn(0.5, pull=pull)
-        result = train([[0.0]], 4.0, [part], steps=2, clip=1.0, mode=mode)
+        result = train([[0.0]], 4.0, [part], steps=2, clip=1.0)
         assert abs(final(result) - (y + (y - 4))) < 1e-5
 
 
-def test_sizes_weigh_the_pull(mode):
+def test_sizes_weigh_the_pull():
     # n = 3 and 1, mean 2: α_0 = ½ / 1.5, α_1 = ½ / 0.5; plain: ½ and ½. w=1, targets 0, two steps:
     # 0.9, then 0.9 + α (−0.1)
     for by_size, alphas in ((True, (1 / 3, 1.0)), (False, (0.5, 0.5))):
         ledger = Ledger()
         parts = [ledger, FedDyn(0.5, by_size=by_size)]
-        train([[0.0] * 3, [0.0]], 1.0, parts, steps=2, mode=mode)
+        train([[0.0] * 3, [0.0]], 1.0, parts, steps=2)
         wanted = [0.9 - 0.1 * (0.9 - 0.1 * alpha) for alpha in alphas]
         assert close(ledger.rounds[0].models, *wanted)
 
@@ -71,8 +71,8 @@ def test_the_fixed_point_solves_the_weighted_or_the_plain_objective(by_size, opt
 
 
 @each_pull
-def test_the_first_rounds_local_training_is_fedprox(pull, mode):
-    rules = {**RULES, "rounds": 1, "weight_decay": 0.1, "momentum": 0.5, "mode": mode}
+def test_the_first_rounds_local_training_is_fedprox(pull):
+    rules = {**RULES, "rounds": 1, "weight_decay": 0.1, "momentum": 0.5}
     dyn, prox = Ledger(), Ledger()
     train(CLIENTS, 1.0, [dyn, FedDyn(0.3, by_size=False, pull=pull)], **rules)
     train(CLIENTS, 1.0, [prox, FedProx(0.3, pull=pull)], **rules)
@@ -89,9 +89,9 @@ def test_the_first_step_is_longer_by_the_participation(share):
     assert close(final(result) - 1, (1 + share) * (mean - 1))
 
 
-def test_the_server_knows_the_mean_of_all_duals(mode):
+def test_the_server_knows_the_mean_of_all_duals():
     for rounds in range(1, 6):
-        state = progress(CLIENTS, 1.0, [FedDyn(0.3)], **{**RULES, "rounds": rounds}, mode=mode)
+        state = progress(CLIENTS, 1.0, [FedDyn(0.3)], **{**RULES, "rounds": rounds})
         kept = [state.clients[i][0]["u"] for i in state.clients]
         assert rounds > 2 or len(kept) < len(CLIENTS), "an absent client counts as 0"
         assert close(state.server[0]["u"], float(sum(kept)) / len(CLIENTS))
@@ -139,8 +139,8 @@ def twin(s, alpha, by_size):
 @each_pull
 @pytest.mark.parametrize("by_size", [False, True])
 @pytest.mark.parametrize("alpha", [0.1, 0.01])
-def test_numpy_reference(alpha, by_size, pull, mode):
+def test_numpy_reference(alpha, by_size, pull):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedDyn(alpha, by_size, pull),), mode)
+        got = trajectory(s, (FedDyn(alpha, by_size, pull),))
         np.testing.assert_allclose(got, twin(s, alpha, by_size), rtol=1e-8, atol=1e-10)

@@ -25,11 +25,11 @@ def step(updates, part, **settings):
     return Server(part, federation(*updates.shape)).step(updates, **settings)
 
 
-def test_one_round_by_hand(mode):
+def test_one_round_by_hand():
     # w=4, targets 8, −12: gradients −4 and 16, lr 0.1: D = −0.4 and 1.6, D̄ = 0.6
     # ½(0.16 + 2.56) = 1.36; η_g = 1.36 / (2 (0.36 + 0.04)) = 1.7; x = 4 − 1.02
     part = FedExP(eps=0.04)
-    assert close(final(train([[8.0], [-12.0]], 4.0, [part], mode=mode)), 2.98)
+    assert close(final(train([[8.0], [-12.0]], 4.0, [part])), 2.98)
 
 
 def test_each_round_starts_its_sum_anew():
@@ -132,8 +132,8 @@ def fedexp(s, eps, by_cohort, decayed):
 @pytest.mark.parametrize(
     ("by_cohort", "decayed"), [(False, False), (True, False), (False, True), (True, True)]
 )
-def test_numpy_reference(by_cohort, decayed, by_samples, mode):
+def test_numpy_reference(by_cohort, decayed, by_samples):
     s = reference.problem(by_samples=by_samples, lr=0.5)
-    got = trajectory(s, (FedExP(0.01, by_cohort, decayed),), mode)
+    got = trajectory(s, (FedExP(0.01, by_cohort, decayed),))
     want = fedexp(s, 0.01, by_cohort, decayed)
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -18,21 +18,21 @@ NEUTRAL = [{"beta": 0}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def curved(parts, mode="loop", **settings):
+def curved(parts, **settings):
     """w = 1; client 0 has ½ w², client 1 has ½ (2w)²: gradients w and 4w."""
     x, y = np.array([[1.0], [2.0]]), np.zeros(2)
     model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
     nn.init.constant_(model.weight, 1.0)
     share = {"data": Dataset("curved", x, y, x, y, 0), "model": model, "partition": blocks([1, 1])}
     spec = RunSpec(**{"clients": 2, **LINE, **settings})
-    return run(spec, machine=Machine(device="cpu", mode=mode), parts=tuple(parts), **share)
+    return run(spec, machine=Machine(device="cpu"), parts=tuple(parts), **share)
 
 
-def test_one_round_by_hand(mode):
+def test_one_round_by_hand():
     # β=0.1, lr 0.1: g = 1 and 4, mean 2.5. Starts 1 − 0.1 · 1.5 = 0.85 and 1.15.
     # 0.85 − 0.085 = 0.765; 1.15 − 0.46 = 0.69
     ledger = Ledger()
-    result = curved([ledger, FedGA(0.1, in_lr=False)], mode)
+    result = curved([ledger, FedGA(0.1, in_lr=False)])
     assert close(ledger.rounds[0].models, 0.765, 0.69)
     assert close(final(result), 0.7275)
 
@@ -96,8 +96,8 @@ def twin(s, beta, in_lr):
 
 
 @pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.5, False), (0.05, False)])
-def test_numpy_reference(beta, in_lr, mode):
+def test_numpy_reference(beta, in_lr):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedGA(beta, in_lr),), mode)
+        got = trajectory(s, (FedGA(beta, in_lr),))
         np.testing.assert_allclose(got, twin(s, beta, in_lr), rtol=1e-8, atol=1e-10)

@@ -20,13 +20,13 @@ RULES = {"epochs": 2, "batch": 2, "rounds": 5, "participation": 0.5}
 
 
 @pytest.mark.parametrize(("with_offset", "third"), [(False, 0.3825), (True, 0.405)])
-def test_three_rounds_by_hand(with_offset, third, mode):
+def test_three_rounds_by_hand(with_offset, third):
     # gradients w and 4w, β=0.1, lr 0.1. Round 1, no displacement: 0.9 and 0.6, x = 0.75;
     # g = 1 and 4, mean 2.5. Round 2: starts 0.75 ∓ 0.15: 0.6 → 0.54 and 0.9 → 0.54.
     # Without the offsets g = (0.6 − 0.54)/0.1 = 0.6 and 3.6, mean 2.1: starts 0.54 ∓ 0.15:
     # 0.39 → 0.351 and 0.69 → 0.414. With them g = 2.1 and 2.1, no displacement: 0.486 and 0.324.
     part = FedGAOneTrip(0.1, in_lr=False, with_offset=with_offset)
-    x = [final(curved([part], mode, rounds=t)) for t in (1, 2, 3)]
+    x = [final(curved([part], rounds=t)) for t in (1, 2, 3)]
     assert close(x, 0.75, 0.54, third)
 
 
@@ -48,11 +48,11 @@ def test_who_was_never_there_starts_from_the_global_model():
     raise AssertionError("no seed gave two cohorts without a common client")
 
 
-def test_the_servers_mean_is_of_what_the_clients_keep(mode):
+def test_the_servers_mean_is_of_what_the_clients_keep():
     # full participation: ḡ = mean g_i, and g_i is the mean of the client's own gradients
     rules = {**RULES, "participation": 1.0}
     part = FedGAOneTrip(0.5)
-    state = progress(CLIENTS, 1.0, [part], **rules, mode=mode)
+    state = progress(CLIENTS, 1.0, [part], **rules)
     kept = [float(state.clients[i][0]["g"]) for i in range(4)]
     assert close(state.server[0]["g"], sum(kept) / 4)
 
@@ -94,9 +94,9 @@ def twin(s, beta, in_lr, with_offset):
 
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.3, False)])
-def test_numpy_reference(beta, in_lr, with_offset, mode):
+def test_numpy_reference(beta, in_lr, with_offset):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedGAOneTrip(beta, in_lr, with_offset),), mode)
+        got = trajectory(s, (FedGAOneTrip(beta, in_lr, with_offset),))
         want = twin(s, beta, in_lr, with_offset)
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -23,10 +23,10 @@ def test_one_round_by_hand():
     assert close(server.step([[6.0], [1.0]], steps=[3, 1], p=[0.25, 0.75]), 1.875)
 
 
-def test_a_run_by_hand(mode):
+def test_a_run_by_hand():
     # w=1, lr 0.1, batch 1. Targets 0, 0: 1 → 0.81, D = 0.19, H = 2; target 3: D = −0.2, H = 1
     # τ = 1.5: x = 1 − 1.5 · ½ (0.095 − 0.2)
-    got = final(train([[0.0, 0.0], [3.0]], 1.0, [FedNova()], batch=1, mode=mode))
+    got = final(train([[0.0, 0.0], [3.0]], 1.0, [FedNova()], batch=1))
     assert close(got, 1.07875)
 
 
@@ -82,7 +82,7 @@ def fednova(s, rho=0.0):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("rho", [0.0, 0.8])
-def test_numpy_reference(rho, by_samples, mode):
+def test_numpy_reference(rho, by_samples):
     s = reference.problem(by_samples=by_samples, lr=0.1)
-    got = trajectory(s, (FedNova(rho),), mode, momentum=rho)
+    got = trajectory(s, (FedNova(rho),), momentum=rho)
     np.testing.assert_allclose(got, fednova(s, rho), rtol=1e-8, atol=1e-10)

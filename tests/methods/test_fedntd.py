@@ -45,12 +45,10 @@ def test_temperature_divides_the_logits_and_its_square_multiplies_the_term():
     assert float(term(FedNTD(tau=2.0, scale_tau=False), b)) == pytest.approx(NTD, rel=1e-12)
 
 
-def test_the_term_is_a_mean_over_real_samples():
+def test_the_term_is_a_mean_over_samples():
     # the second sample's student is its teacher
     both = batch([*STUDENT, [3.0, 1.0, 2.0]], [0, 1], [*TEACHER, [3.0, 1.0, 2.0]])
     assert float(term(FedNTD(), both)) == pytest.approx(NTD / 2, rel=1e-12)
-    padded = batch([*STUDENT, [3.0, 1.0, 2.0]], [0, 1], [*TEACHER, [0.0, 1.0, 5.0]], [1, 0])
-    assert float(term(FedNTD(), padded)) == pytest.approx(NTD, rel=1e-12)
 
 
 @pytest.mark.parametrize("y", [0, 1, 2, 3])
@@ -86,13 +84,13 @@ def test_gradient_is_zero_where_the_student_is_the_teacher():
 ONE_STEP = {"epochs": 1, "batch": 100}
 
 
-def test_one_step_is_fedavg_and_the_convex_mix_a_shorter_one(mode):
+def test_one_step_is_fedavg_and_the_convex_mix_a_shorter_one():
     s = reference.problem(**ONE_STEP)
     near = {"rtol": 1e-10, "atol": 1e-12}
-    np.testing.assert_allclose(trajectory(s, (FedNTD(),), mode), reference.fedavg(s), **near)
+    np.testing.assert_allclose(trajectory(s, (FedNTD(),)), reference.fedavg(s), **near)
     s = reference.problem(**ONE_STEP, weight_decay=0.0)
     shorter = reference.problem(**ONE_STEP, weight_decay=0.0, lr=0.7 * s.lr)
-    got = trajectory(s, (FedNTD(0.3, mix="convex"),), mode)
+    got = trajectory(s, (FedNTD(0.3, mix="convex"),))
     np.testing.assert_allclose(got, reference.fedavg(shorter), **near)
 
 
@@ -112,9 +110,9 @@ def twin(s, beta, tau=1.0, squared=True, convex=False):
 
 
 @pytest.mark.parametrize("beta", [0.3, 1.0])
-def test_numpy_reference(beta, mode):
+def test_numpy_reference(beta):
     s = reference.problem()
-    agree(s, (FedNTD(beta),), twin(s, beta), mode)
+    agree(s, (FedNTD(beta),), twin(s, beta))
 
 
 def test_numpy_reference_with_options():

@@ -15,9 +15,9 @@ NEUTRAL = [{"mu": 0}, {"mu": 0, "pull": "decay"}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def test_two_steps_by_hand(mode):
+def test_two_steps_by_hand():
     # x=4, target 0, lr 0.1, μ=0.5: g = 4 → 3.6; g = 3.6 + 0.5 (3.6 − 4) = 3.4 → 3.26
-    result = train([[0.0]], w=4.0, parts=[FedProx(0.5)], steps=2, mode=mode)
+    result = train([[0.0]], w=4.0, parts=[FedProx(0.5)], steps=2)
     assert close(final(result), 3.26)
 
 
@@ -51,16 +51,16 @@ def test_eta_mu_one_keeps_the_last_gradient_only(steps):
     assert close(final(result), y)
 
 
-def test_the_pull_is_clipped_with_the_gradient_and_rides_in_the_buffer(mode):
+def test_the_pull_is_clipped_with_the_gradient_and_rides_in_the_buffer():
     # x=1, target 0, lr 1, μ=3, clip 1: g=1 → 0; g = 0 + 3(0−1) = −3 clipped −1, buffer ½·1 − 1 = −½
-    rules = {"lr": 1.0, "steps": 2, "clip": 1.0, "momentum": 0.5, "mode": mode}
+    rules = {"lr": 1.0, "steps": 2, "clip": 1.0, "momentum": 0.5}
     assert abs(final(train([[0.0]], w=1.0, parts=[FedProx(3.0)], **rules)) - 0.5) < 1e-5
 
 
-def test_pulled_as_decay_mu_y_stays_outside_the_clip(mode):
+def test_pulled_as_decay_mu_y_stays_outside_the_clip():
     # w=4, target 0, lr 0.1, clip 1, μ=½: 4 − ½·4 → 1, + ½·4 = 3: 3.7; 3.7 − 2 → 1, + 1.85: 3.415
     part = FedProx(0.5, pull="decay")
-    assert abs(final(train([[0.0]], 4.0, [part], steps=2, clip=1.0, mode=mode)) - 3.415) < 1e-5
+    assert abs(final(train([[0.0]], 4.0, [part], steps=2, clip=1.0)) - 3.415) < 1e-5
     # where nothing is clipped it is the same pull
     rules = {"epochs": 3, "batch": 2, "rounds": 4, "momentum": 0.5, "weight_decay": 0.1}
     usual = train(CLIENTS, w=4.0, parts=[FedProx(0.5)], **rules).weights
@@ -79,9 +79,9 @@ def test_with_adam_the_pull_is_inside_the_moments():
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("mu", [None, 0.0, 0.1, 2.0])
-def test_numpy_reference(mu, by_samples, mode):
+def test_numpy_reference(mu, by_samples):
     s = reference.problem(by_samples=by_samples)
     want = reference.fedavg(s) if mu is None else reference.fedprox(s, mu)
-    got = trajectory(s, () if mu is None else (FedProx(mu),), mode)
+    got = trajectory(s, () if mu is None else (FedProx(mu),))
     assert np.abs(want[-1] - s.w0).max() > 0.1, "the problem must move"
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

@@ -119,9 +119,9 @@ def twin(s, alpha, soft=False):
 
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
-def test_numpy_reference(alpha, soft, mode):
+def test_numpy_reference(alpha, soft):
     s = reference.problem()
-    agree(s, (FedRS(alpha, soft),), twin(s, alpha, soft), mode)
+    agree(s, (FedRS(alpha, soft),), twin(s, alpha, soft))
 
 
 def test_numpy_reference_of_alpha_one():

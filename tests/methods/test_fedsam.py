@@ -17,9 +17,9 @@ NEUTRAL = [{"rho": 0}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def test_two_steps_by_hand(mode):
+def test_two_steps_by_hand():
     # w=1, target 0, ρ=0.1, lr 0.1: g(1.1) = 1.1: 0.89; g(0.99): 0.791
-    result = train([[0.0]], 1.0, [FedSAM(0.1)], steps=2, mode=mode)
+    result = train([[0.0]], 1.0, [FedSAM(0.1)], steps=2)
     assert close(final(result), 0.791)
 
 
@@ -77,8 +77,8 @@ def twin(s, rho):
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.1, 0.7])
-def test_numpy_reference(rho, mode):
+def test_numpy_reference(rho):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedSAM(rho),), mode)
+        got = trajectory(s, (FedSAM(rho),))
         np.testing.assert_allclose(got, twin(s, rho), rtol=1e-8, atol=1e-10)

@@ -42,9 +42,9 @@ RULES = {"epochs": 2, "batch": 2, "rounds": 6, "participation": 0.5, "lr_decay":
     ],
     ids=str,
 )
-def test_two_rounds_by_hand(options, expected, mode):
+def test_two_rounds_by_hand(options, expected):
     part = FedSpeed(0.1, lam=2.0, **options)
-    assert close(final(train([[0.0]], 1.0, [part], rounds=2, mode=mode)), expected)
+    assert close(final(train([[0.0]], 1.0, [part], rounds=2)), expected)
 
 
 def test_the_pull_within_a_round_by_hand():
@@ -60,11 +60,11 @@ def test_the_mean_of_the_trained_models_leads_and_the_next_one_stands_beside_it(
     assert row["loss[next]"] == pytest.approx(0.63**2 / 2)
 
 
-def test_the_pull_is_clipped_with_the_gradient_or_stays_outside(mode):
+def test_the_pull_is_clipped_with_the_gradient_or_stays_outside():
     # as FedDyn with α = ½: y = 3.8 and 3.415, see there
     for pull, y in (("gradient", 3.8), ("decay", 3.415)):
         part = FedSpeed(0.0, lam=2.0, pull=pull)
-        result = train([[0.0]], 4.0, [part], steps=2, clip=1.0, mode=mode)
+        result = train([[0.0]], 4.0, [part], steps=2, clip=1.0)
         assert abs(final(result) - (y + (y - 4))) < 1e-5
 
 
@@ -97,8 +97,8 @@ def test_the_first_step_is_doubled_for_any_participation(share):
 
 @each_pull
 @pytest.mark.parametrize("a", [0.0, 0.3, 1.0])
-def test_the_first_rounds_local_training_is_fedprox_without_ascent(a, pull, mode):
-    rules = {**RULES, "rounds": 1, "weight_decay": 0.1, "mode": mode}
+def test_the_first_rounds_local_training_is_fedprox_without_ascent(a, pull):
+    rules = {**RULES, "rounds": 1, "weight_decay": 0.1}
     speed, prox = Ledger(), Ledger()
     train(CLIENTS, 1.0, [speed, FedSpeed(0.0, a, 4.0, pull=pull)], **rules)
     train(CLIENTS, 1.0, [prox, FedProx(0.25, pull=pull)], **rules)
@@ -116,11 +116,11 @@ def test_without_ascent_and_with_its_rule_it_is_feddyn(share):
     assert torch.allclose(paper, dyn, rtol=1e-10) == (share == 1.0)
 
 
-def test_the_server_knows_the_mean_of_all_corrections(mode):
+def test_the_server_knows_the_mean_of_all_corrections():
     # ū = (1/K) Σ −λ ĝ_i
     part = FedSpeed(lam=4.0, rule="feddyn")
     for rounds in range(1, 6):
-        state = progress(CLIENTS, 1.0, [part], **{**RULES, "rounds": rounds}, mode=mode)
+        state = progress(CLIENTS, 1.0, [part], **{**RULES, "rounds": rounds})
         kept = [-4 * state.clients[i][0]["g"] for i in state.clients]
         assert close(state.server[0]["u"], float(sum(kept)) / len(CLIENTS))
 
@@ -154,9 +154,9 @@ def twin(s, rho, a, lam, raw, rule):
 @pytest.mark.parametrize(
     ("rho", "a", "lam", "raw"), [(0.1, 1.0, 10.0, False), (0.2, 0.4, 5.0, True)]
 )
-def test_numpy_reference(rho, a, lam, raw, rule, pull, mode):
+def test_numpy_reference(rho, a, lam, raw, rule, pull):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedSpeed(rho, a, lam, raw, rule, pull),), mode)
+        got = trajectory(s, (FedSpeed(rho, a, lam, raw, rule, pull),))
         want = twin(s, rho, a, lam, raw, rule)
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

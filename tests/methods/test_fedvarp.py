@@ -36,8 +36,8 @@ def test_the_server_rate_is_in_model_units():
     assert close(Server(FedVARP(0.5), federation(1, 1, lr=0.1)).step([[4.0]]), 2)
 
 
-def test_full_participation_is_fedavg(mode):
-    rules = {"epochs": 2, "batch": 2, "rounds": 5, "lr_decay": 0.9, "mode": mode}
+def test_full_participation_is_fedavg():
+    rules = {"epochs": 2, "batch": 2, "rounds": 5, "lr_decay": 0.9}
     plain = train(CLIENTS, 1.0, **rules).weights
     assert close(train(CLIENTS, 1.0, [FedVARP()], **rules).weights, float(plain))
 
@@ -141,7 +141,7 @@ def fedvarp(s, eta_g, normalise):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(("eta_g", "normalise"), [(1.0, False), (0.5, False), (1.0, True)])
-def test_numpy_reference(eta_g, normalise, by_samples, mode):
+def test_numpy_reference(eta_g, normalise, by_samples):
     s = reference.problem(by_samples=by_samples)
-    got = trajectory(s, (FedVARP(eta_g, normalise),), mode)
+    got = trajectory(s, (FedVARP(eta_g, normalise),))
     np.testing.assert_allclose(got, fedvarp(s, eta_g, normalise), rtol=1e-8, atol=1e-10)

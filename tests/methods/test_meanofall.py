@@ -16,10 +16,10 @@ EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 
-def test_a_client_never_sampled_counts_as_the_first_model(mode):
+def test_a_client_never_sampled_counts_as_the_first_model():
     # one of four a round, all targets 0, w=1, lr ½: y = ½; the mean is (½ + 1 + 1 + 1)/4 = ⅞
     parts = [MeanOfAll()]
-    result = train([[0.0]] * 4, 1.0, parts, lr=0.5, participation=0.25, mode=mode)
+    result = train([[0.0]] * 4, 1.0, parts, lr=0.5, participation=0.25)
     assert result.history["loss"][0] == pytest.approx(0.5 * (7 / 8) ** 2)
     assert result.history["loss[next]"][0] == pytest.approx(1 / 8)
     assert final(result) == pytest.approx(0.5)
@@ -47,9 +47,9 @@ def test_full_participation_scores_the_mean_of_the_selected():
 
 
 @pytest.mark.parametrize("by_samples", [False, True])
-def test_numpy_reference(by_samples, mode):
+def test_numpy_reference(by_samples):
     s = reference.problem(by_samples=by_samples)
-    frames, found = named(s, MeanOfAll(), mode=mode)
+    frames, found = named(s, MeanOfAll())
     want, rounds = locals_of(s)
     np.testing.assert_allclose(frames, want, rtol=1e-8, atol=1e-10)
     last = dict.fromkeys(range(len(s.rows)), s.w0)

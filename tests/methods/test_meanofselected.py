@@ -14,11 +14,11 @@ EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 
-def test_the_mean_leads_and_the_global_model_is_next(mode):
+def test_the_mean_leads_and_the_global_model_is_next():
     # w=4, targets 2 and −2, lr 0.1: y = 3.8, 3.4. With κ = 2: x = 3.2, the mean is 3.6.
     # test loss ½ mean (w − 2)², (w + 2)²: 3.6 → ¼ (2.56 + 31.36) = 8.48; 3.2 → ¼ (1.44 + 27.04)
     clients, parts = [[2.0], [-2.0]], [TwoSided(2.0), MeanOfSelected()]
-    result = train(clients, 4.0, parts, mode=mode)
+    result = train(clients, 4.0, parts)
     row = result.history.iloc[0]
     assert row["loss"] == pytest.approx(8.48)
     assert row["loss[next]"] == pytest.approx(7.12)
@@ -45,9 +45,9 @@ def test_weights_are_uniform_whatever_the_run_mixes_by():
 
 
 @pytest.mark.parametrize("by_samples", [False, True])
-def test_numpy_reference(by_samples, mode):
+def test_numpy_reference(by_samples):
     s = reference.problem(by_samples=by_samples)
-    frames, found = named(s, MeanOfSelected(), mode=mode)
+    frames, found = named(s, MeanOfSelected())
     want, rounds = locals_of(s)
     np.testing.assert_allclose(frames, want, rtol=1e-8, atol=1e-10)
     for models, (_, ys, _) in zip(found, rounds, strict=True):

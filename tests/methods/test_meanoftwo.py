@@ -14,9 +14,9 @@ EXTRA = []
 NEUTRAL = [{}, {"leads": False}]
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # w=1, target 0, lr ½: x_1 = ½, x_2 = ¼. Scored: ½ (x_0 does not count), then ⅜. Loss ½ w²
-    history = train([[0.0]], 1.0, [MeanOfTwo()], lr=0.5, rounds=2, mode=mode).history
+    history = train([[0.0]], 1.0, [MeanOfTwo()], lr=0.5, rounds=2).history
     assert list(history["loss"]) == pytest.approx([1 / 8, 9 / 128])
     assert list(history["loss[next]"]) == pytest.approx([1 / 8, 1 / 32])
 
@@ -35,9 +35,9 @@ def test_the_iterate_before_counts_though_it_was_not_scored():
 
 
 @pytest.mark.parametrize("by_samples", [False, True])
-def test_numpy_reference(by_samples, mode):
+def test_numpy_reference(by_samples):
     s = reference.problem(by_samples=by_samples)
-    frames, found = named(s, MeanOfTwo(), mode=mode)
+    frames, found = named(s, MeanOfTwo())
     want = reference.fedavg(s)
     np.testing.assert_allclose(frames, want, rtol=1e-8, atol=1e-10)
     means = [want[0], *(want[1:] + want[:-1]) / 2]

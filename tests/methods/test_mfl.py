@@ -29,20 +29,20 @@ def weights(clients, *options, rounds=2, **settings):
     return [final(train(clients, *options, rounds=t + 1, **settings)) for t in range(rounds)]
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # β=½, lr 0.1, w=1. Target 0: v = 1, w = 0.9; v = 0.5 + 0.9 = 1.4, w = 0.76
     # Target 1: v = 0, w = 1; v = 0, w = 1.          x_1 = 0.88, V = 0.7
     # Round 2 from v = 0.7. Target 0: v = 0.35 + 0.88 = 1.23, w = 0.757; v = 1.372, w = 0.6198
     # Target 1: v = 0.35 − 0.12 = 0.23, w = 0.857; v = 0.115 − 0.143 = −0.028, w = 0.8598
-    rules = {"steps": 2, "mode": mode}
+    rules = {"steps": 2}
     x = weights([[0.0], [1.0]], 1.0, [MFL(0.5)], **rules)
     assert close(x, 0.88, (0.6198 + 0.8598) / 2)
 
 
-def test_buffer_options_by_hand(mode):
+def test_buffer_options_by_hand():
     # One client, β=½, lr 0.1, one step a round, w=1, target 0: V after round 1 is 1, x_1 = 0.9.
     # Round 2: g = 0.9; v = ½ V' + g with V' what the round starts from.
-    rules = {"steps": 1, "mode": mode, "rounds": 2}
+    rules = {"steps": 1, "rounds": 2}
     second = {
         "aggregated": 0.9 - 0.14,
         "client_stale": 0.9 - 0.14,
@@ -51,9 +51,8 @@ def test_buffer_options_by_hand(mode):
         "none": 0.81,
     }
     for buffer, expected in second.items():
-        if (mode, buffer) != ("map", "chained"):
-            result = train([[0.0]], 1.0, [MFL(0.5, buffer=buffer)], **rules)
-            assert close(final(result), expected), buffer
+        result = train([[0.0]], 1.0, [MFL(0.5, buffer=buffer)], **rules)
+        assert close(final(result), expected), buffer
 
 
 def test_reset_has_local_momentum_and_none_has_not():
@@ -95,8 +94,8 @@ def test_client_stale_is_the_clients_own_buffer():
     assert close(mean, (0.6198 + 0.857) / 2)
 
 
-def test_dampened_and_inherit_by_hand(mode):
-    rules = {"steps": 1, "rounds": 2, "mode": mode}
+def test_dampened_and_inherit_by_hand():
+    rules = {"steps": 1, "rounds": 2}
     # dampened: v = ½ · 0 + ½ · 1 = ½, w = 0.95; v = ¼ + ½ · 0.95 = 0.725, w = 0.8775
     assert close(final(train([[0.0]], 1.0, [MFL(0.5, dampened=True)], **rules)), 0.8775)
     # inherit ½: w = 0.9, v = ½ · (½ · 1) + 0.9 = 1.15, w = 0.785
@@ -149,7 +148,7 @@ def test_identical_clients_are_one_client_up_to_rounding():
     assert close(three.weights, final(one))
 
 
-def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
+def test_one_full_step_is_heavy_ball_on_the_mean_gradient():
     # Mean targets 1, −2 and 6 → mean gradient w − 5/3, whatever the sizes (uniform weights)
     w, v = 4.0, 0.0
     expected = []
@@ -157,13 +156,13 @@ def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
         v = 0.9 * v + (w - 5 / 3)
         w -= 0.1 * v
         expected.append(w)
-    got = weights(CLIENTS, 4.0, [MFL(0.9)], rounds=6, steps=1, mode=mode)
+    got = weights(CLIENTS, 4.0, [MFL(0.9)], rounds=6, steps=1)
     assert close(got, *expected)
 
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.9])
-def test_numpy_reference(beta, by_samples, mode):
+def test_numpy_reference(beta, by_samples):
     s = reference.problem(by_samples=by_samples, lr=0.1)
-    got = trajectory(s, (MFL(beta),), mode)
+    got = trajectory(s, (MFL(beta),))
     np.testing.assert_allclose(got, reference.mfl(s, beta), rtol=1e-8, atol=1e-10)

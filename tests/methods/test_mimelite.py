@@ -16,10 +16,10 @@ NEUTRAL = [{"beta": 0}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # β=½, lr 0.1, w=1, target 0, two steps. v = ½: 0.95; v = 0.475: 0.9025; s = ½ · 1
     # v = 0.45125 + ¼: 0.832375; v = 0.4161875 + ¼: 0.76575625; s = ¼ + ½ · 0.9025
-    state = progress([[0.0]], 1.0, [MimeLite(0.5)], steps=2, rounds=2, mode=mode)
+    state = progress([[0.0]], 1.0, [MimeLite(0.5)], steps=2, rounds=2)
     assert close(state.global_model.w, 0.76575625)
     assert close(state.server[0]["s"], 0.70125)
 
@@ -74,8 +74,8 @@ def twin(s, beta):
 
 
 @pytest.mark.parametrize("beta", [0.5, 0.9])
-def test_numpy_reference(beta, mode):
+def test_numpy_reference(beta):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (MimeLite(beta),), mode)
+        got = trajectory(s, (MimeLite(beta),))
         np.testing.assert_allclose(got, twin(s, beta), rtol=1e-8, atol=1e-10)

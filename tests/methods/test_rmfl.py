@@ -130,7 +130,7 @@ def test_recent_gradients_count_least_only_under_r2():
 
 
 @each_reading
-def test_two_rounds_by_hand(reading, mode):
+def test_two_rounds_by_hand(reading):
     # β=½, lr 0.1, w=1, target 0, three steps. v = 1, .9; v = 1.4, .76; v = 1.46, .614.
     # g = 1, 0.9, 0.76. V_1 = Σ c_k g_k. Round 2: v = ½ V_1 + .614 in the first step.
     g = [1, 0.9, 0.76]
@@ -139,16 +139,16 @@ def test_two_rounds_by_hand(reading, mode):
     for _ in range(3):
         v = 0.5 * v + w
         w -= 0.1 * v
-    rules = {"steps": 3, "mode": mode}
+    rules = {"steps": 3}
     for rounds, expected in ((1, 0.614), (2, w)):
         result = train([[0.0]], 1.0, [RMFL(0.5, reading)], rounds=rounds, **rules)
         assert close(final(result), expected)
 
 
-def test_third_round_inherits_v_itself(mode):
+def test_third_round_inherits_v_itself():
     # one step a round, β=½, r1: v̂ = ½ V + ½ g. w=1: v=1, w=.9, V=.5;
     # v=.25+.9=1.15, w=.785, V=.25+.45=.7; v=.35+.785=1.135, w=.6715
-    result = train([[0.0]], 1.0, [RMFL(0.5)], steps=1, rounds=3, mode=mode)
+    result = train([[0.0]], 1.0, [RMFL(0.5)], steps=1, rounds=3)
     assert close(final(result), 0.6715)
 
 
@@ -210,8 +210,8 @@ def test_r2prime_of_equal_gradients_is_mfls_buffer():
 
 
 @each_reading
-def test_numpy_reference(reading, mode):
+def test_numpy_reference(reading):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples, lr=0.1)
-        got = trajectory(s, (RMFL(0.9, reading),), mode)
+        got = trajectory(s, (RMFL(0.9, reading),))
         np.testing.assert_allclose(got, reference.rmfl(s, 0.9, reading), rtol=1e-8, atol=1e-10)

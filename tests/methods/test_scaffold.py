@@ -19,23 +19,23 @@ each_option = pytest.mark.parametrize("option", ["I", "II"])
 RULES = {"epochs": 2, "batch": 2, "rounds": 6, "participation": 0.5, "lr_decay": 0.9}
 
 
-def test_option_two_by_hand(mode):
+def test_option_two_by_hand():
     # w=1, lr 0.1, two steps. Round 1. Target 0: g = 1, 0.9, y = 0.81, c_0 = 0.95.
     # Target 1: y = 1, c_1 = 0. x = 0.905, c = 0.475.
     # Round 2. Target 0, − 0.95 + 0.475: 0.905 − 0.043 = 0.862; 0.862 − 0.0387 = 0.8233
     # Target 1, + 0.475: 0.905 − 0.038 = 0.867; (−0.133 + 0.475) → 0.8328.
     # c_0 = (0.905 + 0.862) / 2, c_1 = (−0.095 − 0.133) / 2
-    rules = {"steps": 2, "mode": mode, "rounds": 2}
+    rules = {"steps": 2, "rounds": 2}
     state = progress([[0.0], [1.0]], 1.0, [Scaffold()], **rules)
     assert close(state.global_model.w, (0.8233 + 0.8328) / 2)
     assert close([state.clients[i][0]["c"] for i in (0, 1)], 0.8835, -0.114)
     assert close(state.server[0]["c"], (0.8835 - 0.114) / 2)
 
 
-def test_option_one_by_hand(mode):
+def test_option_one_by_hand():
     # c_0 = 1, c_1 = 0 are the gradients at x_0; c = ½; x_1 = 0.905 as before.
     # Target 0, − ½: 0.905 − 0.0405 = 0.8645; 0.8645 − 0.03645 = 0.82805. Target 1, + ½: the same.
-    rules = {"steps": 2, "mode": mode, "rounds": 2}
+    rules = {"steps": 2, "rounds": 2}
     state = progress([[0.0], [1.0]], 1.0, [Scaffold("I")], **rules)
     assert close(state.global_model.w, 0.82805)
     assert close([state.clients[i][0]["c"] for i in (0, 1)], 0.905, -0.095)
@@ -72,9 +72,9 @@ def test_the_first_round_is_fedavg(option):
 
 
 @each_option
-def test_the_servers_control_is_the_mean_of_all_clients(option, mode):
+def test_the_servers_control_is_the_mean_of_all_clients(option):
     for rounds in range(1, 6):
-        state = progress(CLIENTS, 1.0, [Scaffold(option)], **{**RULES, "rounds": rounds}, mode=mode)
+        state = progress(CLIENTS, 1.0, [Scaffold(option)], **{**RULES, "rounds": rounds})
         kept = [state.clients[i][0]["c"] for i in state.clients]
         assert rounds > 2 or len(kept) < len(CLIENTS), "an absent client counts as 0"
         assert close(state.server[0]["c"], float(sum(kept)) / len(CLIENTS))
@@ -91,10 +91,10 @@ def test_an_absent_client_keeps_its_control():
         first = now
 
 
-def test_option_two_is_the_mean_of_the_local_gradients(mode):
+def test_option_two_is_the_mean_of_the_local_gradients():
     # c_i⁺ = (1/H) Σ_k g_i^k, whatever the controls were
     ledger = Ledger()
-    state = progress(CLIENTS, 1.0, [ledger, Scaffold()], **RULES, mode=mode)
+    state = progress(CLIENTS, 1.0, [ledger, Scaffold()], **RULES)
     last = ledger.rounds[-1]
     wanted = ledger.sums(-1) / last.steps[:, None]
     for place, i in enumerate(last.clients):
@@ -151,8 +151,8 @@ def twin(s, option, eta_g=1.0):
 
 @each_option
 @pytest.mark.parametrize("eta_g", [1.0, 0.8])
-def test_numpy_reference(option, eta_g, mode):
+def test_numpy_reference(option, eta_g):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (Scaffold(option, eta_g),), mode)
+        got = trajectory(s, (Scaffold(option, eta_g),))
         np.testing.assert_allclose(got, twin(s, option, eta_g), rtol=1e-8, atol=1e-10)

@@ -122,20 +122,11 @@ def test_no_gradient_goes_through_the_students_own_target():
     np.testing.assert_allclose(g, wanted, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("teacher", ["global", "self"])
-def test_padded_rows_count_for_nothing(teacher):
-    rng, part, t = np.random.default_rng(9), SelfConfidence(teacher=teacher), turn([2, 4, 0])
-    z, g = rng.normal(size=(2, 4, 3))
-    real = term(part, batch(z[:3], [0, 1, 1], g[:3]), t)
-    padded = term(part, batch(z, [0, 1, 1, 2], g, [1, 1, 1, 0]), t)
-    torch.testing.assert_close(padded, real)
-
-
-def test_lambda_zero_is_fedadc(mode):
+def test_lambda_zero_is_fedadc():
     s, part = reference.problem(), FedADC(beta=0.5)
-    base = trajectory(s, (part,), mode)
-    assert np.array_equal(trajectory(s, (part, SelfConfidence(0.0)), mode), base)
-    assert not np.allclose(trajectory(s, (part, SelfConfidence(0.35)), mode), base)
+    base = trajectory(s, (part,))
+    assert np.array_equal(trajectory(s, (part, SelfConfidence(0.0))), base)
+    assert not np.allclose(trajectory(s, (part, SelfConfidence(0.35))), base)
 
 
 def targets(p, y, share):
@@ -161,10 +152,10 @@ def twin(s, lam, tau=1.0, squared=False, own=False):
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_numpy_reference(own, mode):
+def test_numpy_reference(own):
     s = reference.problem()
     part = SelfConfidence(0.35, teacher="self" if own else "global")
-    agree(s, (part,), twin(s, 0.35, own=own), mode)
+    agree(s, (part,), twin(s, 0.35, own=own))
 
 
 def test_numpy_reference_with_a_temperature():

@@ -17,10 +17,10 @@ NEUTRAL = [{"beta": 0}]
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
 
-def test_two_rounds_by_hand(mode):
+def test_two_rounds_by_hand():
     # β=½, α=1, lr 0.1, w=1, target 0, two local steps: y = 0.81, ḡ = 1.9, m = 1.9, x = 0.81
     # y = 0.81², ḡ = 0.81 · 1.9 = 1.539, m = 0.95 + 1.539 = 2.489, x = 0.81 − 0.2489
-    rules = {"steps": 2, "mode": mode}
+    rules = {"steps": 2}
     assert close(final(train([[0.0]], 1.0, [SlowMo(0.5)], rounds=1, **rules)), 0.81)
     assert close(final(train([[0.0]], 1.0, [SlowMo(0.5)], rounds=2, **rules)), 0.5611)
 
@@ -53,7 +53,7 @@ def test_beta_zero_has_the_bits_of_fedavg():
     assert torch.equal(train(CLIENTS, 1.0, [SlowMo(0.0)], **rules).weights, plain)
 
 
-def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
+def test_one_full_step_is_heavy_ball_on_the_mean_gradient():
     # mean targets 1, −2 and 6, uniform weights: mean gradient w − 5/3, PyTorch's SGD with momentum
     w = torch.tensor([4.0], dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.SGD([w], lr=0.1, momentum=0.9)
@@ -61,7 +61,7 @@ def test_one_full_step_is_heavy_ball_on_the_mean_gradient(mode):
         optimiser.zero_grad()
         (0.5 * (w - 5 / 3) ** 2).sum().backward()
         optimiser.step()
-    got = train(CLIENTS, 4.0, [SlowMo(0.9)], steps=1, rounds=6, mode=mode)
+    got = train(CLIENTS, 4.0, [SlowMo(0.9)], steps=1, rounds=6)
     assert close(final(got), w.item())
 
 
@@ -94,7 +94,7 @@ def slowmo(s, beta, alpha):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize(("beta", "alpha"), [(0.0, 1.0), (0.6, 1.0), (0.9, 0.5)])
-def test_numpy_reference(beta, alpha, by_samples, mode):
+def test_numpy_reference(beta, alpha, by_samples):
     s = reference.problem(by_samples=by_samples, lr=0.1)
-    got = trajectory(s, (SlowMo(beta, alpha),), mode)
+    got = trajectory(s, (SlowMo(beta, alpha),))
     np.testing.assert_allclose(got, slowmo(s, beta, alpha), rtol=1e-8, atol=1e-10)

@@ -17,9 +17,9 @@ CLIENTS = [[2.0], [-2.0]]
 
 
 @pytest.mark.parametrize(("kappa", "expected"), [(1.0, 3.6), (2.0, 3.2), (0.5, 3.8)])
-def test_one_round_by_hand(kappa, expected, mode):
+def test_one_round_by_hand(kappa, expected):
     # w=4, gradients 2 and 6, lr 0.1: D̄ = 0.4; x = 4 − κ · 0.4
-    assert close(final(train(CLIENTS, 4.0, [TwoSided(kappa)], mode=mode)), expected)
+    assert close(final(train(CLIENTS, 4.0, [TwoSided(kappa)])), expected)
 
 
 def test_the_factor_is_on_every_round():
@@ -52,7 +52,7 @@ def two_sided(s, kappa):
 
 @pytest.mark.parametrize("by_samples", [False, True])
 @pytest.mark.parametrize("kappa", [0.5, 1.0, 2.0])
-def test_numpy_reference(kappa, by_samples, mode):
+def test_numpy_reference(kappa, by_samples):
     s = reference.problem(by_samples=by_samples)
-    got = trajectory(s, (TwoSided(kappa),), mode)
+    got = trajectory(s, (TwoSided(kappa),))
     np.testing.assert_allclose(got, two_sided(s, kappa), rtol=1e-8, atol=1e-10)

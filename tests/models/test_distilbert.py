@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from fedbench import Machine, RunSpec, run
+from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Net
@@ -124,23 +124,10 @@ def test_it_is_a_function_of_a_flat_vector_in_double_precision():
     assert torch.isfinite(curvature).all()
 
 
-@pytest.mark.parametrize("more", [{}, {"projection": 8}, {"clients": 3, "partition": "dp"}])
-def test_mapped_clients_train_like_looped_ones(more):
-    settings = {"dataset": "topics", "model": {"distilbert": STILL}, "clients": 4, "rounds": 1}
-    settings |= {"participation": 0.5, "steps": 2, "batch": 8, "precision": "float64"}
-    spec = RunSpec(**settings | {"optimizer": "adam", "lr": 1e-3} | more)
-    loop, mapped = (
-        run(spec, machine=Machine(device="cpu", mode=m)).weights for m in ("loop", "map")
-    )
-    assert torch.allclose(loop, mapped, atol=1e-10)
-
-
-def test_dropout_is_the_clients_own_and_cannot_be_mapped(cpu, refuses):
+def test_dropout_is_the_clients_own(cpu):
     spec = RunSpec(dataset="topics", model={"distilbert": SMALL}, rounds=1, steps=1, clients=2)
     first, again = (run(spec, machine=cpu).weights for _ in range(2))
     assert torch.equal(first, again)
-    with refuses("mode 'map': dropout would draw other random numbers"):
-        run(spec, machine=Machine(device="cpu", mode="map"))
 
 
 def test_one_step_lowers_the_loss():

@@ -10,7 +10,7 @@ from fedbench.base import registry
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import with_projection
-from fedbench.models.layers import GlobalMean, MaxPool2
+from fedbench.models.layers import MaxPool2, global_mean
 from tests.models.networks import (
     CIFAR10,
     CIFAR100,
@@ -142,7 +142,7 @@ def test_pooling_by_slices_has_the_bits_of_max_pooling(side):
 def test_the_mean_over_pixels_has_the_bits_of_average_pooling():
     x = torch.randn(2, 3, 5, 4)
     expected = nn.AdaptiveAvgPool2d(1)(x).flatten(1)
-    assert torch.equal(GlobalMean()(x), expected)
+    assert torch.equal(global_mean()(x), expected)
 
 
 def test_option_a_shortcuts_pad_channels_with_zeros():

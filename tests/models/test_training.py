@@ -1,7 +1,8 @@
-"""Every narrowed model of images as a function of its weights: alone, mapped and federated."""
+"""Every narrowed model of images as a function of its weights: alone, together and federated."""
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -10,11 +11,12 @@ from torch.nn import functional as F
 from fedbench import Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Net
+from fedbench.core.stacked import StackedNet
 from tests.models.networks import DIGITS, PAIRS, SMALL, images, small
 
-LOOP, MAP = Machine(device="cpu", mode="loop"), Machine(device="cpu", mode="map")
+CPU = Machine(device="cpu", workers=1)
 SHORT = {"rounds": 2, "clients": 3, "participation": 1.0, "steps": 2, "batch": 8}
-# Without what cannot be mapped over clients: drop path draws random numbers.
+# Without drop path, which draws random numbers.
 STILL = SMALL | {"tinyvit": SMALL["tinyvit"] | {"drop_path": 0.0}}
 
 names = pytest.mark.parametrize("name", SMALL)
@@ -61,17 +63,38 @@ def test_the_memory_layout_makes_no_difference(name):
     torch.testing.assert_close(other, net.train(w, {}, x)[0])
 
 
-@names
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
-def test_mapped_clients_train_like_looped_ones(name):
-    spec = RunSpec(model={name: STILL[name]}, **SHORT | {"rounds": 1}, precision="float64")
-    loop, mapped = (run(spec, machine=machine).weights for machine in (LOOP, MAP))
-    torch.testing.assert_close(loop, mapped)
+TRANSFORMERS = {"tinyvit", "vitsmall"}
+
+
+@pytest.mark.parametrize("name", sorted(TRANSFORMERS))
+def test_transformers_have_layers_without_a_stacked_form(name):
+    with pytest.raises(TypeError, match="has no stacked form"):
+        StackedNet(Net(small(name, DIGITS, **STILL[name])))
+
+
+@pytest.mark.parametrize("name", sorted(SMALL.keys() - TRANSFORMERS))
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_clients_train_together_as_alone(name, precision, together):
+    # one client has six images in its second batch, the others eight
+    settings = {"clients": 3, "rounds": 2, "epochs": 1, "batch": 8, "precision": precision}
+    rows = [np.arange(16), np.arange(16, 30), np.arange(30, 46)]
+    spec = RunSpec(
+        model={name: STILL[name]}, parts=["moon"], projection=8, momentum=0.9, **settings
+    )
+    together(1)
+    alone = run(spec, machine=CPU, partition=rows)
+    together(3)
+    found = run(spec, machine=CPU, partition=rows)
+    assert found.record["clients_at_once"] == 3
+    near = 1e-10 if precision == "float64" else 1e-4
+    torch.testing.assert_close(found.weights, alone.weights, rtol=near, atol=near)
+    for key, value in alone.buffers.items():
+        torch.testing.assert_close(found.buffers[key], value, rtol=near, atol=near)
 
 
 @names
 def test_two_rounds_of_fedavg(name):
-    result = run(RunSpec(model={name: SMALL[name]}, **SHORT), machine=LOOP)
+    result = run(RunSpec(model={name: SMALL[name]}, **SHORT), machine=CPU)
     assert result.status == "finished"
     assert result.history["loss"].notna().tolist() == [True, True]
 
@@ -87,7 +110,7 @@ def test_two_rounds_of_fedavg(name):
 )
 def test_moon_on_a_projection_head(model):
     more = {"parts": ["moon"], "projection": 8, "momentum": 0.9, "lr": 0.01}
-    result = run(RunSpec(model=model, **SHORT, **more), machine=LOOP)
+    result = run(RunSpec(model=model, **SHORT, **more), machine=CPU)
     assert result.status == "finished"
     counters = [v for k, v in result.buffers.items() if k.endswith("num_batches_tracked")]
     assert all(v.dtype == torch.int64 and int(v) == 4 for v in counters)
@@ -97,16 +120,14 @@ def test_moon_on_a_projection_head(model):
 # --- what draws random numbers ------------------------------------------------------------------
 
 
-def test_drop_path_is_the_clients_own_and_cannot_be_mapped(refuses):
+def test_drop_path_is_the_clients_own():
     spec = RunSpec(model={"tinyvit": SMALL["tinyvit"] | {"drop_path": 0.9}}, **SHORT)
     torch.manual_seed(3)
-    first = run(spec, machine=LOOP).weights
+    first = run(spec, machine=CPU).weights
     torch.manual_seed(4)  # torch's shared generator is neither read nor moved
     before = torch.get_rng_state()
-    assert torch.equal(first, run(spec, machine=LOOP).weights)
+    assert torch.equal(first, run(spec, machine=CPU).weights)
     assert torch.equal(before, torch.get_rng_state())
-    with refuses("mode 'map': dropout would draw other random numbers"):
-        run(spec, machine=MAP)
 
 
 def test_drop_path_acts_in_training_only():
@@ -123,7 +144,7 @@ def test_constants_of_a_module_are_no_state_of_a_model():
     module = small("tinyvit")
     assert dict(module.named_buffers())
     assert Net(module).start().buffers == {}
-    result = run(RunSpec(model={"tinyvit": SMALL["tinyvit"]}, **SHORT), machine=LOOP)
+    result = run(RunSpec(model={"tinyvit": SMALL["tinyvit"]}, **SHORT), machine=CPU)
     assert result.buffers == {}
 
 

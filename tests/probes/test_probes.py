@@ -89,24 +89,24 @@ def spec_of(probe, **settings):
     return RunSpec(**{**SETTINGS, "partition": {"dy": {"alpha": 1.0}}, "watch": watch, **settings})
 
 
-def seen(probe, mode="loop", normed=False, **settings):
+def seen(probe, normed=False, **settings):
     spec = spec_of(probe, **settings)
-    return run(spec, machine=Machine(device="cpu", mode=mode), **objects(normed))
+    return run(spec, machine=Machine(device="cpu"), **objects(normed))
 
 
 @functools.cache
-def plain(mode="loop", normed=False, parts=()):
-    return seen("", mode, normed, parts=list(parts))
+def plain(normed=False, parts=()):
+    return seen("", normed, parts=list(parts))
 
 
-CASES = [("loop", False, ()), ("map", False, ("fedprox", "asd")), ("loop", True, ("feddyn",))]
+CASES = [(False, ()), (False, ("fedprox", "asd")), (True, ("feddyn",))]
 
 
-@pytest.mark.parametrize(("mode", "normed", "parts"), CASES)
+@pytest.mark.parametrize(("normed", "parts"), CASES)
 @pytest.mark.parametrize("probe", PROBES)
-def test_it_changes_no_bit_of_the_run_and_writes_what_it_promises(probe, mode, normed, parts):
-    watched, drawn = seen(probe, mode, normed, parts=list(parts)), torch.get_rng_state()
-    usual = plain(mode, normed, parts)
+def test_it_changes_no_bit_of_the_run_and_writes_what_it_promises(probe, normed, parts):
+    watched, drawn = seen(probe, normed, parts=list(parts)), torch.get_rng_state()
+    usual = plain(normed, parts)
     assert torch.equal(watched.weights, usual.weights)
     assert all(torch.equal(v, usual.buffers[k]) for k, v in watched.buffers.items())
     own = watched.history.filter(regex="^(?!.*_seconds$)").columns

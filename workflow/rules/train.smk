@@ -24,7 +24,7 @@ for job in PATHS.jobs(config["batch_size"]):
         shell:
             "python -m fedbench train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
-            f"{options(device=config['device'], mode=config['mode'], workers=config['workers'])} "
+            f"{options(device=config['device'], workers=config['workers'])} "
             "> {log:q} 2>&1 || (tail -n 20 {log:q} >&2; exit 1)"
 
 

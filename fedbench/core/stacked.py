@@ -1,0 +1,194 @@
+"""One network at several weights at once: a grouped convolution, or a batched product, per layer.
+
+Images of m clients lie side by side as channels, (B, m·C, H, W); vectors as (m, B, F).
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from fedbench.core.flat import Buffers, LogitsAndFeatures, Model, Net
+
+Found = tuple[Tensor, Tensor]  # logits and features of one client
+
+
+class StackedNet:
+    """Evaluates a network for several (weights, buffers, samples), each as if alone.
+
+    Raises `TypeError` when built of a network that has a layer without a stacked form.
+    """
+
+    def __init__(self, net: Net) -> None:
+        self._net, self._forms = net, _Forms(net)
+
+    def train(
+        self, ws: Sequence[Tensor], buffers: Sequence[Buffers], xs: Sequence[Tensor]
+    ) -> list[Found]:
+        """Logits and features in training mode; running statistics change in `buffers`."""
+        return self._call(self._forms.student, ws, buffers, xs)
+
+    def eval(self, models: Sequence[Model], xs: Sequence[Tensor]) -> list[Found]:
+        """Logits and features in evaluation mode."""
+        return self._call(
+            self._forms.teacher, [model.w for model in models], [m.buffers for m in models], xs
+        )
+
+    def _call(
+        self,
+        module: nn.Module,
+        ws: Sequence[Tensor],
+        buffers: Sequence[Buffers],
+        xs: Sequence[Tensor],
+    ) -> list[Found]:
+        pieces = torch.split(torch.stack(list(ws)), self._net.sizes, dim=1)
+        named = {
+            f"net.{name}": piece.view(len(ws), *shape)
+            for name, piece, shape in zip(self._net.names, pieces, self._net.shapes, strict=True)
+        }
+        statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
+        named |= {f"net.{name}": value for name, value in statistics.items()}
+        counting: list[Any] = [layer for layer in module.modules() if hasattr(layer, "clients")]
+        for layer in counting:
+            layer.clients = len(ws)
+        logits, features = functional_call(module, named, (_side_by_side(xs),))
+        for name, values in statistics.items():
+            for own, value in zip(buffers, values, strict=True):
+                own[name].copy_(value)
+        return [(z[: len(x)], f[: len(x)]) for z, f, x in zip(logits, features, xs, strict=True)]
+
+
+class _Forms(threading.local):
+    """The network's two modules, with each layer in its stacked form; each thread has its own."""
+
+    def __init__(self, net: Net) -> None:
+        self.student = _form(LogitsAndFeatures(net.module())).train()
+        self.teacher = _form(LogitsAndFeatures(net.module())).eval()
+
+
+def _side_by_side(xs: Sequence[Tensor]) -> Tensor:
+    """The samples of all clients as one input; shorter batches get rows of zeros at their end."""
+    longest = max(len(x) for x in xs)
+    padded = [
+        x if len(x) == longest else torch.cat([x, x.new_zeros(longest - len(x), *x.shape[1:])])
+        for x in xs
+    ]
+    if xs[0].ndim != 4:
+        return torch.stack(padded)
+    return torch.cat(padded, 1).contiguous(memory_format=torch.channels_last)
+
+
+class _Conv(nn.Module):
+    """m convolutions as one with m times the groups."""
+
+    def __init__(self, like: nn.Conv2d) -> None:
+        super().__init__()
+        if like.padding_mode != "zeros":
+            raise TypeError(f"a convolution padded with {like.padding_mode} has no stacked form")
+        self.weight, self.bias, self.groups = like.weight, like.bias, like.groups
+        self.stride, self.dilation = like.stride, like.dilation
+        self.padding: Any = like.padding  # numbers or a word
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = None if self.bias is None else self.bias.flatten()
+        groups = self.groups * len(self.weight)
+        weight = self.weight.flatten(0, 1)
+        out: Tensor = F.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, groups)
+        return out
+
+
+class _Linear(nn.Module):
+    """m matrix products as one batched product."""
+
+    def __init__(self, like: nn.Linear) -> None:
+        super().__init__()
+        self.weight, self.bias = like.weight, like.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.bias is None:
+            return torch.bmm(x, self.weight.mT)
+        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight.mT)
+
+
+class _GroupNorm(nn.Module):
+    def __init__(self, like: nn.GroupNorm) -> None:
+        super().__init__()
+        self.weight, self.bias = like.weight, like.bias
+        self.groups, self.eps = like.num_groups, like.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        groups = self.groups * len(self.weight)
+        return F.group_norm(x, groups, self.weight.flatten(), self.bias.flatten(), self.eps)
+
+
+class _BatchNorm(nn.Module):
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
+
+    def __init__(self, like: nn.BatchNorm2d) -> None:
+        super().__init__()
+        if like.momentum is None or not like.affine or not like.track_running_stats:
+            raise TypeError("a batch norm without momentum, weights or statistics has no such form")
+        self.weight, self.bias = like.weight, like.bias
+        self.momentum, self.eps = like.momentum, like.eps
+        for name, value in like.named_buffers():
+            self.register_buffer(name, value)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.num_batches_tracked.add_(1)
+        statistics = self.running_mean.view(-1), self.running_var.view(-1)
+        weights = self.weight.flatten(), self.bias.flatten()
+        return F.batch_norm(x, *statistics, *weights, self.training, self.momentum, self.eps)
+
+
+class _Rows(nn.Module):
+    """Each client's channels as rows of its own: (B, m·C, H, W) → (m, B, C·H·W)."""
+
+    clients = 1  # m
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim == 3:  # vectors already
+            return x
+        return x.reshape(len(x), self.clients, -1).transpose(0, 1)
+
+
+_PIXELWISE = (
+    nn.ReLU,
+    nn.Tanh,
+    nn.Identity,
+    nn.MaxPool2d,
+    nn.AvgPool2d,
+    nn.AdaptiveAvgPool2d,
+    nn.Upsample,
+)
+_STACKED: dict[type[nn.Module], Callable[..., nn.Module]] = {
+    nn.Conv2d: _Conv,
+    nn.Linear: _Linear,
+    nn.GroupNorm: _GroupNorm,
+    nn.BatchNorm2d: _BatchNorm,
+    nn.Flatten: lambda like: _Rows(),
+}
+
+
+def _form(module: nn.Module) -> nn.Module:
+    """The module with each layer in its stacked form, in place; `TypeError` on one without.
+
+    A module that calls other layers is trusted if it is a `Sequential`, or if it says by an
+    attribute `layerwise` that it keeps channels apart but for what its layers do. If it has an
+    attribute `clients`, that is set to m before each call.
+    """
+    if isinstance(module, _PIXELWISE):
+        return module
+    if form := _STACKED.get(type(module)):
+        return form(module)
+    if not isinstance(module, nn.Sequential) and not getattr(module, "layerwise", False):
+        raise TypeError(f"{type(module).__name__} has no stacked form")
+    for name, child in list(module.named_children()):
+        setattr(module, name, _form(child))
+    return module

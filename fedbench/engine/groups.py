@@ -1,0 +1,55 @@
+"""Which clients of a cohort train side by side; it follows from the run alone, not the machine."""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from fedbench.core.stacked import StackedNet
+from fedbench.engine.local import LocalTask
+
+# Floating-point operations of one step's forward pass that keep a core busy: several clients at
+# once are no faster beyond that.
+_ENOUGH = 3e8
+
+
+def stacked_net(task: LocalTask) -> StackedNet | None:
+    """The network for several clients at once, or None where each client has to train alone.
+
+    Dropout would draw other numbers, and some layers have no stacked form. Networks without a
+    convolution gain nothing, and in double precision several clients at once are slower.
+    """
+    net = task.net
+    if net.has_dropout or not net.channels or net.precision != torch.float32:
+        return None
+    try:
+        return StackedNet(net)
+    except TypeError:
+        return None
+
+
+def at_once(task: LocalTask, batch: int) -> int:
+    """How many clients with batches of this size make up a step that keeps a core busy."""
+    return max(1, int(_ENOUGH / (_operations(task) * batch)))
+
+
+def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
+    """Places in the cohort in groups of at most `largest`, those with most local steps first.
+
+    A group's clients make similar numbers of steps, so that they end at about the same time. Sizes
+    differ by one at most. If one group is not enough their number is even, so that two workers
+    share them.
+    """
+    clients = len(steps)
+    order = sorted(range(clients), key=lambda i: -steps[i])
+    count = 1 if largest >= clients else min(clients, 2 * -(-clients // (2 * largest)))
+    sizes = [clients // count + (n < clients % count) for n in range(count)]
+    return [order[first:last] for first, last in pairwise(accumulate(sizes, initial=0))]
+
+
+def _operations(task: LocalTask) -> int:
+    """The floating-point operations of one sample's forward pass, at least 1."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        task.net.eval(task.net.start(), task.prepare(task.x[:1]))
+    return max(1, int(counter.get_total_flops()))

@@ -1,0 +1,203 @@
+"""Clients that train side by side: who with whom, the same results as alone, errors, threads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from fedbench import Machine, Part, RunSpec, run
+from fedbench.core.flat import Net
+from fedbench.core.stacked import StackedNet
+from fedbench.engine.groups import at_once, grouped, stacked_net
+from fedbench.engine.problem import assemble
+
+CPU = Machine(device="cpu", workers=1)
+LENET = {"model": {"lenet5": {"padding": 2}}}
+SMALL = {"clients": 6, "participation": 0.5, "rounds": 2, "lr": 0.1, "batch": 16, **LENET}
+
+
+def task(**settings):
+    return assemble(RunSpec(**settings), {}, CPU, None).task
+
+
+# --- who trains with whom -----------------------------------------------------------------------
+
+
+def test_groups_by_hand():
+    assert grouped([5, 5, 5], 3) == [[0, 1, 2]]
+    assert grouped([1, 9, 4, 9], 1) == [[1], [3], [2], [0]]  # those with most steps first
+    assert grouped([1, 2, 3, 4, 5, 6], 4) == [[5, 4, 3], [2, 1, 0]]
+    assert grouped([3] * 10, 4) == [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 50))
+def test_groups_hold_everyone_once_and_are_of_equal_size(steps, largest):
+    groups = grouped(steps, largest)
+    assert sorted(i for group in groups for i in group) == list(range(len(steps)))
+    sizes = [len(group) for group in groups]
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= largest
+    assert len(groups) in (1, len(steps)) or len(groups) % 2 == 0
+    ordered = [steps[i] for group in groups for i in group]
+    assert ordered == sorted(steps, reverse=True)
+
+
+def test_how_many_at_once_by_hand():
+    # A 2×2 convolution of one 8×8 image to 3 channels: 7·7 places · 4 inputs · 3 outputs · 2
+    # operations each = 1,176; a classifier of 147 inputs and 10 outputs: 2,940. With 500 samples
+    # a step has 2,058,000 operations, of which 3e8 holds 145.
+    body = nn.Sequential(nn.Conv2d(1, 3, 2), nn.Flatten())
+    module = nn.Sequential(body, nn.Linear(147, 10))
+    problem = assemble(RunSpec(), {"model": module}, CPU, None)
+    assert at_once(problem.task, 500) == 145
+    assert at_once(problem.task, 10**9) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "together"),
+    [
+        (LENET, True),
+        ({**LENET, "precision": "float64"}, False),
+        ({**LENET, "precision": "bfloat16"}, False),
+        ({"model": "mlp"}, False),  # matrix products alone
+        ({"model": {"tinyvit": {"width": 0.125, "depth": 0.1, "side": 32}}}, False),
+    ],
+)
+def test_which_networks_serve_several_clients_at_once(settings, together):
+    assert (stacked_net(task(**settings)) is not None) == together
+
+
+def test_the_record_says_how_many_clients_trained_at_once():
+    assert run(RunSpec(**SMALL), machine=CPU).record["clients_at_once"] > 3
+    alone = run(RunSpec(**SMALL | {"model": "mlp"}), machine=CPU).record
+    assert alone["clients_at_once"] == 1
+
+
+# --- one network at several weights -------------------------------------------------------------
+
+
+def test_two_linear_layers_at_once_by_hand():
+    # weights (2, 3) with bias 1, and (5, 7) with bias 0, at x = (1, 1): 6 and 12
+    net = Net(nn.Linear(2, 1))
+    ws = [torch.tensor([2.0, 3.0, 1.0]), torch.tensor([5.0, 7.0, 0.0])]
+    ones = torch.ones(1, 2)
+    found = StackedNet(_sequential(net)).train(ws, [{}, {}], [ones, torch.cat([ones, 2 * ones])])
+    assert [z.flatten().tolist() for z, _ in found] == [[6.0], [12.0, 24.0]]
+
+
+def _sequential(net):
+    return Net(nn.Sequential(net.module()))
+
+
+class Mixing(nn.Module):
+    """Mixes channels by itself, which no stacked form knows of."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Conv2d(1, 2, 3), nn.Linear(72, 10)
+
+    def forward(self, x):
+        return self.last(self.first(x).softmax(1).flatten(1))
+
+
+def test_a_module_with_a_forward_of_its_own_is_not_trusted():
+    with pytest.raises(TypeError, match="Mixing has no stacked form"):
+        StackedNet(Net(Mixing()))
+    problem = assemble(RunSpec(clients=2), {"model": Mixing()}, CPU, None)
+    assert stacked_net(problem.task) is None
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.Conv2d(1, 2, 3, padding_mode="circular", padding=1),
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, affine=False)),
+        nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2, momentum=None)),
+    ],
+    ids=["circular", "without weights", "cumulative"],
+)
+def test_layers_with_options_that_have_no_stacked_form(layer):
+    with pytest.raises(TypeError, match="has no"):
+        StackedNet(Net(nn.Sequential(layer)))
+
+
+# --- training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_any_size_gives_the_weights_of_clients_alone(together, size):
+    settings = SMALL | {"participation": 1.0, "precision": "float64", "projection": 8}
+    settings["parts"] = ["fedsam", "moon"]
+    spec = RunSpec(**settings, partition={"dy": {"alpha": 0.5}})
+    together(1)
+    alone = run(spec, machine=CPU)
+    together(size)
+    found = run(spec, machine=CPU)
+    torch.testing.assert_close(found.weights, alone.weights, rtol=1e-10, atol=1e-10)
+
+
+def test_short_batches_of_a_batch_norm_count_no_zeros(together):
+    model = {"rn20": {"norm": "bn", "width": 0.25, "blocks": 1}}
+    rows = [np.arange(16), np.arange(16, 30)]
+    spec = RunSpec(model=model, clients=2, rounds=1, batch=16, precision="float64")
+    together(1)
+    alone = run(spec, machine=CPU, partition=rows)
+    together(2)
+    found = run(spec, machine=CPU, partition=rows)
+    for name, value in alone.buffers.items():
+        assert torch.equal(found.buffers[name], value)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_number_of_workers_gives_the_same_bits_and_so_does_a_repetition(together, workers):
+    together(2)
+    spec = RunSpec(**SMALL | {"participation": 1.0}, parts=["scaffold"])
+    first = run(spec, machine=CPU).weights
+    again = run(spec, machine=Machine(device="cpu", workers=workers)).weights
+    assert torch.equal(first, again)
+
+
+@dataclass(frozen=True)
+class Fragile(Part):
+    """Fails at the second client's second step."""
+
+    def grad(self, inner, w, t):
+        if t.k == 1 and int(t.n) == 20:
+            raise ArithmeticError("no gradient")
+        return inner(w)
+
+
+def test_an_error_of_one_client_ends_the_run_and_leaves_the_thread_as_it_was():
+    rows = [np.arange(32), np.arange(40, 60), np.arange(60, 92)]
+    spec = RunSpec(clients=3, rounds=1, batch=10, **LENET)
+    assert torch.is_grad_enabled()
+    with pytest.raises(ArithmeticError, match="no gradient"):
+        run(spec, machine=CPU, partition=rows, parts=(Fragile(),))
+    assert torch.is_grad_enabled()
+    assert run(spec, machine=CPU, partition=rows).status == "finished"
+
+
+@dataclass(frozen=True)
+class GradMode(Part):
+    """Notes whether hooks outside the loss would record gradients."""
+
+    def move(self, step, w, t):
+        t.run.setdefault("modes", []).append(torch.is_grad_enabled())
+        return step
+
+    def end(self, delta, t):
+        t.up["recorded"] = delta.new_tensor([float(any(t.run["modes"]))])
+        return delta
+
+    def step(self, d, r):
+        assert r.mean("recorded").item() == 0
+        return d
+
+
+def test_hooks_outside_the_loss_record_no_gradient():
+    spec = RunSpec(clients=3, rounds=1, batch=10, **LENET)
+    assert run(spec, machine=CPU, parts=(GradMode(),)).status == "finished"

@@ -171,7 +171,7 @@ def _tuned(small: Problem) -> Tensor:
     messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
     states = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
-    replies = Workers(small.task, 1, small.largest_batch).train(
+    replies = Workers(small.task, small.task.threads, small.largest_batch).train(
         RoundStart(start, small.spec.lr), clients
     )
     return torch.stack([reply.w for reply in replies])

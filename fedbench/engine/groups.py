@@ -11,7 +11,7 @@ from fedbench.engine.local import LocalTask
 
 # Floating-point operations of one step's forward pass that keep a core busy: several clients at
 # once are no faster beyond that.
-_ENOUGH = 3e8
+_ENOUGH = 4e8
 
 
 def stacked_net(task: LocalTask) -> StackedNet | None:

@@ -1,7 +1,7 @@
 """One client's local training as a function of what it starts from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 from fedbench.engine import inputs
+from fedbench.engine.threads import Threads
 
 Loss = Callable[
     [Tensor, Tensor], Tensor
@@ -30,7 +31,7 @@ class LocalTask:
 
     x, y: all training samples, as stored; `prepare` turns stored samples into the network's input;
     `decays` (d,) is 0 where weight decay does not act and 1 elsewhere, None if it acts everywhere;
-    `crop` is the padding of augmented images, in pixels.
+    `crop` is the padding of augmented images, in pixels; `threads` share training and evaluation.
     """
 
     net: Net
@@ -43,6 +44,7 @@ class LocalTask:
     prepare: Callable[[Tensor], Tensor]
     decays: Tensor | None = None
     crop: int = 0
+    threads: Threads = field(default_factory=Threads)
 
     def decayed(self, w: Tensor) -> Tensor:
         """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
@@ -50,9 +52,12 @@ class LocalTask:
 
     def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:
         """(logits, features) of stored samples x (N, …) in evaluation mode, `piece` at a time."""
-        with torch.no_grad():
-            found = [self.net.eval(model, self.prepare(part)) for part in torch.split(x, piece)]
-        logits, features = zip(*found, strict=True)
+
+        def evaluate(part: Tensor) -> tuple[Tensor, Tensor]:
+            with torch.no_grad():  # of this thread
+                return self.net.eval(model, self.prepare(part))
+
+        logits, features = zip(*self.threads.map(evaluate, torch.split(x, piece)), strict=True)
         return torch.cat(logits), torch.cat(features)
 
 

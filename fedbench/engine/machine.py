@@ -14,10 +14,10 @@ from fedbench.base.errors import FedbenchError
 class Machine(Checked):
     """The machine's settings.
 
-    device: 'auto' takes a GPU if there is one; workers: threads that train clients, by default one
-    per core on a CPU, one on a GPU; keep_model: store the final weights beside the history;
-    checkpoint_minutes: time between two checkpoints; state_gb: memory for what is stored per
-    client, beyond which it lies on disk.
+    device: 'auto' takes a GPU if there is one; workers: threads that train clients and score, by
+    default one per core on a CPU, one on a GPU; keep_model: store the final weights beside the
+    history; checkpoint_minutes: time between two checkpoints; state_gb: memory for what is stored
+    per client, beyond which it lies on disk.
     """
 
     device: str = "auto"
@@ -37,11 +37,10 @@ class Machine(Checked):
             raise FedbenchError(f"device = {self.device!r} cannot be used here: {reason}") from None
         return torch.device(self.device)
 
-    def threads(self, cohort: int) -> int:
-        """How many clients of a cohort are trained by threads of their own at the same time."""
+    def threads(self) -> int:
+        """How many threads train and score at the same time."""
         on_cpu = self.torch_device().type == "cpu"
-        cores = len(os.sched_getaffinity(0)) if on_cpu else 1
-        return min(self.workers or cores, cohort)
+        return self.workers or (len(os.sched_getaffinity(0)) if on_cpu else 1)
 
 
 def one_thread_a_process() -> None:

@@ -29,6 +29,7 @@ from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.machine import Machine
 from fedbench.engine.objects import Identity, identify, named
 from fedbench.engine.scoring import Scorer
+from fedbench.engine.threads import Threads
 from fedbench.models.architecture import with_projection
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
@@ -127,6 +128,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
+        threads=Threads(machine.threads()),
     )  # fmt: skip
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)

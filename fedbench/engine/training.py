@@ -88,7 +88,7 @@ class Training:
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        self.workers = Workers(problem.task, machine.threads(problem.fed.m), problem.largest_batch)
+        self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
         for probe in self.probes:
             probe.require(problem)
         self.progress = self._resumed() or self._fresh()

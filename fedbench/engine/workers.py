@@ -1,9 +1,6 @@
 """Trains the clients of a cohort in parallel threads; the number of threads changes no result."""
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from queue import Empty, SimpleQueue
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,57 +8,45 @@ import torch
 from fedbench.engine.gang import train_together
 from fedbench.engine.groups import at_once, grouped, stacked_net
 from fedbench.engine.local import ClientResult, LocalTask, RoundStart, local_round
+from fedbench.engine.threads import Threads
 from fedbench.engine.turns import PreparedClient, dropout
 
 
 class Workers:
     """Threads that each train one group of clients at a time, until the cohort is done.
 
-    `count` threads; `batch`: the largest number of samples per step. Where clients depend on each
-    other there is one thread, and `alone_because` says why.
+    `batch`: the largest number of samples per step. Where clients depend on each other they are
+    trained one after the other, and `one_because` says why.
     """
 
-    def __init__(self, task: LocalTask, count: int, batch: int) -> None:
-        self.alone_because = _dependence(task) if count > 1 else ""
-        self._task, self._count = task, 1 if self.alone_because else count
-        self._threads = ThreadPoolExecutor(self._count)
-        self._stacked = None if _dependence(task) else stacked_net(task)
+    def __init__(self, task: LocalTask, threads: Threads, batch: int) -> None:
+        self._task, self.one_because = task, _dependence(task)
+        self._threads = Threads(1) if self.one_because else threads
+        self._stacked = None if self.one_because else stacked_net(task)
         self._largest = at_once(task, batch) if self._stacked else 1
 
     @property
     def described(self) -> dict[str, Any]:
         """Their number, and why there is one, for the record of a run."""
-        reason = {"one_worker_because": self.alone_because} if self.alone_because else {}
-        return {"workers": self._count, "clients_at_once": self._largest, **reason}
+        reason = {"one_worker_because": self.one_because} if self.one_because else {}
+        return {"workers": self._threads.count, "clients_at_once": self._largest, **reason}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
-        """The clients' results, in the clients' order.
+        """The clients' results, in the clients' order."""
+        groups = self._groups(clients)
 
-        With several threads the clients with most steps begin first, so that none is left at the
-        end; those that depend on each other are trained in their order.
-        """
-        with _one_thread_per_operation():
-            if _dependence(self._task):
-                return [train_alone(self._task, start, client) for client in clients]
-            return self._train_groups(start, clients)
+        def train(group: list[int]) -> list[ClientResult]:
+            return self._train(start, [clients[i] for i in group])
 
-    def _train_groups(
-        self, start: RoundStart, clients: Sequence[PreparedClient]
-    ) -> list[ClientResult]:
-        waiting: SimpleQueue[list[int]] = SimpleQueue()
-        for group in grouped([len(client.batches.rows) for client in clients], self._largest):
-            waiting.put(group)
-        results: dict[int, ClientResult] = {}
-
-        def work(_: int) -> None:
-            with contextlib.suppress(Empty):
-                while True:
-                    group = waiting.get_nowait()
-                    found = self._train(start, [clients[i] for i in group])
-                    results.update(zip(group, found, strict=True))
-
-        list(self._threads.map(work, range(self._count)))  # raises what a thread raised
+        found = zip(groups, self._threads.map(train, groups), strict=True)
+        results = {i: one for group, all_ in found for i, one in zip(group, all_, strict=True)}
         return [results[i] for i in range(len(clients))]
+
+    def _groups(self, clients: Sequence[PreparedClient]) -> list[list[int]]:
+        """Those with most steps first, so that none is left at the end; else in their order."""
+        if self.one_because:
+            return [[i] for i in range(len(clients))]
+        return grouped([len(client.batches.rows) for client in clients], self._largest)
 
     def _train(self, start: RoundStart, group: Sequence[PreparedClient]) -> list[ClientResult]:
         if self._stacked is None or len(group) == 1:
@@ -81,14 +66,3 @@ def _dependence(task: LocalTask) -> str:
         return "dropout draws from one generator, which all threads would share"
     reasons = (f"{type(part).__name__} {part.sequential}" for part in task.parts if part.sequential)
     return next(reasons, "")
-
-
-@contextlib.contextmanager
-def _one_thread_per_operation() -> Iterator[None]:
-    """With more threads inside an operation, the order of a sum and so its bits could differ."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

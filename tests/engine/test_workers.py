@@ -1,9 +1,12 @@
 """Clients trained in parallel threads: the same bits for any number, and one where they must be."""
 
+import threading
+
 import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
+from fedbench.engine.threads import Threads
 
 SMALL = {"clients": 12, "participation": 0.5, "rounds": 3, "lr": 0.1, "batch": 16}
 CASES = {
@@ -32,8 +35,15 @@ def test_any_number_of_workers_gives_the_same_bits(case):
         assert one.history[scores].equals(other.history[scores])
 
 
-def test_there_are_no_more_workers_than_clients_in_the_cohort():
-    assert trained(9, participation=0.25).record["workers"] == 3
+def test_threads_share_the_work_and_keep_its_order():
+    def slow(n):
+        seen.add(threading.get_ident())
+        barrier.wait(timeout=30)  # passed only where three items are worked on at once
+        return n * n
+
+    seen, barrier = set(), threading.Barrier(3)
+    assert Threads(3).map(slow, [3, 1, 2]) == [9, 1, 4]
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize(

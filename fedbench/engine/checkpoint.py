@@ -23,7 +23,9 @@ def load_checkpoint(folder: Path, run_id: str, device: torch.device) -> dict[str
     if not exists(file):
         return None
     try:
-        state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
+        state: dict[str, Any] = torch.load(
+            file, map_location=device, weights_only=True, mmap=True
+        )  # mapped: the states of all clients may be larger than memory
         owner = state["id"]
     except Exception as error:  # torch's unpickler may raise anything
         raise FedbenchError(

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
 
+from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
@@ -19,7 +19,17 @@ from fedbench.engine.threads import Threads
 Loss = Callable[
     [Tensor, Tensor], Tensor
 ]  # (logits (B, C), labels (B,)) -> one value per sample (B,)
-Outputs = dict[str, Any]  # loss, logits, features and buffers of one forward pass, detached
+
+
+class Outputs(NamedTuple):
+    """One forward pass, without gradients; the loss (scalar) has none of the parts' terms."""
+
+    loss: Tensor
+    logits: Tensor
+    features: Tensor
+    buffers: Buffers
+
+
 Differentiate = Callable[
     [Callable[[Tensor], tuple[Tensor, Outputs]], Tensor], tuple[Tensor, Outputs]
 ]
@@ -130,7 +140,7 @@ def local_round(
         state = (w, memory, buffers)
         step, memory, outputs = _step(task, start, turns, batches, k, state, differentiate)
         w = torch.add(w, step, alpha=-start.lr)  # rounded once, as in torch.optim
-        buffers, total = outputs["buffers"], total + outputs["loss"]
+        buffers, total = outputs.buffers, total + outputs.loss
     return _finish(task, start, turns, w, buffers, total / len(batches.rows))
 
 
@@ -194,9 +204,19 @@ class _Pass:
         self.x, self.y = task.prepare(x), task.y[rows]
         self.task, self.global_model, self.turns = task, global_model, turns
         self.buffers, self.differentiate = buffers, differentiate
-        self.first: Outputs = {}
+        self._first: Outputs | None = None
         self.seen: Seen = {}
         self.noise: Tensor | None = None
+
+    @property
+    def first(self) -> Outputs:
+        """The outputs of the step's first evaluation."""
+        if self._first is None:
+            raise FedbenchError(
+                "the hook `grad` of a part made a step without calling `inner`, which gives the "
+                "gradient of the loss"
+            )
+        return self._first
 
     def nested(self) -> Gradient:
         """The gradient after every part's `grad`; the first part is given the plain gradient."""
@@ -210,7 +230,7 @@ class _Pass:
         if self.task.net.has_dropout:
             self.noise = chance.replay(self.noise, w.device)
         g, outputs = self.differentiate(self.objective, w)
-        self.first = self.first or outputs
+        self._first = self._first or outputs
         return g
 
     def objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
@@ -224,8 +244,8 @@ class _Pass:
         plain = value = self.task.loss(z, self.y).mean()
         for i in overriding(parts, "loss"):
             value = parts[i].loss(value, b, turns[i])
-        outputs = {"loss": plain, "logits": z, "features": features, "buffers": buffers}
-        return value, tree_map(torch.Tensor.detach, outputs)
+        buffers = {name: v.detach() for name, v in buffers.items()}
+        return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
     def batch(self, z: Tensor, features: Tensor, w: Tensor) -> Batch:
         """The batch as the parts see it."""
@@ -237,7 +257,7 @@ class _Pass:
     def show(self, w: Tensor) -> None:
         """Call the parts' `after` with the batch, detached."""
         for i in overriding(self.task.parts, "after"):
-            b = self.batch(self.first["logits"], self.first["features"], w)
+            b = self.batch(self.first.logits, self.first.features, w)
             self.task.parts[i].after(b, self.turns[i])
 
 

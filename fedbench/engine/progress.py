@@ -62,10 +62,7 @@ class ClientStates(Mapping[int, Kept]):
     def __getitem__(self, client: int) -> Kept:
         if client in self._memory:
             return self._memory[client]
-        if client not in self._files:
-            raise KeyError(client)
-        states: Kept = torch.load(self._path(client), weights_only=True, mmap=True)
-        return [{name: value.clone() for name, value in state.items()} for state in states]
+        return [{k: v.clone() for k, v in state.items()} for state in self._on_disk(client)]
 
     def __setitem__(self, client: int, states: Kept) -> None:
         size = sum(v.numel() * v.element_size() for state in states for v in state.values())
@@ -76,13 +73,19 @@ class ClientStates(Mapping[int, Kept]):
         torch.save(states, self._path(client))
 
     def state(self) -> dict[int, Kept]:
-        """The states of all clients, for a checkpoint."""
-        return dict(self)
+        """The states of all clients, for a checkpoint; those on disk are mapped, not read."""
+        return self._memory | {client: self._on_disk(client) for client in sorted(self._files)}
 
     def restore(self, states: dict[int, Any]) -> None:
         """Use the states of a checkpoint."""
         for client, stored in states.items():
             self[client] = stored
+
+    def _on_disk(self, client: int) -> Kept:
+        if client not in self._files:
+            raise KeyError(client)
+        states: Kept = torch.load(self._path(client), weights_only=True, mmap=True)
+        return states
 
     def _path(self, client: int) -> str:
         return str(self._spill.folder / f"client-{client}.pt")

@@ -484,3 +484,15 @@ def test_a_second_gradient_of_a_step_drops_the_same_units_and_moves_no_later_dra
     dropped = {tuple((g[:9] == 0).tolist()) for g, _ in twice.pairs}
     assert len(dropped) > 1, "another step drops other units"
     assert torch.equal(got, run(spec, model=model, **share).weights)
+
+
+class Careless(Part):
+    """Takes the weights for their gradient."""
+
+    def grad(self, inner, w, t):
+        return w
+
+
+def test_a_part_that_never_asks_for_the_gradient_is_told_so(refuses):
+    with refuses("made a step without calling `inner`"):
+        train([[1.0]], parts=[Careless()])

@@ -68,7 +68,7 @@ def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
     p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
     noise = seeds.number(problem.spec.seed, r.round, seeds.EVERYONE, "dropout")
     total = torch.zeros_like(r.w, dtype=torch.float64)
-    with chance.lent(noise, problem.device):
+    with chance.seeded(noise, problem.device):
         for i, share in zip(clients, p / p.sum(), strict=True):
             total += share * full_gradient(problem.task, r.buffers, problem.rows[i])(r.w)
     return total

@@ -15,7 +15,7 @@ def torch_generator(seed: int, round_: int, client: int, purpose: str) -> torch.
 
 
 @contextlib.contextmanager
-def lent(number_: int, device: torch.device) -> Iterator[None]:
+def seeded(number_: int, device: torch.device) -> Iterator[None]:
     """A context in which torch's shared generators start from the seed `number_`.
 
     Dropout draws from these generators. Afterwards they go on as if the context had not been there.

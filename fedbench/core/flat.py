@@ -79,7 +79,7 @@ class Net:
     def fresh(self, rng: torch.Generator) -> Model:
         """Newly initialised weights and buffers, drawn from `rng` alone."""
         module, device = self.module().cpu(), self._start.w.device
-        with chance.lent(int(torch.randint(2**62, (), generator=rng)), device):
+        with chance.seeded(int(torch.randint(2**62, (), generator=rng)), device):
             for layer in module.modules():
                 getattr(layer, "reset_parameters", lambda: None)()
         return Net(module.to(device)).start()

@@ -38,7 +38,7 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
     return torch.dot(a.double(), b.double())
 
 
-def replaced(table: Tensor, rows: int | list[int], values: Tensor) -> Tensor:
+def swap_rows(table: Tensor, rows: int | list[int], values: Tensor) -> Tensor:
     """Write `values` into rows of a table, in place, and return what the rows held before."""
     old = table[rows].to(values.device, copy=True)
     table[rows] = values.to(table.device)
@@ -50,12 +50,12 @@ def ring(newest: dict[str, Tensor], M: int) -> dict[str, Tensor]:
     return {name: value.expand(M, *value.shape).clone() for name, value in newest.items()}
 
 
-def pushed(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tensor]:
+def with_newest(old: dict[str, Tensor], newest: dict[str, Tensor]) -> dict[str, Tensor]:
     """The buffer with `newest` in front and the oldest place dropped."""
     return {name: torch.cat([newest[name][None], value[:-1]]) for name, value in old.items()}
 
 
-def buffered(M: int, t: int, from_start: bool) -> int:
+def count_of_models(M: int, t: int, from_start: bool) -> int:
     """How many of the M newest global models exist in round t, at least 1.
 
     from_start: whether x_0, which no client has trained, counts as one.

@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Checked, Decay, Fraction, NonNegative, Positive
+from fedbench.base.checked import BelowOne, Checked, Fraction, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 
 Memory = dict[str, Tensor]
@@ -35,7 +35,7 @@ class Optimiser(Protocol):
 class SGD(Checked):
     """Stochastic gradient descent: v ← μ v + (1−dampening) g; step v, with Nesterov g + μ v."""
 
-    momentum: Decay = 0.0
+    momentum: BelowOne = 0.0
     dampening: Fraction = 0.0
     nesterov: bool = False
     weight_decay: NonNegative = 0.0
@@ -65,8 +65,8 @@ class SGD(Checked):
 class Adam(Checked):
     """Adam with bias correction (Kingma & Ba 2015), as torch.optim.Adam."""
 
-    beta1: Decay = 0.9
-    beta2: Decay = 0.999
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
     eps: Positive = 1e-8
     weight_decay: NonNegative = 0.0
 

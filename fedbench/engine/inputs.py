@@ -100,7 +100,7 @@ def views(
     return [view.to(batches[0].device) for view in torch.split(drawn, sizes)]
 
 
-def seen(x: Tensor, view: Tensor, pad: int) -> Tensor:
+def augmented(x: Tensor, view: Tensor, pad: int) -> Tensor:
     """Images (B, C, H, W), cropped and flipped by `view` (B, 3); outside an image is 0 (black)."""
     B, C, H, W = x.shape
     down, right, flipped = view.unsqueeze(2).unbind(1)  # (B, 1) each

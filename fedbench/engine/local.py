@@ -200,7 +200,7 @@ class _Pass:
         rows = batches.rows[k]
         x = task.x[rows]
         if batches.views:
-            x = inputs.seen(x, batches.views[k], task.crop)
+            x = inputs.augmented(x, batches.views[k], task.crop)
         self.x, self.y = task.prepare(x), task.y[rows]
         self.task, self.global_model, self.turns = task, global_model, turns
         self.buffers, self.differentiate = buffers, differentiate

@@ -63,7 +63,7 @@ class Scene:
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
         """A context in which torch's shared generators start from the seed `number(purpose)`."""
-        return chance.lent(self.number(purpose), self.problem.device)
+        return chance.seeded(self.number(purpose), self.problem.device)
 
 
 def require_classes(probe: "Probe", problem: Problem) -> None:

@@ -100,7 +100,9 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
 
 def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextManager[None]:
     """A context in which dropout, if the model has any, draws from the client's seed."""
-    return chance.lent(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
+    return (
+        chance.seeded(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
+    )
 
 
 def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay, NonNegative
+from fedbench.base.checked import BelowOne, NonNegative
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
@@ -29,7 +29,7 @@ class FedACG(Part):
         "FedACG computes the model x from z, which no later part may change",
     )
 
-    lam: Decay = 0.85  # 0 with β = 0 is FedAvg
+    lam: BelowOne = 0.85  # 0 with β = 0 is FedAvg
     beta: NonNegative = 0.001  # strength of the pull towards z_t, as released; 0 is none
 
     def server(self, w: Tensor, fed: Fed) -> State:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay, NonNegative, Positive
+from fedbench.base.checked import BelowOne, NonNegative, Positive
 from fedbench.core.ops import adaptive_step
 from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
@@ -22,7 +22,7 @@ class FedAdagrad(Part):
 
     decides: ClassVar[tuple[str, ...]] = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, STEP_LENGTH)
 
-    beta1: Decay = 0.0  # FedAdam and FedYogi have 0.9
+    beta1: BelowOne = 0.0  # FedAdam and FedYogi have 0.9
     eta_g: Positive = 0.1  # the paper tunes it
     tau: Positive = 1e-3
     v0: NonNegative | None = None  # v before round 0; None: τ²; public simulators take 0

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count, Decay, Positive
+from fedbench.base.checked import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
@@ -24,11 +24,11 @@ class FedADC(Part):
     excludes: ClassVar = {"fedadcdouble": "that is the same method with a second, local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
-    beta: Decay = 0.9  # β_l and β_g, unless they are given; 0 with α = 1 is FedAvg
+    beta: BelowOne = 0.9  # β_l and β_g, unless they are given; 0 with α = 1 is FedAvg
     variant: Literal["red", "blue"] = "red"
     alpha: Positive = 1.0  # factor of the server's step
-    beta_l: Decay | None = None  # discount of the clients; 0 is SlowMo
-    beta_g: Decay | None = None  # discount of the server
+    beta_l: BelowOne | None = None  # discount of the clients; 0 is SlowMo
+    beta_g: BelowOne | None = None  # discount of the server
     divisor: Count | None = None  # H in m̄; null: the client's H_i (Table I says H ≅ 10)
     decay_at: Literal["half", "whole"] = "half"  # red's weight decay: of y½ or of y
 

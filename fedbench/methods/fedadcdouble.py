@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count, Decay, Positive
+from fedbench.base.checked import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State, Turn
 
@@ -23,8 +23,10 @@ class FedADCDouble(Part):
     excludes: ClassVar = {"fedadc": "that is the same method without the local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
 
-    beta: Decay = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
-    phi: Decay = 0.5  # not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
+    beta: BelowOne = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
+    phi: BelowOne = (
+        0.5  # not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
+    )
     alpha: Positive = 1.0  # factor of the server's step
     divisor: Count | None = None  # H in m̄; null: the client's H_i
 

@@ -39,8 +39,8 @@ class FedGKD(Part):
         """Send w̄, unless it is x_t."""
         if self.M == 1:
             return {}
-        r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w"))
-        n = ops.buffered(self.M, r.round, self.buffer_from == "start")
+        r.mine = ops.with_newest(r.mine, pack(Model(r.w, r.buffers), "w"))
+        n = ops.count_of_models(self.M, r.round, self.buffer_from == "start")
         return {k: v[:n].mean(0) for k, v in r.mine.items() if v.is_floating_point()}
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:

@@ -43,7 +43,7 @@ class FedGKDVote(Part):
     def send(self, r: Round) -> State:
         """Send γ_m/2 (M,) and the models before x_t."""
         L = r.validate(Model(r.w, r.buffers)).to(r.w)
-        r.mine = ops.pushed(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
+        r.mine = ops.with_newest(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
         models = unpack({k: v for k, v in r.mine.items() if v.is_floating_point()}, "w")
         message = {"gamma": self._votes(r.mine["L"], r.round)}
         for m in range(1, self.M):
@@ -70,7 +70,7 @@ class FedGKDVote(Part):
 
     def _votes(self, L: Tensor, t: int) -> Tensor:
         """The factors γ_m/2 (M,); 0 for places of the buffer without a model."""
-        n = ops.buffered(self.M, t, self.buffer_from == "start")
+        n = ops.count_of_models(self.M, t, self.buffer_from == "start")
         if t == 0 and self.buffer_from == "first_aggregate":
             return torch.zeros_like(L)
         votes = (-L[:n] * (self.M if self.b == "nominal" else n)).softmax(0)

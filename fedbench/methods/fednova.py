@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedbench.base.checked import Decay
+from fedbench.base.checked import BelowOne
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Round
 
@@ -18,7 +18,7 @@ class FedNova(Part):
     (H_i − ρ (1 − ρ^H_i)/(1 − ρ))/(1 − ρ) with local momentum ρ. With equal H_i it is FedAvg.
     """
 
-    rho: Decay = 0.0  # to be set to the local optimiser's momentum
+    rho: BelowOne = 0.0  # to be set to the local optimiser's momentum
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """The update D_i τ/‖a_i‖₁."""

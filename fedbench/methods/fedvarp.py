@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.checked import Positive
-from fedbench.core.ops import replaced
+from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
@@ -32,7 +32,7 @@ class FedVARP(Part):
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """D_i − Y_i; afterwards Y_i ← D_i."""
         update = delta / (r.lr * r.steps[r.i]) if self.normalise else delta
-        change = update - replaced(r.mine["Y"], r.clients[r.i], update)
+        change = update - swap_rows(r.mine["Y"], r.clients[r.i], update)
         r.mine["next"] = r.mine["next"] + change / r.fed.K
         return change
 

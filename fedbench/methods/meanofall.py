@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.core.ops import replaced
+from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
@@ -30,7 +30,7 @@ class MeanOfAll(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store the cohort's models; the global update is left as it is."""
         shifts = r.models - r.fed.start.w
-        change = shifts - replaced(r.mine["shifts"], list(r.clients), shifts)
+        change = shifts - swap_rows(r.mine["shifts"], list(r.clients), shifts)
         r.mine["mean"] = r.mine["mean"] + change.sum(0) / r.fed.K
         return d
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay, Share
+from fedbench.base.checked import BelowOne, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State, Turn
 
@@ -24,7 +24,7 @@ class MFL(Part):
     own_momentum: ClassVar[bool] = True
     uploaded_momentum: ClassVar[str] = "v"
 
-    beta: Decay = 0.9  # 0 is FedAvg
+    beta: BelowOne = 0.9  # 0 is FedAvg
     dampened: bool = False  # v ← β v + (1−β) g, the 'exponential moving average' of RMFL's text
     inherit: Share = 1.0  # factor of the buffer that a client inherits; 1−β is RMFL's scale
     # Readings of the author's public code. none: no momentum; reset: every turn starts from 0;

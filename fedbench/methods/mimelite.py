@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay
+from fedbench.base.checked import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Gradient, Round, State, Turn
 
@@ -22,7 +22,7 @@ class MimeLite(Part):
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
-    beta: Decay = 0.9  # 0 is FedAvg
+    beta: BelowOne = 0.9  # 0 is FedAvg
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The momentum starts at s_0 = 0."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay
+from fedbench.base.checked import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State, Turn
 
@@ -30,7 +30,7 @@ class RMFL(Part):
     own_momentum: ClassVar[bool] = True
     uploaded_momentum: ClassVar[str] = "v"
 
-    beta: Decay = 0.9  # 0 is FedAvg
+    beta: BelowOne = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"
     dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's text
 

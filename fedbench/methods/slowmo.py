@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Decay, Positive
+from fedbench.base.checked import BelowOne, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
@@ -25,7 +25,9 @@ class SlowMo(Part):
         "fedexp": "FedExP compares the plain mean of the updates with their lengths"
     }
 
-    beta: Decay = 0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
+    beta: BelowOne = (
+        0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
+    )
     alpha: Positive = 1.0  # factor of the server's step
 
     def server(self, w: Tensor, fed: Fed) -> State:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from fedbench.base.checked import Count, Decay, Layers
+from fedbench.base.checked import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
@@ -34,8 +34,8 @@ class DistilBERT(Architecture):
     heads: Count = 12
     dim: Count = 768
     hidden: Count = 3072
-    dropout: Decay = 0.1
-    last_dropout: Decay = 0.2
+    dropout: BelowOne = 0.1
+    last_dropout: BelowOne = 0.2
     positions: Count = 512
     weights: Literal["random", "pretrained"] = "pretrained"
 

@@ -7,7 +7,7 @@ from timm.layers.norm import LayerNorm2d
 from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 from torch import nn
 
-from fedbench.base.checked import Count, Decay, Positive
+from fedbench.base.checked import BelowOne, Count, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
@@ -30,7 +30,7 @@ class TinyViT(Architecture):
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core, as measured
 
     norm: Literal["ln", "bn"] = "ln"
-    drop_path: Decay = 0.2
+    drop_path: BelowOne = 0.2
     width: Positive = 1.0
     depth: Positive = 1.0
     side: Count | None = None

@@ -6,7 +6,7 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.data.dataset import Dataset
-from fedbench.engine.inputs import seen, views
+from fedbench.engine.inputs import augmented, views
 from fedbench.spec import Augment
 
 # 1 2 3
@@ -34,12 +34,12 @@ def view(*values):
     ],
 )
 def test_a_view_is_a_window_of_the_padded_image(how, rows):
-    assert seen(IMAGE, view(*how), 1)[0, 0].tolist() == rows
+    assert augmented(IMAGE, view(*how), 1)[0, 0].tolist() == rows
 
 
 def test_images_of_a_batch_are_seen_each_in_its_own_way_and_stay_uint8():
     x = torch.cat([IMAGE, IMAGE]).expand(2, 2, 3, 3)
-    out = seen(x, torch.tensor([[0, 0, 0], [0, 0, 1]]), 0)
+    out = augmented(x, torch.tensor([[0, 0, 0], [0, 0, 1]]), 0)
     assert out.dtype == torch.uint8
     assert torch.equal(out[0], x[0])
     assert torch.equal(out[1], x[1].flip(-1))

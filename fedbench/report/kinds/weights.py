@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from fedbench.base import registry
-from fedbench.base.checked import Count, Decay
+from fedbench.base.checked import BelowOne, Count
 from fedbench.report.figures.kind import Kind, filling, stroke
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import styles
@@ -37,7 +37,7 @@ class Weights(Kind):
     size: ClassVar[tuple[float, float]] = (4.2, 1.9)
     alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
 
-    beta: Decay = 0.9
+    beta: BelowOne = 0.9
     reading: str = "r1"
     column: str = "cosine"
     steps: tuple[Count, ...] = ()

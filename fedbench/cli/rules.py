@@ -71,9 +71,7 @@ def train(
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         minutes = {"checkpoint_minutes": checkpoint_minutes}
         machine = Machine(device, mode, workers=workers, **minutes)  # type: ignore[arg-type]  # checked
-        schedule = load_schedule(plan)
-        for run_id in run_ids:
-            schedule.run(run_id)  # no folder for an id that is not in the plan
+        schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
         failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
             raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")

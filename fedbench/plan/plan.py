@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ class Cell:
     run: RunSpec
     substituted: str  # how the run differs from the paper's experiment; '' if it does not
 
+    @cached_property
+    def run_id(self) -> str:
+        """The id of its run, worked out once: it is a checksum of all settings."""
+        return self.run.id
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -67,7 +73,7 @@ class Plan:
 
     def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
         """The runs of some cells, each once, and the trials of their searches."""
-        runs = {cell.run.id: cell.run for cell in cells}
+        runs = {cell.run_id: cell.run for cell in cells}
         ids = {trial for run in runs.values() if run.tune for trial in self.trials[search_id(run)]}
         return [*runs.values(), *(self.runs[trial] for trial in sorted(ids))]
 
@@ -104,7 +110,7 @@ def make_plan(
         for name, paper in chosen.items()
         for cell in _cells(workflow, name, paper, cuts.of(name))
     ]
-    runs = {cell.run.id: cell.run for cell in cells}
+    runs = {cell.run_id: cell.run for cell in cells}
     searches = {search_id(run): run for run in runs.values() if run.tune}
     trials = {search: _trials(run) for search, run in searches.items()}
     for found in trials.values():
@@ -190,8 +196,8 @@ def _seeded(
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
     difference = substituted(printed, small)
-    for seed in grid.seeds[: by.seeds]:
-        yield Cell(*names, coords, seed, small.changed(seed=seed), difference)
+    for seed in grid.seeds[: by.seeds]:  # its values are checked, as all others of `small` are
+        yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)
 
 
 def printed_choices(settings: Settings) -> Settings:

@@ -151,7 +151,7 @@ class WorkflowPaths:
     def _runs(self, paper: str) -> list[RunSpec]:
         """The runs of a paper's cells, each once."""
         cells = [cell for cell in self.scheduled.cells if cell.paper == paper]
-        return list({cell.run.id: cell.run for cell in cells}.values())
+        return list({cell.run_id: cell.run for cell in cells}.values())
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

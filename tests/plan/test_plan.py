@@ -114,6 +114,19 @@ def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
         load_schedule(file)
 
 
+def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):
+    found = schedule(make_plan(tiny, "paper"))
+    file = tmp_path / "plan.json"
+    mine, other = list(found.runs)[:2]
+    # what only another job trains is not looked at, whatever it says
+    file.write_text(to_json(found).replace(f'"{other}": {{', f'"{other}": {{ "clients": -1,', 1))
+    assert load_schedule(file, [mine]).runs == {mine: found.runs[mine]}
+    with refuses("is no plan"):
+        load_schedule(file)
+    with refuses("no run in this plan 'else'"):
+        load_schedule(file, [mine, "else"])
+
+
 def test_planning_imports_no_torch():
     code = (
         "import sys; from pathlib import Path; from fedbench.plan.plan import make_plan;"

@@ -20,9 +20,10 @@ from fedbench.__main__ import app
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
 from fedbench.engine import training
-from fedbench.plan.budget import Speeds, by_table, measured_speeds
+from fedbench.plan.budget import by_table
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.speeds import Speeds, measured_speeds
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from tests.mutants import ODD, document, edits

@@ -87,7 +87,9 @@ class Choice(Strict):
         """The choice without the parameters that are written at their default value."""
         entry = registry.find(kind, self.name)
         params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
-        return Choice(name=self.name, params=params)
+        return (
+            self if len(params) == len(self.params) else self.model_copy(update={"params": params})
+        )
 
 
 def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:

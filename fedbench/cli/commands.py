@@ -1,6 +1,7 @@
 """The commands for a person: run, list, plan, partition, claims."""
 
 import json
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -143,9 +144,10 @@ def plan(
     with sentences():
         from fedbench.data.source import data_folder
         from fedbench.paper.scale import load_scale
-        from fedbench.plan.budget import GPU_CORES, budget, by_table, measured_speeds
+        from fedbench.plan.budget import by_table
         from fedbench.plan.outlook import planned
         from fedbench.plan.schedule import schedule, to_json
+        from fedbench.plan.speeds import GPU_CORES, measured_speeds
 
         found = planned(workflow, scale, split(papers), split(tables))
         if check:
@@ -158,15 +160,14 @@ def plan(
             sys.stdout.write(to_json(schedule(found)))
             return
         speeds = measured_speeds(results, load_scale(workflow, scale).speeds)
-        folder = data_folder(data_dir)
-        costs = by_table(found, speeds, folder) | {
-            "all, shared runs once": budget(found.runs.values(), speeds, folder)
-        }
+        costs = by_table(found, speeds, data_folder(data_dir))
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
     console.print(
         f"Hours follow from how fast finished runs in {results} trained the same model. Without "
         "such runs they follow from the speed of one core that the scale's file or else the model "
-        f"declares, and a GPU is assumed to be as fast as {GPU_CORES} cores.",
+        f"declares, and a GPU is assumed to be as fast as {GPU_CORES} cores. Hours here are those "
+        f"of training alone until the last run ends, on all {os.cpu_count() or 1} cores of this "
+        "machine, where one core trains each run. GPU hours are those of one GPU.",
         soft_wrap=True,
     )
 

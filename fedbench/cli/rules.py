@@ -68,9 +68,7 @@ def train(
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
-        schedule = load_schedule(plan)
-        for run_id in run_ids:
-            schedule.run(run_id)  # no folder for an id that is not in the plan
+        schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
         failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
             raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")

@@ -95,8 +95,8 @@ def _tags(plan: Plan) -> dict[str, dict[str, str]]:
     for name, paper in plan.papers.items():
         for key, item in paper.items():
             for cell in plan.select(name, item.grid, item.where):
-                tags[cell.run.id]["papers"].add(name)
-                tags[cell.run.id]["tables"].add(f"{name}/{key}")
+                tags[cell.run_id]["papers"].add(name)
+                tags[cell.run_id]["tables"].add(f"{name}/{key}")
     trials = {run_id for found in plan.trials.values() for run_id in found}
     return {
         run_id: {f"fedbench.{k}": ", ".join(sorted(v)) for k, v in found.items()}

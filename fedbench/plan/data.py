@@ -6,7 +6,10 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.digest import digest
+from fedbench.base.errors import FedbenchError
 from fedbench.spec import Choice
+
+_USUAL = (10_000, 2_000)  # samples of a data set whose size is not known
 
 
 def data_key(choice: Choice) -> str:
@@ -22,14 +25,27 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
     return _samples(choice.name, json.dumps(choice.params), folder)
 
 
+def assumed_samples(choice: Choice) -> tuple[int, int]:
+    """Training and test samples as declared; where they are not, a guess without reading a file."""
+    try:
+        return _declared(choice.name, json.dumps(choice.params)) or _USUAL
+    except FedbenchError:  # what is wrong with it is said by the job that plans
+        return _USUAL
+
+
 @cache
 def _samples(name: str, params: str, folder: Path) -> tuple[int, int]:
-    source = registry.build("dataset", name, json.loads(params))
-    declared: tuple[int, int] | None = source.samples()
+    declared = _declared(name, params)
     if declared is not None:
         return declared
-    found = source.load(folder)
+    found = registry.build("dataset", name, json.loads(params)).load(folder)
     return len(found.y_train), len(found.y_test)
+
+
+@cache
+def _declared(name: str, params: str) -> tuple[int, int] | None:
+    declared: tuple[int, int] | None = registry.build("dataset", name, json.loads(params)).samples()
+    return declared
 
 
 def files(choice: Choice, folder: Path) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ class Cell:
     run: RunSpec
     substituted: str  # how the run differs from the paper's experiment; '' if it does not
 
+    @cached_property
+    def run_id(self) -> str:
+        """The id of its run, worked out once: it is a checksum of all settings."""
+        return self.run.id
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -61,15 +67,17 @@ class Plan:
     about: str
     cells: list[Cell]
     runs: dict[str, RunSpec]
+    searches: dict[str, str]  # id of a run that has a search → id of the search
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
     left_out: dict[str, LeftOut]  # by paper, what the scale leaves out
     whole: dict[str, Paper]  # the papers as in their files, with nothing left out
 
-    def with_trials(self, cells: Iterable[Cell]) -> list[RunSpec]:
-        """The runs of some cells, each once, and the trials of their searches."""
-        runs = {cell.run.id: cell.run for cell in cells}
-        ids = {trial for run in runs.values() if run.tune for trial in self.trials[search_id(run)]}
-        return [*runs.values(), *(self.runs[trial] for trial in sorted(ids))]
+    def needed(self, cells: Iterable[Cell]) -> list[str]:
+        """The ids of the runs of some cells, each once, and of the trials of their searches."""
+        runs = dict.fromkeys(cell.run_id for cell in cells)
+        searches = {self.searches[run_id] for run_id in runs if run_id in self.searches}
+        trials = {trial for search in searches for trial in self.trials[search]}
+        return [*runs, *sorted(trials - runs.keys())]
 
     def select(self, paper: str, grid: str, where: Where) -> list[Cell]:
         """The cells of a paper's grid at the levels that `where` names."""
@@ -104,13 +112,13 @@ def make_plan(
         for name, paper in chosen.items()
         for cell in _cells(workflow, name, paper, cuts.of(name))
     ]
-    runs = {cell.run.id: cell.run for cell in cells}
-    searches = {search_id(run): run for run in runs.values() if run.tune}
-    trials = {search: _trials(run) for search, run in searches.items()}
+    runs = {cell.run_id: cell.run for cell in cells}
+    searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
+    trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
     for found in trials.values():
         runs |= {trial.id: trial for trial in found}
     names = {search: [trial.id for trial in found] for search, found in trials.items()}
-    return Plan(chosen, scale, cuts.about, cells, runs, names, left_out, everything)
+    return Plan(chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything)
 
 
 def _trials(run: RunSpec) -> list[RunSpec]:
@@ -190,8 +198,8 @@ def _seeded(
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
     difference = substituted(printed, small)
-    for seed in grid.seeds[: by.seeds]:
-        yield Cell(*names, coords, seed, small.changed(seed=seed), difference)
+    for seed in grid.seeds[: by.seeds]:  # its values are checked, as all others of `small` are
+        yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)
 
 
 def printed_choices(settings: Settings) -> Settings:

@@ -1,6 +1,8 @@
 """The plan as a file: what training, searches and collecting need of it."""
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ class Schedule(Strict):
 def schedule(plan: Plan) -> Schedule:
     """The runs that a plan trains, trials included, by paper and by search."""
     papers = {
-        name: tuple(dict.fromkeys(cell.run.id for cell in plan.cells if cell.paper == name))
+        name: tuple(dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == name))
         for name in plan.papers
     }
     searches = {search: tuple(ids) for search, ids in plan.trials.items()}
@@ -58,23 +60,44 @@ def schedule(plan: Plan) -> Schedule:
 
 def to_json(found: Schedule) -> str:
     """The schedule as text, each run with the settings that differ from the defaults."""
-    plain: dict[str, Any] = found.model_dump(mode="json")
-    plain["runs"] = {
+    runs = {
         key: run.model_dump(mode="json", exclude_defaults=True) for key, run in found.runs.items()
     }
-    return json.dumps(plain, indent=1) + "\n"
+    fields = {"scale": found.scale, "runs": runs, "searches": found.searches}
+    return json.dumps(fields | {"papers": found.papers}, indent=1) + "\n"
 
 
-def load_schedule(file: Path) -> Schedule:
-    """The inverse of `to_json`; raises `FedbenchError` naming the file."""
+def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
+    """The inverse of `to_json`; raises `FedbenchError` naming the file.
+
+    run_ids: the only runs that are wanted. A process that trains a few of 100,000 runs must not
+    wait until the settings of all are checked. Raises `FedbenchError` if one is not in the file.
+    """
+    with _is_plan(file):
+        content = read_json(file)
+    if run_ids is not None and isinstance(content.get("runs"), dict):
+        content["runs"] = _wanted(content["runs"], run_ids)
+    with _is_plan(file):
+        found = Schedule(**content)
+    _require_same_plugins(file, found)
+    return found
+
+
+@contextmanager
+def _is_plan(file: Path) -> Iterator[None]:
     try:
-        found = Schedule(**read_json(file))
+        yield
     except FedbenchError as error:
         raise FedbenchError(
             f"{file}: is no plan ({error}); make it with `fedbench plan --json`"
         ) from None
-    _require_same_plugins(file, found)
-    return found
+
+
+def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:
+    for run_id in run_ids:
+        if run_id not in runs:
+            raise unknown("run in this plan", run_id, runs)
+    return {run_id: runs[run_id] for run_id in run_ids}
 
 
 def _require_same_plugins(file: Path, planned: Schedule) -> None:

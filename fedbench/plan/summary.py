@@ -24,7 +24,7 @@ def shared(plan: Plan) -> int:
     for name, paper in plan.papers.items():
         for _, item in paper.items():
             cells = plan.select(name, item.grid, item.where)
-            count.update({run.id for run in plan.with_trials(cells)})
+            count.update(plan.needed(cells))
     return sum(times > 1 for times in count.values())
 
 

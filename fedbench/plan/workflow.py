@@ -8,10 +8,12 @@ from pathlib import Path
 from fedbench.base.errors import unknown
 from fedbench.base.files import exists
 from fedbench.base.plugins import find_file, nearby
-from fedbench.plan.data import data_key
+from fedbench.plan.cost import costs
+from fedbench.plan.data import assumed_samples, data_key
+from fedbench.plan.deal import Batch, deal
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
-from fedbench.plan.search import search_id
+from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
@@ -25,10 +27,12 @@ def options(**values: object) -> str:
 class Job:
     """Runs that are trained one after the other in one process.
 
-    data, searches: the files that the job waits for; stamps: the files that it writes.
+    data, searches: the files that the job waits for; stamps: the files that it writes; priority:
+    the job with the highest is started first.
     """
 
     name: str
+    priority: int
     data: list[str]
     searches: list[str]
     stamps: list[str]
@@ -67,7 +71,7 @@ class WorkflowPaths:
 
     def stamps(self, paper: str) -> list[str]:
         """The stamps of a paper's runs."""
-        return [self.stamp(run.id) for run in self._runs(paper)]
+        return [self.stamp(run_id) for run_id in self._runs(paper)]
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
@@ -85,7 +89,8 @@ class WorkflowPaths:
 
     def data_of(self, paper: str) -> list[str]:
         """The facts of the data sets that a paper's runs are trained on."""
-        return list(dict.fromkeys(self.data(data_key(run.dataset)) for run in self._runs(paper)))
+        keys = dict.fromkeys(data_key(run.dataset) for run in self._runs(paper).values())
+        return [self.data(key) for key in keys]
 
     def dataset(self, key: str) -> Choice:
         """The data set of that key; raises `FedbenchError` if no run of the plan has it."""
@@ -127,31 +132,26 @@ class WorkflowPaths:
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in ("svg", "png")]
 
-    def jobs(self, size: int) -> list[Job]:
-        """The training jobs: runs of the same data set and search, at most `size` per job.
+    def jobs(self, size: int, cores: int | None, speeds: Speeds) -> list[Job]:
+        """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time."""
+        cost = costs(self.scheduled.runs, speeds, assumed_samples)
+        seconds = {run_id: each.core_seconds for run_id, each in cost.items()}
+        batches = deal(self.scheduled, seconds, size, cores)
+        return [self._job(n, len(batches) - n, batch) for n, batch in enumerate(batches)]
 
-        A run's inputs then do not depend on which other runs share its job, so that a longer seed
-        list or another size does not make Snakemake train anything again.
-        """
-        groups: dict[tuple[str, str], list[str]] = {}
-        for run_id, run in self.scheduled.runs.items():
-            groups.setdefault((data_key(run.dataset), _search(run)), []).append(run_id)
-        cut = [(key, ids) for key, all_ids in groups.items() for ids in _pieces(all_ids, size)]
-        return [self._job(n, *key, ids) for n, (key, ids) in enumerate(cut)]
-
-    def _job(self, n: int, key: str, search: str, ids: list[str]) -> Job:
+    def _job(self, n: int, priority: int, batch: Batch) -> Job:
         return Job(
             name=f"train_{n}",
-            data=[self.data(key)],
-            searches=[self.winner(search)] if search else [],
-            stamps=[self.stamp(run_id) for run_id in ids],
+            priority=priority,
+            data=[self.data(batch.data)],
+            searches=[self.winner(batch.search)] if batch.search else [],
+            stamps=[self.stamp(run_id) for run_id in batch.run_ids],
             log=self.log(f"train-{n}"),
         )
 
-    def _runs(self, paper: str) -> list[RunSpec]:
-        """The runs of a paper's cells, each once."""
-        cells = [cell for cell in self.scheduled.cells if cell.paper == paper]
-        return list({cell.run.id: cell.run for cell in cells}.values())
+    def _runs(self, paper: str) -> dict[str, RunSpec]:
+        """The runs of a paper's cells by their ids."""
+        return {cell.run_id: cell.run for cell in self.scheduled.cells if cell.paper == paper}
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:
@@ -164,11 +164,3 @@ class WorkflowPaths:
     @property
     def _report(self) -> Path:
         return self.reports / self.scheduled.scale
-
-
-def _search(run: RunSpec) -> str:
-    return search_id(run) if run.tune else ""
-
-
-def _pieces(ids: list[str], size: int) -> list[list[str]]:
-    return [ids[first : first + size] for first in range(0, len(ids), size)]

@@ -145,7 +145,7 @@ class _Writer:
 
 
 def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:
-    ids = list(dict.fromkeys(cell.run.id for cell in plan.cells if cell.paper == key))
+    ids = list(dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key))
     states = frames.states(frame)
     diverged = {run: states[run] for run in ids if states.get(run, "").startswith("diverged")}
     missing = tuple(run for run in ids if run not in states)

@@ -65,6 +65,20 @@ def test_another_batch_size_or_code_trains_nothing_again(built):
     assert not [name for name in jobs(done) if name.startswith("train")]
 
 
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ((), 2),  # 4 runs, one job for each of the two cores
+        (("--mode", "remote"), 1),  # on a node the jobs are those of the machine that sent it
+        (("--jobs", "9"), 1),  # at most 24 runs a job, however many nodes there are
+    ],
+)
+def test_jobs_fill_the_cores_of_one_machine(tmp_path, options, count):
+    make_project(tmp_path)
+    done = snakemake(tmp_path, "-n", *options, "reproduce_all", "--config", "scale=paper")
+    assert sum(name.startswith("train") for name in jobs(done)) == count
+
+
 def test_mlflow_holds_every_run_once(built, cli, monkeypatch):
     from mlflow.tracking import MlflowClient
 

@@ -7,9 +7,14 @@ import pytest
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
-from fedbench.plan.budget import GPU_CORES, Speeds, budget, measured_speeds, passes
+from fedbench.plan.budget import by_table
+from fedbench.plan.cost import costs, passes
+from fedbench.plan.data import assumed_samples
+from fedbench.plan.plan import make_plan
+from fedbench.plan.speeds import GPU_CORES, Speeds, measured_speeds
 from fedbench.spec import RunSpec
 from tests.engine.records import record
+from tests.project import make_project
 
 
 def test_passes_of_rmfl_on_cifar10():
@@ -57,13 +62,37 @@ def test_fixed_steps_and_held_out_data():
 def test_measured_speed_replaces_the_reference():
     run = RunSpec(clients=10, rounds=10, eval_every=10)
     # 10 rounds × 1,442 samples trained + 355 / 3 scored, at 100 samples a second
-    found = budget([run], Speeds({"mlp": 100.0}, {"mlp": 5000.0}))
-    assert found.sample_passes == pytest.approx(14_420)
-    assert found.core_hours == pytest.approx((14_420 + 355 / 3) / 100 / 3600)
-    assert found.gpu_hours == pytest.approx(found.core_hours / 50)
-    twice = budget([run, run], Speeds({"mlp": 100.0}))
-    assert twice.core_hours == pytest.approx(2 * found.core_hours)
-    assert twice.gpu_hours == pytest.approx(twice.core_hours / GPU_CORES)  # assumed, not measured
+    runs = {"run": run, "other seed": run.changed(seed=5), "half": run.changed(participation=0.5)}
+    found = costs(runs, Speeds({"mlp": 100.0}, {"mlp": 5000.0}), assumed_samples)
+    assert found["run"].passes == pytest.approx(14_420)
+    assert found["run"].core_seconds == pytest.approx((14_420 + 355 / 3) / 100)
+    assert found["run"].gpu_seconds == pytest.approx(found["run"].core_seconds / 50)
+    assert found["other seed"] == found["run"]
+    assert found["half"].passes == pytest.approx(7_210)
+    assumed = costs(runs, Speeds({"mlp": 100.0}), assumed_samples)["run"]
+    assert assumed.gpu_seconds == pytest.approx(found["run"].core_seconds / GPU_CORES)
+
+
+def test_a_file_that_is_not_read_is_taken_to_have_10000_samples():
+    run = RunSpec(dataset={"file": {"path": "nowhere.csv"}}, model="mlp", clients=10, rounds=3)
+    # 30,000 trained on and 3 × 2,000 / 3 scored, at 100 a second
+    found = costs({"run": run}, Speeds({"mlp": 100.0}), assumed_samples)["run"]
+    assert found.core_seconds == pytest.approx(320)
+
+
+def test_hours_here_are_those_of_the_cores_that_have_something_to_do(tmp_path):
+    # 4 runs of 2 rounds × 2 clients × 144.2 samples + 2 × 355 / 3 scored, at 1 a second: 813.5 s.
+    # table2 is one of these runs, which keeps one core of two busy
+    plan = make_plan(make_project(tmp_path) / "workflow", "paper")
+    speeds = Speeds({"mlp(hidden=4)": 1.0})
+    two, eight = (by_table(plan, speeds, cores=cores) for cores in (2, 8))
+    one = (4 * 144.2 + 2 * 355 / 3) / 3600
+    assert two["tiny/table1"].core_hours == pytest.approx(4 * one)
+    assert two["tiny/table1"].hours_here == pytest.approx(2 * one)
+    assert two["tiny/table2"].hours_here == pytest.approx(one)
+    assert eight["tiny/table1"].hours_here == pytest.approx(one)  # four runs, four cores
+    everything = two["all, shared runs once"]
+    assert (everything.runs, everything.hours_here) == (4, pytest.approx(2 * one))
 
 
 def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):

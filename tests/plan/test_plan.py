@@ -8,6 +8,7 @@ import pytest
 from fedbench.plan.plan import make_plan, matches
 from fedbench.plan.schedule import load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
+from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
 from tests.project import PAPER, ROOT, make_project
@@ -98,10 +99,20 @@ def test_tuning_on_the_test_set_holds_nothing_out():
 def test_jobs_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
     plan = make_plan(WORKFLOW, "paper", ("rmfl",))
     paths = WorkflowPaths(plan, tiny, tiny)
-    jobs = paths.jobs(7)
+    jobs = paths.jobs(7, None, Speeds())
     stamps = [stamp for job in jobs for stamp in job.stamps]
     assert sorted(stamps) == sorted(paths.stamp(run_id) for run_id in plan.runs)
     assert all(len(j.data) == 1 and len(j.searches) <= 1 and len(j.stamps) <= 7 for j in jobs)
+
+
+def test_the_longest_job_has_the_highest_priority(tiny):
+    # FedAvg trains 2 rounds, FedProx 200: with a run a job, FedProx starts first
+    text = PAPER.replace("mu: 0.1}}]", "mu: 0.1}}], rounds: 200")
+    (tiny / "papers/tiny.yaml").write_text(text)
+    plan = make_plan(tiny, "paper")
+    jobs = WorkflowPaths(plan, tiny, tiny).jobs(1, 2, Speeds())
+    first = sorted(jobs, key=lambda job: -job.priority)[:2]
+    assert all("fedprox" in stamp for job in first for stamp in job.stamps)
 
 
 def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
@@ -112,6 +123,19 @@ def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
     file.write_text(to_json(found)[:1000])
     with refuses(r"plan\.json: is no plan"):
         load_schedule(file)
+
+
+def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):
+    found = schedule(make_plan(tiny, "paper"))
+    file = tmp_path / "plan.json"
+    mine, other = list(found.runs)[:2]
+    # what only another job trains is not looked at, whatever it says
+    file.write_text(to_json(found).replace(f'"{other}": {{', f'"{other}": {{ "clients": -1,', 1))
+    assert load_schedule(file, [mine]).runs == {mine: found.runs[mine]}
+    with refuses("is no plan"):
+        load_schedule(file)
+    with refuses("no run in this plan 'else'"):
+        load_schedule(file, [mine, "else"])
 
 
 def test_planning_imports_no_torch():

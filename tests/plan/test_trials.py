@@ -55,7 +55,7 @@ def test_a_plan_has_one_search_for_both_methods_and_shares_its_trials(tmp_path):
     found = make_plan(workflow, "paper", tables=("table1",))
     # 2 methods × 2 seeds, and one search of 2 trials with seed 0
     assert (len(found.cells), len(found.trials), len(found.runs)) == (4, 1, 4 + 2)
-    assert len(found.with_trials(found.select("tiny", "main", {"method": "Both"}))) == 2 + 2
+    assert len(found.needed(found.select("tiny", "main", {"method": "Both"}))) == 2 + 2
     file = tmp_path / "plan.json"
     file.write_text(to_json(schedule(found)))
     assert load_schedule(file) == schedule(found)

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from fedbench.paper.scale import load_scale
-from fedbench.plan.budget import measured_speeds
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import load_schedule
+from fedbench.plan.speeds import measured_speeds
 from fedbench.report import build
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.tables.latex import escape

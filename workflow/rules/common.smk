@@ -7,7 +7,9 @@ from snakemake.utils import validate
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
+from fedbench.paper.scale import load_scale
 from fedbench.plan.outlook import planned
+from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths, options
 
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
@@ -26,6 +28,7 @@ try:
         split(config["papers"]),
         split(config["tables"]),
     )
+    SPEEDS = Speeds(load_scale(HOME, config["scale"]).speeds)
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
@@ -35,6 +38,8 @@ SELECTION = options(
 )
 RESULTS = options(results=PATHS.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
+
+FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
 
 # Writes the plan, which training and collecting read. Parts, models and partitions are built once

@@ -14,6 +14,7 @@ rule data:
         PATHS.data("{dataset}"),
     log:
         PATHS.log("data-{dataset}"),
+    priority: FIRST
     conda:
         "../../environment.yml"
     params:

@@ -2,7 +2,14 @@
 #
 # A job's outputs are stamps beside the runs, not the runs themselves: when a job fails Snakemake
 # deletes its outputs, and a finished run must survive that. The worker skips finished runs.
-for job in PATHS.jobs(config["batch_size"]):
+#
+# The jobs fill the cores that Snakemake was given. On a cluster, where it counts nodes, and in a
+# process that was started there, `batch_size` alone says how many runs share a job.
+GIVEN = workflow.resource_settings
+CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
+AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
+
+for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
 
     rule:
         name:
@@ -15,6 +22,7 @@ for job in PATHS.jobs(config["batch_size"]):
             touch(job.stamps),
         log:
             job.log,
+        priority: job.priority
         conda:
             "../../environment.yml"
         threads: config["workers"]
@@ -37,6 +45,7 @@ rule select:
         PATHS.winner("{search}"),
     log:
         PATHS.log("select-{search}"),
+    priority: FIRST
     conda:
         "../../environment.yml"
     shell:

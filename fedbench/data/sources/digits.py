@@ -7,8 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import __version__
-from sklearn.datasets import load_digits
 
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
@@ -28,6 +26,9 @@ class Digits(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""
+        from sklearn import __version__  # late: planning asks for the number of samples alone
+        from sklearn.datasets import load_digits
+
         bunch = load_digits()
         x = np.rint(bunch.images * (255 / 16)).astype(np.uint8)
         y = bunch.target.astype(np.int64)

@@ -93,7 +93,7 @@ class _Bench:
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
             note="; ".join(self._notes(comparison, interval, planned)),
-            runs=tuple(dict.fromkeys(planned_cell.run.id for planned_cell in cells)),
+            runs=tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells)),
         )
 
     def _notes(

@@ -58,12 +58,12 @@ class MeasuredNumbers(Numbers):
 
     def diverged(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points ended early."""
-        ids = {cell.run.id for point in points for cell in self.cells(point)}
+        ids = {cell.run_id for point in points for cell in self.cells(point)}
         return sum(self._collected.states.get(run, "").startswith("diverged") for run in ids)
 
     def complete(self, points: Iterable[Coords]) -> bool:
         """Whether all runs behind these points have been collected."""
-        ids = {cell.run.id for point in points for cell in self.cells(point)}
+        ids = {cell.run_id for point in points for cell in self.cells(point)}
         return ids <= self._collected.states.keys()
 
     def too_late(self, point: Coords) -> bool:
@@ -91,12 +91,12 @@ class MeasuredNumbers(Numbers):
         metric = str(point["metric"])
         name = reading(metric).metric
         if "/" in name:
-            return self._of_table(cell.run.id, name, point)
+            return self._of_table(cell.run_id, name, point)
         if self.too_late(point):
             return None
         if metric not in self._columns:
             self._columns[metric] = frames.values(self._collected.frame, metric, "final")
-        return self._columns[metric].get(cell.run.id)
+        return self._columns[metric].get(cell.run_id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:
         """The mean of 'probe/column' over the rows of the probe's table that match the point."""

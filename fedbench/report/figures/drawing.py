@@ -87,7 +87,7 @@ def _check_columns(draft: _Draft) -> None:
     """Refuse a figure of a column that the collected runs do not have."""
     columns = draft.collected.frame.columns
     for metric in (reading(name).metric for name in draft.figure.metrics if not draft.kind.reads):
-        if metric not in columns and any(c.run.id in draft.collected.states for c in draft.cells):
+        if metric not in columns and any(c.run_id in draft.collected.states for c in draft.cells):
             raise FedbenchError(
                 f"{draft.place}: no run has the column '{metric}'; name its probe in `watch`"
             )

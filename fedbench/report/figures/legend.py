@@ -65,7 +65,7 @@ def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
 def _text(hues: list[Hue]) -> str:
     """The label, with how many runs there are if some are missing, and how many diverged."""
     planned = set().union(*(hue.planned for hue in hues))
-    measured = {cell.run.id for hue in hues for cell in hue.measured}
+    measured = {cell.run_id for hue in hues for cell in hue.measured}
     unit = "seeds" if len(hues) == 1 else "runs"
     lacking = f"{len(measured)} of {len(planned)} {unit}" if len(measured) < len(planned) else ""
     diverged = len(set().union(*(hue.diverged for hue in hues)))

@@ -30,18 +30,18 @@ class Hue:
     @cached_property
     def measured(self) -> tuple[Cell, ...]:
         """The cells whose runs were measured."""
-        return tuple(cell for cell in self.cells if cell.run.id in self.collected.states)
+        return tuple(cell for cell in self.cells if cell.run_id in self.collected.states)
 
     @cached_property
     def planned(self) -> set[str]:
         """The ids of the planned runs."""
-        return {cell.run.id for cell in self.cells}
+        return {cell.run_id for cell in self.cells}
 
     @property
     def diverged(self) -> set[str]:
         """The ids of the runs that ended early."""
         states = self.collected.states
-        return {c.run.id for c in self.measured if states[c.run.id].startswith("diverged")}
+        return {c.run_id for c in self.measured if states[c.run_id].startswith("diverged")}
 
     @property
     def factor(self) -> float:
@@ -59,16 +59,16 @@ class Hue:
         """One row per measured cell: levels, seed, run and `value`, the metric at its moment."""
         values = frames.values(self.collected.frame, self.metric, "final")
         rows = [
-            {**c.coords, "seed": c.seed, "run": c.run.id, "value": values[c.run.id] * self.factor}
+            {**c.coords, "seed": c.seed, "run": c.run_id, "value": values[c.run_id] * self.factor}
             for c in self.measured
-            if c.run.id in values
+            if c.run_id in values
         ]
         return pd.DataFrame(rows, columns=None if rows else ["seed", "run", "value"])
 
     def table(self, name: str) -> pd.DataFrame:
         """The runs' tables of that name below each other, with `hue` and `seed` in front."""
         tables = [
-            self.collected.table(cell.run.id, name).assign(hue=self.label, seed=cell.seed)
+            self.collected.table(cell.run_id, name).assign(hue=self.label, seed=cell.seed)
             for cell in self.measured
         ]
         full = [table for table in tables if len(table)]

@@ -147,7 +147,7 @@ def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
     table = plan.papers[at[0]].tables[at[1]]
     if not table.minus:
         return {}
-    run_at = {(str(c.coords), c.seed): c.run.id for c in plan.select(at[0], table.grid, {})}
+    run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(at[0], table.grid, {})}
     bases = {}
     for cell in plan.select(at[0], table.grid, table.where):
         base = run_at.get((str(cell.coords | table.minus), cell.seed))
@@ -171,7 +171,7 @@ class _RunsBehind:
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
         """The run of a planned cell with its value; None if it ends before the rounds asked for."""
-        name, rounds = cell.run.id, cell.run.rounds
+        name, rounds = cell.run_id, cell.run.rounds
         short = rounds < asked.needs(cell.run.eval_every)
         value = None if short else self._value(cell, values)
         state = "missing" if value is None else self.states[name]
@@ -181,7 +181,7 @@ class _RunsBehind:
 
     def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
         """The run's value minus that of the run to subtract, if any; None if either is missing."""
-        value, base = values.get(cell.run.id), self.bases.get((str(cell.coords), cell.seed))
+        value, base = values.get(cell.run_id), self.bases.get((str(cell.coords), cell.seed))
         if base is None or value is None:
             return value
         return value - values[base] if base in values else None

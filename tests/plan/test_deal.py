@@ -1,0 +1,83 @@
+"""Which jobs train which runs: no core stands idle, and the longest jobs start first."""
+
+import pytest
+
+from fedbench.plan.deal import deal, elapsed
+from fedbench.plan.plan import make_plan
+from tests.project import PAPER, make_project
+
+
+def plan_of(folder, seeds=1, settings=""):
+    """A paper of two methods on digits, with these seeds and further settings."""
+    text = PAPER.replace("seeds: [0, 1]", f"seeds: {list(range(seeds))}")
+    text = text.replace("lr: 0.1", f"lr: 0.1{settings}")
+    return make_plan(make_project(folder, text) / "workflow", "paper", tables=("table1",))
+
+
+def taking(plan, *seconds):
+    """The runs of a plan, which take so many seconds, in turn."""
+    return dict(zip(plan.runs, seconds, strict=True))
+
+
+def numbered(batches, plan):
+    """The places of each job's runs in the plan."""
+    ids = list(plan.runs)
+    return [[ids.index(run_id) for run_id in batch.run_ids] for batch in batches]
+
+
+def test_24_short_runs_are_two_jobs_on_two_cores(tmp_path):
+    # 24 runs of 1 s: 12 s a core, which is less than a minute and not cut further
+    plan = plan_of(tmp_path, seeds=12)
+    jobs = deal(plan, taking(plan, *[1.0] * 24), size=24, cores=2)
+    assert [(len(job.run_ids), job.seconds) for job in jobs] == [(12, 12.0), (12, 12.0)]
+
+
+def test_long_runs_are_four_jobs_or_more_on_each_core(tmp_path):
+    # 24 runs of 100 s on 2 cores: 1,200 s a core, a quarter of which is 300 s, three runs
+    plan = plan_of(tmp_path, seeds=12)
+    jobs = deal(plan, taking(plan, *[100.0] * 24), size=24, cores=2)
+    assert [job.seconds for job in jobs] == [300.0] * 8
+
+
+def test_a_job_has_no_more_runs_than_its_size(tmp_path):
+    plan = plan_of(tmp_path, seeds=12)
+    jobs = deal(plan, taking(plan, *[1.0] * 24), size=7, cores=2)
+    assert [len(job.run_ids) for job in jobs] == [6, 6, 6, 6]
+
+
+def test_without_a_number_of_cores_the_size_decides(tmp_path):
+    # 24 runs at most 10 a job: three jobs of 8, not 10, 10 and 4
+    plan = plan_of(tmp_path, seeds=12)
+    jobs = deal(plan, taking(plan, *[100.0] * 24), size=10)
+    assert [len(job.run_ids) for job in jobs] == [8, 8, 8]
+
+
+def test_jobs_take_similar_times_and_the_longest_starts_first(tmp_path):
+    # 9 | 5 + 3 + 2, which is full, so that the other 2 and the 1 go to the 9
+    plan = plan_of(tmp_path, seeds=3)
+    jobs = deal(plan, taking(plan, 1, 9, 2, 5, 2, 3), size=3)
+    assert [job.seconds for job in jobs] == [12, 10]
+    assert numbered(jobs, plan) == [[0, 1, 4], [2, 3, 5]]  # in the order of the plan
+
+
+def test_the_trials_that_a_search_waits_for_are_jobs_of_their_own_and_come_first(tmp_path):
+    # 2 methods × 1 seed share no search; each search has 2 trials
+    plan = plan_of(tmp_path, settings=", tune: {grid: {lr: [0.1, 0.2]}}")
+    runs = {run_id: 100.0 if run.tune else 1.0 for run_id, run in plan.runs.items()}
+    jobs = deal(plan, runs, size=24, cores=2)
+    assert [job.trial for job in jobs] == [True, False, False]
+    assert [len(job.run_ids) for job in jobs] == [4, 1, 1]
+    assert [job.search for job in jobs] == ["", *plan.searches.values()]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cores", "ends"),
+    [
+        ([4, 3, 2, 1], 2, 5),  # 4 + 1 and 3 + 2
+        ([10], 2, 10),  # one run: the other core has nothing to do
+        ([10, 1, 1], 2, 10),
+        ([], 2, 0),
+    ],
+)
+def test_a_core_takes_the_next_job_when_it_has_ended_one(seconds, cores, ends):
+    assert elapsed(seconds, cores) == ends

@@ -1,5 +1,6 @@
 """Starts measured processes, lets them begin at the same moment, and reads what they report."""
 
+import contextlib
 import json
 import subprocess
 import tempfile
@@ -9,6 +10,8 @@ from typing import IO, Any
 
 from speed.commands import BENCHMARKS, Command
 from speed.stopwatch import DONE, READY
+
+_FAREWELL = 120  # seconds for a process to end after its report
 
 
 class MeasurementError(Exception):
@@ -42,10 +45,12 @@ def measure(command: Command) -> Measured:
             for process in processes:
                 _tell(process)
             reports = [json.loads(_line(process, DONE, errors)) for process in processes]
+            for process in processes:
+                _leave(process)
         finally:
             for process in processes:
                 process.kill()
-                process.communicate()
+                process.wait()
     return summary(reports, startup)
 
 
@@ -75,6 +80,12 @@ def _tell(process: subprocess.Popen[str]) -> None:
     assert process.stdin
     process.stdin.write("go\n")
     process.stdin.flush()
+
+
+def _leave(process: subprocess.Popen[str]) -> None:
+    """Let a process end by itself, as Ray's own processes end with it."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=_FAREWELL)
 
 
 def _line(process: subprocess.Popen[str], begin: str, errors: IO[str]) -> str:

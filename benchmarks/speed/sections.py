@@ -120,11 +120,13 @@ def memory(effort: Effort) -> Iterator[Row]:
 
 
 def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
-    """The rows of the sections that are named, in the order of the report."""
-    peers = "peers" in names
-    for name in ("W1", "W2"):
-        if name in names or peers:
-            yield from workload(name, effort, engine=name in names, peers=peers)
+    """The rows of the sections that are named, in the order of the report.
+
+    'peers' adds the peers to W1 and W2, as far as these are named; alone it stands for both.
+    """
+    peers, both = "peers" in names, {"W1", "W2"}
+    for name in sorted(names & both or (both if peers else ())):
+        yield from workload(name, effort, engine=name in names, peers=peers)
     rest: dict[str, Callable[[Effort], Iterator[Row]]] = {
         "nets": nets,
         "methods": lambda effort: methods(effort.repeats * effort.rounds(3)),

@@ -1,0 +1,65 @@
+"""Measures fedbench beside a bare PyTorch loop and other simulators, in one run.
+
+    python benchmarks/compare.py --install              # make the peers' environments, once
+    python benchmarks/compare.py                        # measure everything
+    python benchmarks/compare.py --only W1,peers --quick --out /tmp/speed
+
+W1: 100 clients with 500 random 3×32×32 images each, 10 per round, one local epoch, batch 50,
+LeNet-5, SGD 0.1, FedAvg, no evaluation. W2: the same with S-CNN. Every number comes from a process
+of its own; what is compared is measured in turn. `docs/speed.md` says how to read the results.
+"""
+
+import argparse
+from pathlib import Path
+
+from speed import environments
+from speed.about import about
+from speed.report import write
+from speed.rows import Row
+from speed.sections import NAMES, Effort, chosen
+
+
+def main() -> None:
+    """Measure what is asked for; each row is printed and written as soon as it is known."""
+    args = _arguments()
+    if args.install:
+        for peer in environments.PEERS:
+            print(f"{peer}: {environments.install(peer) or 'installed'}", flush=True)
+        return
+    effort = Effort(2, share=0.4) if args.quick else Effort(args.repeats)
+    facts, rows = about(effort.repeats), list[Row]()
+    for row in chosen(args.only, effort):
+        rows.append(row)
+        write(args.out, rows, facts)
+        seconds = f"{row.seconds.median:.3f} s per round" if row.seconds else row.note
+        print(f"{row.section}: {row.name}: {seconds}", flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--only", type=_names, default=set(NAMES), help=f"some of {','.join(NAMES)}; all by default"
+    )
+    parser.add_argument("--repeats", type=_count, default=5, help="5 by default")
+    parser.add_argument("--quick", action="store_true", help="2 repeats with fewer rounds")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--install", action="store_true", help="make the peers' environments")
+    return parser.parse_args()
+
+
+def _names(text: str) -> set[str]:
+    names = set(text.split(","))
+    if unknown := names - set(NAMES):
+        allowed = ", ".join(NAMES)
+        raise argparse.ArgumentTypeError(f"{sorted(unknown)[0]!r} is none of {allowed}")
+    return names
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Measures fedbench beside a bare PyTorch loop and other simulators."""

@@ -1,0 +1,142 @@
+"""The sections of a comparison: which commands each measures, and beside which others."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from speed import environments, turns
+from speed.commands import CORES, Command, bare, ours
+from speed.methods import methods
+from speed.process import measure
+from speed.rows import Row, Spread
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: repeats of each process, and `share` of the usual rounds in each."""
+
+    repeats: int
+    share: float = 1.0
+
+    def rounds(self, usual: int) -> int:
+        """The timed rounds of a process."""
+        return max(1, round(usual * self.share))
+
+
+ALL, ONE, MANY = f"bare loop, {CORES} threads", "bare loop, 1 thread", f"{CORES} bare loops at once"
+OURS_ALL, OURS_ONE = f"fedbench, one run on {CORES} cores", "fedbench, one run, 1 worker"
+OURS_MANY = f"{CORES} runs of fedbench at once"
+_ROUNDS = {"W1": 5, "W2": 3, "RN8": 3, "RN18": 2, "A-CNN": 3}
+
+
+def workload(name: str, effort: Effort, engine: bool = True, peers: bool = True) -> Iterator[Row]:
+    """W1 or W2: the bare loop, fedbench and the peers, one run and several at once."""
+    settings = {"workload": name, "rounds": effort.rounds(_ROUNDS[name])}
+    commands, against = _engine(settings) if engine else ([bare(ALL, CORES, **settings)], {})
+    if peers:
+        for peer in environments.PEERS:
+            one, many = _peer(peer, settings)
+            commands += [one, many]
+            against |= {one.label: (ALL, OURS_ALL), many.label: (ALL, OURS_MANY)}
+    yield from turns.rows(name, commands, against, effort.repeats)
+
+
+def _engine(settings: dict[str, object]) -> tuple[list[Command], dict[str, tuple[str, ...]]]:
+    commands = [
+        bare(ALL, CORES, **settings),
+        ours(OURS_ALL, threads=CORES, **settings),
+        bare(ONE, **settings),
+        ours(OURS_ONE, workers=1, **settings),
+        bare(MANY, copies=CORES, **settings),
+        ours(OURS_MANY, copies=CORES, workers=1, **settings),
+    ]
+    against = {OURS_ALL: (ALL,), OURS_ONE: (ONE,), OURS_MANY: (ALL, MANY)}
+    return commands, against
+
+
+def _peer(peer: str, settings: dict[str, object]) -> tuple[Command, Command]:
+    """One run on all cores, and as many single-core runs at once as there are cores."""
+    title, python = environments.title(peer), environments.python(peer)
+    own = {"cores": CORES} if peer == "flower" else {}
+    alone = {"cores": 1} if peer == "flower" else {}
+    threads = 1 if peer == "flower" else CORES  # Flower has a worker process per core instead
+    common = {"python": python, "missing": environments.missing(peer)}
+    module = f"peers.{peer}"
+    return (
+        Command(f"{title}, one run", module, settings | own, threads, **common),
+        Command(f"{CORES} runs of {title} at once", module, settings | alone, 1, CORES, **common),
+    )
+
+
+def nets(effort: Effort) -> Iterator[Row]:
+    """Three deeper networks on one thread."""
+    for name in ("RN8", "RN18", "A-CNN"):
+        settings = {"workload": name, "rounds": effort.rounds(_ROUNDS[name])}
+        commands = [bare(ONE, **settings), ours(OURS_ONE, workers=1, **settings)]
+        yield from turns.rows(name, commands, {OURS_ONE: (ONE,)}, effort.repeats)
+
+
+def evaluation(effort: Effort) -> Iterator[Row]:
+    """Scoring 10,000 images beside the training of a round, W1 with one worker."""
+    settings = {"workload": "W1", "change": {"test": 10_000}, "rounds": effort.rounds(5)}
+    found = [measure(ours("", "evaluation", **settings)) for _ in range(effort.repeats)]
+    pairs = [
+        (evaluate, train)
+        for m in found
+        for evaluate, train in zip(m.reports[0]["evaluate"], m.reports[0]["train"], strict=True)
+    ]
+    seconds = [evaluate for evaluate, _ in pairs]
+    ratio = Spread.of([evaluate / train for evaluate, train in pairs])
+    yield Row(
+        "evaluation",
+        "scoring 10,000 images",
+        seconds=Spread.of(seconds),
+        ratios={"training of a round": ratio},
+        repeats=seconds,
+    )
+
+
+def scaling(effort: Effort) -> Iterator[Row]:
+    """The same cohort of ten, drawn from 100 and from 10,000 clients."""
+    for method in ("fedavg", "feddyn", "scaffold"):
+        parts = [] if method == "fedavg" else [method]
+        settings = {"workload": "W1", "rounds": effort.rounds(5), "workers": 1, "parts": parts}
+        few, many = f"{method}, 100 clients", f"{method}, 10,000 clients"
+        change = {"change": {"clients": 10_000}}
+        commands = [ours(few, **settings), ours(many, **settings, **change)]
+        yield from turns.rows("scaling", commands, {many: (few,)}, effort.repeats)
+
+
+def memory(effort: Effort) -> Iterator[Row]:
+    """Peak memory against clients, state per client and size of the model."""
+    for name, model in (("LeNet-5", "W1"), ("S-CNN", "W2"), ("ResNet-18", "RN18")):
+        for clients in (100, 1_000) if model == "W1" else (100,):
+            for method in ("fedavg", "scaffold"):
+                label = f"{name}, {clients:,} clients, a tenth per round, {method}"
+                change = {"clients": clients, "cohort": clients // 10, "samples": 10, "batch": 10}
+                parts = [] if method == "fedavg" else [method]
+                settings = {"workload": model, "change": change, "parts": parts, "workers": 1}
+                command = ours(label, rounds=effort.rounds(20), **settings)
+                yield from turns.rows("memory", [command], {}, 1)
+
+
+def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
+    """The rows of the sections that are named, in the order of the report.
+
+    'peers' adds the peers to W1 and W2, as far as these are named; alone it stands for both.
+    """
+    peers, both = "peers" in names, {"W1", "W2"}
+    for name in sorted(names & both or (both if peers else ())):
+        yield from workload(name, effort, engine=name in names, peers=peers)
+    rest: dict[str, Callable[[Effort], Iterator[Row]]] = {
+        "nets": nets,
+        "methods": lambda effort: methods(effort.repeats * effort.rounds(3)),
+        "evaluation": evaluation,
+        "scaling": scaling,
+        "memory": memory,
+    }
+    for name, section in rest.items():
+        if name in names:
+            yield from section(effort)
+
+
+NAMES = ("W1", "W2", "peers", "nets", "methods", "evaluation", "scaling", "memory")

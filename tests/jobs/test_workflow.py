@@ -79,6 +79,12 @@ def test_jobs_fill_the_cores_of_one_machine(tmp_path, options, count):
     assert sum(name.startswith("train") for name in jobs(done)) == count
 
 
+def test_processes_may_share_a_gpu(tmp_path):
+    make_project(tmp_path)
+    done = snakemake(tmp_path, "-n", "reproduce_all", "--config", "scale=paper", "gpus=0.25")
+    assert "gpu=1, gpu_percent=25" in str(done)
+
+
 def test_mlflow_holds_every_run_once(built, cli, monkeypatch):
     from mlflow.tracking import MlflowClient
 

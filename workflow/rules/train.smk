@@ -3,8 +3,13 @@
 # A job's outputs are stamps beside the runs, not the runs themselves: when a job fails Snakemake
 # deletes its outputs, and a finished run must survive that. The worker skips finished runs.
 #
+# `gpu` is what a cluster is asked for, in whole GPUs; `gpu_percent` lets several jobs share a GPU of
+# the machine on which Snakemake was started with `--resources gpu_percent=100`.
+#
 # The jobs fill the cores that Snakemake was given. On a cluster, where it counts nodes, and in a
 # process that was started there, `batch_size` alone says how many runs share a job.
+import math
+
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
 AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
@@ -27,7 +32,8 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
             "../../environment.yml"
         threads: config["workers"]
         resources:
-            gpu=config["gpus"],
+            gpu=math.ceil(config["gpus"]),
+            gpu_percent=round(100 * config["gpus"]),
             mem_mb=2000,
         shell:
             "python -m fedbench train {output:q} --plan {input.plan:q} "

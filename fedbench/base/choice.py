@@ -85,6 +85,8 @@ class Choice(Strict):
 
     def brief(self, kind: str) -> "Choice":
         """The choice without the parameters that are written at their default value."""
+        if not self.params:
+            return self
         entry = registry.find(kind, self.name)
         params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
         return (

@@ -25,7 +25,13 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     finished = [(run, *complete(run.id, results)) for run in runs]
     trained = [(run, record) for run, _, record in finished]
     same_data([*trained, *_tried(runs, results)], results)
-    return pd.concat([_rows(*each) for each in finished], ignore_index=True)
+    histories = [folder.history() for _, folder, _ in finished]
+    settings = [_settings(*each) for each in finished]
+    rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
+    repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
+    return pd.concat(histories, ignore_index=True).assign(
+        **{name: column.array for name, column in repeated.items()}
+    )
 
 
 def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
@@ -40,12 +46,18 @@ def _searches(runs: Sequence[RunSpec]) -> list[RunSpec]:
     return list({search_id(run): run for run in runs if run.tune}.values())
 
 
-def _rows(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> pd.DataFrame:
+def _column(values: list[Any]) -> pd.Series:
+    """A setting of all runs; None, such as that of `clip`, stays beside numbers."""
+    return pd.Series(values, dtype=object if None in values else None)
+
+
+def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
+    """What stands in all rows of a run, beside its history."""
     actual = _resolved(folder, record)
     settings = {"run_id": run.id, "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record["data"])
-    return folder.history().assign(**settings, **columns(actual))
+    return settings | columns(actual)
 
 
 def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:

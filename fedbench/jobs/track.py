@@ -117,10 +117,11 @@ def _copy(
     settings = columns(RunSpec(**record["resolved"]))
     params = [Param(k, str(v)) for k, v in settings.items() if v is not None]
     labels = tags | {"fedbench.run_id": record["id"], "fedbench.status": record["status"]}
-    client.log_batch(run.info.run_id, params=params, tags=[RunTag(k, v) for k, v in labels.items()])
+    found = [RunTag(key, value) for key, value in labels.items()]
     metrics = list(_metrics(folder.history(), began))
-    for first in range(0, len(metrics), _MOST):
-        client.log_batch(run.info.run_id, metrics=metrics[first : first + _MOST])
+    client.log_batch(run.info.run_id, metrics[:_MOST], params, found)
+    for first in range(_MOST, len(metrics), _MOST):
+        client.log_batch(run.info.run_id, metrics[first : first + _MOST])
     client.set_terminated(run.info.run_id, end_time=ended)
 
 

@@ -35,6 +35,17 @@ def test_every_source_is_found_by_name():
     assert registry.build("dataset", "digits", {}) == Digits()
 
 
+def test_digits_are_those_of_scikit_learn(tmp_path):
+    from sklearn.datasets import load_digits
+
+    data, theirs = Digits().load(tmp_path), load_digits()
+    test = np.zeros(1797, dtype=bool)
+    for digit in range(10):
+        test[np.flatnonzero(theirs.target == digit)[4::5]] = True  # every fifth of each class
+    assert np.array_equal(data.x_test, np.rint(theirs.images[test] * 255 / 16))
+    assert np.array_equal(data.y_train, theirs.target[~test])
+
+
 def test_digits_are_stratified_scaled_and_fixed(tmp_path):
     data = Digits().load(tmp_path)
     assert data.x_train.shape == (1442, 8, 8)

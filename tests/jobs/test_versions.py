@@ -33,6 +33,16 @@ def test_a_run_and_the_trials_of_its_search_had_the_same_data(tmp_path):
         collect([SEARCHED], tmp_path)
 
 
+def test_every_row_of_a_run_has_its_settings(tmp_path):
+    # one evaluated round each: a clipping of 1 stays a number beside none
+    runs = [RunSpec(rounds=1, lr=0.1), RunSpec(rounds=1, lr=0.2, clip=1)]
+    for run in runs:
+        finish(tmp_path, run)
+    frame = collect(runs, tmp_path)
+    shown = frame[["run_id", "round", "lr", "clip", "parts"]].to_numpy().tolist()
+    assert shown == [[runs[0].id, 1, 0.1, None, ""], [runs[1].id, 1, 0.2, 1.0, ""]]
+
+
 def test_data_sets_that_share_a_file_are_compared_by_it(tmp_path):
     # the development file is read by the second run alone, so their checksums differ
     files = {"file": "data/sst5", "sha256 train.txt": "1" * 64, "checksum": "a" * 64}

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from fedbench.plan.budget import by_table
 from fedbench.plan.plan import make_plan, matches
 from fedbench.plan.schedule import load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
@@ -136,6 +137,19 @@ def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):
         load_schedule(file)
     with refuses("no run in this plan 'else'"):
         load_schedule(file, [mine, "else"])
+
+
+def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
+    # it is a checksum of all settings, and most of the time that a plan of 100,000 runs takes
+    asked, known = [], RunSpec.id
+    monkeypatch.setattr(RunSpec, "id", property(lambda run: asked.append(1) or known.fget(run)))
+    plan = make_plan(tiny, "paper")
+    paths = WorkflowPaths(plan, tiny, tiny)
+    paths.jobs(24, 2, Speeds())
+    assert len(paths.stamps("tiny")) == 4
+    by_table(plan, Speeds())
+    to_json(schedule(plan))
+    assert len(asked) == len(plan.cells) == 5
 
 
 def test_planning_imports_no_torch():

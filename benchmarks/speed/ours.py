@@ -1,6 +1,7 @@
 """fedbench's own runs of a workload, made with its public names only."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ def dataset(workload: Workload) -> Dataset:
 
 def architecture(workload: Workload) -> nn.Module:
     """The network in fedbench with the weights from which a run of the workload starts."""
-    module: nn.Module = training(workload).problem.task.net.module()
+    one_image = replace(workload, clients=1, samples=1, cohort=1)  # the weights follow the seed
+    module: nn.Module = training(one_image).problem.task.net.module()
     return module
 
 

@@ -46,9 +46,9 @@ WORKLOADS = {
     "W2": Workload("scnn"),
     "RN8": Workload({"rn8": {"norm": "gn"}}, clients=8, samples=200, cohort=2, lr=0.01),
     "RN18": Workload(
-        {"rn18": {"norm": "gn", "stem": "cifar"}}, clients=8, samples=100, cohort=1, lr=0.01
+        {"rn18": {"norm": "gn", "stem": "cifar"}}, clients=8, samples=50, cohort=1, lr=0.01
     ),
-    "A-CNN": Workload("acnn", clients=8, samples=200, cohort=2, lr=0.01),
+    "A-CNN": Workload("acnn", clients=8, samples=100, cohort=2, lr=0.01),
 }
 
 

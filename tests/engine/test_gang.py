@@ -130,7 +130,7 @@ def test_layers_with_options_that_have_no_stacked_form(layer):
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_any_size_gives_the_weights_of_clients_alone(together, size):
-    settings = SMALL | {"participation": 1.0, "precision": "float64", "projection": 8}
+    settings = SMALL | {"participation": 1.0, "precision": "float64", "projection": 8, "steps": 3}
     settings["parts"] = ["fedsam", "moon"]
     spec = RunSpec(**settings, partition={"dy": {"alpha": 0.5}})
     together(1)

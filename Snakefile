@@ -3,11 +3,7 @@
 #   snakemake --cores all reproduce_tables                      every table at demo scale
 #   snakemake --cores all reproduce_all --config scale=paper papers=rmfl
 #   snakemake -s "$(fedbench workflow)" --cores all …           from any folder
-from pathlib import Path
-
 from snakemake.utils import min_version
-
-from fedbench.plan.summary import summary
 
 min_version("9.0")
 
@@ -18,6 +14,8 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/track.smk"
+include: "workflow/rules/missing.smk"
+include: "workflow/rules/display.smk"
 
 
 rule reproduce_tables:
@@ -26,6 +24,7 @@ rule reproduce_tables:
         PAGES,
         TABLES,
         TRACKED,
+        COMPLETE,
 
 
 rule reproduce_figures:
@@ -33,6 +32,7 @@ rule reproduce_figures:
         PAGES,
         FIGURES,
         TRACKED,
+        COMPLETE,
 
 
 rule reproduce_all:
@@ -41,12 +41,4 @@ rule reproduce_all:
         TABLES,
         FIGURES,
         TRACKED,
-
-
-onsuccess:
-    print(
-        summary(
-            PLAN, "".join(Path(file).read_text(encoding="utf-8") for file in log)
-        )
-    )
-    print(f"The report: {PATHS.pages()[0]}")
+        COMPLETE,

@@ -1,9 +1,10 @@
 """`python -m fedbench` is the command line."""
 
-from fedbench.cli import commands, rules, start
+from fedbench.cli import commands, learned, rules, start, status
 from fedbench.cli.app import app
 
-__all__ = ["app", "commands", "rules", "start"]  # each module adds its commands to the app
+# each module adds its commands to the app
+__all__ = ["app", "commands", "learned", "rules", "start", "status"]
 
 if __name__ == "__main__":
     app()

@@ -5,7 +5,7 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -25,6 +25,9 @@ from fedbench.cli.app import (
     console,
     sentences,
 )
+
+if TYPE_CHECKING:  # other commands must not wait for what `plan` needs
+    from fedbench.plan.plan import Plan
 
 _RULES = (
     "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
@@ -142,25 +145,35 @@ def plan(
     A sample pass is one training sample, forward and backward, once.
     """
     with sentences():
-        from fedbench.data.source import data_folder
-        from fedbench.paper.scale import load_scale
-        from fedbench.plan.budget import by_table
         from fedbench.plan.outlook import planned
         from fedbench.plan.schedule import schedule, to_json
-        from fedbench.plan.speeds import GPU_CORES, measured_speeds
 
-        found = planned(workflow, scale, split(papers), split(tables))
+        chosen = planned(workflow, scale, split(papers), split(tables))
         if check:
-            from fedbench.engine.problem import check_choices
-            from fedbench.report.checks import check_figures_and_facts
-
-            check_choices(found.runs.values())
-            check_figures_and_facts(found, workflow / "papers")
+            _check(chosen, workflow)
         if as_json:
-            sys.stdout.write(to_json(schedule(found)))
+            sys.stdout.write(to_json(schedule(chosen)))
             return
-        speeds = measured_speeds(results, load_scale(workflow, scale).speeds)
-        costs = by_table(found, speeds, data_folder(data_dir))
+        _show_costs(chosen, workflow, results, data_dir)
+
+
+def _check(chosen: "Plan", workflow: Path) -> None:
+    """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
+    from fedbench.engine.problem import check_choices
+    from fedbench.report.checks import check_figures_and_facts
+
+    check_choices(chosen.runs.values())
+    check_figures_and_facts(chosen, workflow / "papers")
+
+
+def _show_costs(chosen: "Plan", workflow: Path, results: Path, data_dir: Path | None) -> None:
+    from fedbench.data.source import data_folder
+    from fedbench.paper.scale import load_scale
+    from fedbench.plan.budget import by_table
+    from fedbench.plan.speeds import GPU_CORES, measured_speeds
+
+    speeds = measured_speeds(results, load_scale(workflow, chosen.scale).speeds)
+    costs = by_table(chosen, speeds, data_folder(data_dir))
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
     console.print(
         f"Hours follow from how fast finished runs in {results} trained the same model. Without "

@@ -1,4 +1,4 @@
-"""The commands that the workflow's rules call: data, train, select, collect, report, track."""
+"""The commands that the workflow's rules call, each for one step from data to report."""
 
 import json
 from pathlib import Path
@@ -23,6 +23,7 @@ from fedbench.cli.app import (
     sentences,
 )
 
+RUNS_FAILED = 3  # the exit code of `train`, which tells failed runs from bad input
 _DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
@@ -59,7 +60,11 @@ def train(
         float, typer.Option(help="Minutes between two checkpoints of a run.")
     ] = 5.0,
 ) -> None:
-    """Train some runs of a plan one after the other; those that are finished are skipped."""
+    """Train some runs of a plan one after the other; those that are finished are skipped.
+
+    A run that fails leaves its error in its folder and does not stop the others; the exit code is 3
+    then.
+    """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
         from fedbench.jobs.worker import train as work
@@ -71,7 +76,8 @@ def train(
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
         failed = work(schedule, run_ids, results, machine, data_dir)
         if failed:
-            raise FedbenchError(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
+            console.print(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
+            raise typer.Exit(RUNS_FAILED)
 
 
 @app.command()
@@ -106,6 +112,21 @@ def collect(
         from fedbench.store import write_frame
 
         write_frame(gather(load_schedule(plan).paper(paper), results), out)
+
+
+@app.command()
+def missing(plan: PlanFile, results: ResultsFolder = Path("results")) -> None:
+    """Fail if runs of a plan have failed, after naming each and its error."""
+    with sentences():
+        from fedbench.jobs.status import Watcher
+        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.speeds import Speeds
+
+        failed = Watcher(load_schedule(plan), results, Speeds()).look().failed
+        for run_id, state in failed.items():
+            console.print(f"{run_id}: {state.why}", soft_wrap=True)
+        if failed:
+            raise FedbenchError(f"{len(failed)} runs failed")
 
 
 @app.command()

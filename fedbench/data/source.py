@@ -25,6 +25,10 @@ class Source(Checked, ABC):
         """The numbers of training and test samples; None if they are unknown before loading."""
         return getattr(self, "SAMPLES", None)
 
+    def label_count(self) -> int | None:
+        """The number of classes; None if it is unknown before loading."""
+        return getattr(self, "CLASSES", None)
+
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The user's files, which may be replaced by others under the same name."""
         return ()

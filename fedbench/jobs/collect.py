@@ -9,7 +9,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.plan.search import search_id, trial_runs, words
-from fedbench.plan.versions import complete, same_data
+from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder
 
@@ -19,10 +19,14 @@ _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something i
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
 
-    Raises `FedbenchError` naming a run that is not complete, whose files were changed after it
-    ended, or that was trained on other data than the other runs or than the trials of a search.
+    Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
+    run that was not trained, whose files were changed after it ended, or that was trained on other
+    data than the other runs or than the trials of a search.
     """
-    finished = [(run, *complete(run.id, results)) for run in runs]
+    there = [run for run in runs if not has_failed(run.id, results)]
+    finished = [(run, *complete(run.id, results)) for run in there]
+    if not finished:
+        return pd.DataFrame()
     trained = [(run, record) for run, _, record in finished]
     same_data([*trained, *_tried(runs, results)], results)
     histories = [folder.history() for _, folder, _ in finished]

@@ -1,20 +1,14 @@
 """Trains several runs in one process, one after the other, each into its own folder."""
 
-import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fedbench.base.files import write_text
 from fedbench.engine.machine import Machine
-from fedbench.engine.progress import Row
 from fedbench.engine.training import run
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
-from fedbench.store import Results, RunFolder
-
-Report = Callable[[str, Row], None]
+from fedbench.store import Results, RunFolder, forget_failure, note_failure, signs_of_life
 
 
 def train(
@@ -39,10 +33,10 @@ def train(
                 say(f"{prefix}: finished before")
                 continue
             say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")
-        except Exception:  # whatever it was, the other runs are trained
+        except Exception as error:  # whatever it was, the other runs are trained
             failed.append(run_id)
-            write_text(folder.path / "error.txt", traceback.format_exc())
-            say(f"{prefix}: failed: {sys.exc_info()[1]}")
+            note_failure(folder, error)
+            say(f"{prefix}: failed: {error}")
     return failed
 
 
@@ -50,8 +44,16 @@ def _train_one(
     spec: RunSpec, folder: RunFolder, results: Path, machine: Machine, data_dir: Path | None
 ) -> str:
     final = resolved(spec, search_id(spec), results) if spec.tune else spec
-    result = run(final, out=folder.path, machine=machine, data_dir=data_dir, searched=spec)
-    (folder.path / "error.txt").unlink(missing_ok=True)
+    with signs_of_life(folder) as beat:
+        result = run(
+            final,
+            out=folder.path,
+            machine=machine,
+            data_dir=data_dir,
+            watch=lambda row: beat(int(row["round"])),
+            searched=spec,
+        )
+    forget_failure(folder)
     last = result.history.iloc[-1]
     seconds = sum(result.record["seconds"].values())
     score = f"accuracy {last['accuracy']:.4f}" if "accuracy" in last else f"loss {last['loss']:.4g}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.versions import complete, same_data
+from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import Results, RunFolder
 
@@ -61,12 +61,15 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
     Returns the chosen settings, each point's score, the data and the rule of the choice, and
-    whether the winner lies on the edge of a grid that could be extended.
+    whether the winner lies on the edge of a grid that could be extended; or, under `failed`, the
+    trials that failed, without which there is no fair choice.
     """
     tune = run.tune
     if tune is None:
         raise FedbenchError(f"run {run.id} has no search")
     tried = points(tune)
+    if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
+        return {"failed": failed}
     same_data([(trial, complete(trial.id, results)[1]) for trial in trials], results)
     scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
     best = max(range(len(tried)), key=scores.__getitem__)
@@ -132,8 +135,13 @@ def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
     """
     file = Results(results).winner(search)
     try:
-        chosen = json.loads(file.read_text(encoding="utf-8"))["chosen"]
-    except (OSError, ValueError, KeyError) as error:
+        winner = json.loads(file.read_text(encoding="utf-8"))
+        if winner.get("failed"):
+            raise FedbenchError(
+                f"its search has no winner, as its trial {winner['failed'][0]} failed"
+            )
+        chosen = winner["chosen"]
+    except (OSError, KeyError, AttributeError, json.JSONDecodeError) as error:
         raise FedbenchError(
             f"{file}: the winner of a search cannot be read ({error}); train its trials and run "
             "`fedbench select`"

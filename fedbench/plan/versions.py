@@ -8,7 +8,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.plan.data import data_key
 from fedbench.spec import RunSpec
-from fedbench.store import Results, RunFolder
+from fedbench.store import Results, RunFolder, Status, state
 
 Record = dict[str, Any]  # the content of a run.json
 _AGAIN = "delete the folders of the runs trained on other data, to train them again"
@@ -21,6 +21,12 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
     if record is None:
         raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
     return folder, record
+
+
+def has_failed(run_id: str, results: Path) -> bool:
+    """Whether training the run ended in an error; raises `FedbenchError` on a damaged record."""
+    folder = Results(results).run(run_id)
+    return folder.record() is None and state(folder).status is Status.failed
 
 
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:

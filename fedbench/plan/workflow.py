@@ -59,6 +59,11 @@ class WorkflowPaths:
         return str(self._results.tracked(self.scheduled.scale))
 
     @property
+    def nothing_missing(self) -> str:
+        """The stamp that says that no run of the plan has failed."""
+        return str(self._results.nothing_missing(self.scheduled.scale))
+
+    @property
     def sources(self) -> list[str]:
         """The files that the plan and the report are made from: YAML, printed numbers, plug-ins."""
         folder, scales = self.workflow / "papers", self.workflow / "scales"

@@ -85,12 +85,12 @@ class FigureOnPage:
 class RunCount:
     """How many runs a paper has, and which of them are missing or diverged.
 
-    `diverged` says by id at which round; `substitutes` is what the runs themselves say was used in
-    place of a part of their data.
+    `missing` says by id why, where the run failed; `diverged` says by id at which round;
+    `substitutes` is what the runs themselves say was used in place of a part of their data.
     """
 
     planned: int
-    missing: tuple[str, ...]
+    missing: dict[str, str]
     diverged: dict[str, str]
     substitutes: tuple[str, ...]
 

@@ -79,7 +79,7 @@ class _Writer:
             facts,
             figures_,
             tuple(claim for of_paper in claims for claim in of_paper),
-            _count(self.plan, key, frame),
+            _count(self.plan, key, frame, paths),
             quote(Path(os.path.relpath(paths.runs, self.folder)).as_posix()),
             {at: why for at, why in self.failed.items() if at.startswith(f"{key}/")},
             printed.absence if tables else "",
@@ -144,10 +144,10 @@ class _Writer:
         return FigureOnPage(drawn, draw.inline(written[0].read_text(encoding="utf-8"), at[1]))
 
 
-def _count(plan: Plan, key: str, frame: pd.DataFrame) -> RunCount:
+def _count(plan: Plan, key: str, frame: pd.DataFrame, paths: store.Results) -> RunCount:
     ids = list(dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key))
     states = frames.states(frame)
     diverged = {run: states[run] for run in ids if states.get(run, "").startswith("diverged")}
-    missing = tuple(run for run in ids if run not in states)
+    missing = {run: store.state(paths.run(run)).why for run in ids if run not in states}
     named = frame["substitutes"].unique() if "substitutes" in frame else ()
     return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))

@@ -3,13 +3,27 @@
 from fedbench.store.frames import read_frame, write_frame
 from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
+from fedbench.store.state import (
+    RunState,
+    Status,
+    forget_failure,
+    note_failure,
+    signs_of_life,
+    state,
+)
 
 __all__ = [
     "CHECKPOINT",
     "Record",
     "Results",
     "RunFolder",
+    "RunState",
+    "Status",
+    "forget_failure",
+    "note_failure",
     "read_frame",
     "require_record",
+    "signs_of_life",
+    "state",
     "write_frame",
 ]

@@ -59,6 +59,10 @@ class Results:
         """The empty file written when the runs of a plan have been copied into MLflow."""
         return self.root / scale / "tracked"
 
+    def nothing_missing(self, scale: str) -> Path:
+        """The empty file written when no run of a plan has failed."""
+        return self.root / scale / "nothing-missing"
+
     def log(self, scale: str, name: str) -> Path:
         """What a job of the workflow printed."""
         return self.root / scale / "logs" / f"{name}.log"

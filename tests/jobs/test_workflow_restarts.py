@@ -1,6 +1,7 @@
 """A workflow that is killed, meets damaged files and is called again trains no run twice."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WITH_BUBBLES
 from tests.project import snakemake
 
 TABLE = f"{REPORTS}/paper/tables/tiny/table1.csv"
+NOTHING_MISSING = f"{RESULTS}/paper/nothing-missing"  # made last; fails if runs have failed
+WHOLE = (TABLE, NOTHING_MISSING, *CONFIG)
 
 
 def times(folder):
@@ -71,12 +74,13 @@ def story(built, tmp_path_factory):
     checkpoint.unlink()
     checkpoint.write_bytes(b"half a checkpoint")
     snakemake(folder, "--unlock", *CONFIG)
-    failed_call = snakemake(folder, TABLE, *CONFIG, check=False)
+    failed_call = snakemake(folder, *WHOLE, check=False)
     failed = times(folder)
+    table = pd.read_csv(folder / TABLE)
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
     checkpoint.unlink()
-    snakemake(folder, TABLE, *CONFIG)
+    snakemake(folder, *WHOLE)
     return SimpleNamespace(
         folder=folder,
         new=new,
@@ -84,6 +88,7 @@ def story(built, tmp_path_factory):
         killed=killed,
         failed=failed,
         failed_call=failed_call,
+        table=table,
         reason=reason,
         error=error,
         mended=times(folder),
@@ -96,9 +101,17 @@ def test_a_killed_batch_loses_no_finished_run(story):
 
 
 def test_a_failing_run_does_not_take_the_others_with_it(story):
-    assert story.failed_call.returncode != 0
     assert "damaged checkpoint" in story.reason
     assert set(story.failed) == {*story.old, *story.new} - {story.new[1]}
+
+
+def test_the_report_is_built_without_it_and_the_end_says_what_failed_and_what_to_do(story):
+    assert sorted(story.table["n_seeds"]) == [3, 4]
+    assert story.failed_call.returncode != 0
+    said = story.failed_call.stderr
+    assert "1 of 8 runs failed; the report is built without them:" in said
+    assert f"  {story.new[1]}: " in said
+    assert re.search(r"To train them again: snakemake --cores 2 .*--config scale=paper", said)
 
 
 def test_a_run_that_is_mended_is_trained_and_its_error_is_gone(story):

@@ -3,6 +3,9 @@
 # A job's outputs are stamps beside the runs, not the runs themselves: when a job fails Snakemake
 # deletes its outputs, and a finished run must survive that. The worker skips finished runs.
 #
+# A job whose runs failed (exit code 3) counts as done, so that the report is built from the others;
+# the rule `missing` then fails, and the next start trains them again.
+#
 # `gpu` is what a cluster is asked for, in whole GPUs; `gpu_percent` lets several jobs share a GPU of
 # the machine on which Snakemake was started with `--resources gpu_percent=100`.
 #
@@ -39,7 +42,7 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
             "python -m fedbench train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
             f"{options(device=config['device'], workers=config['workers'])} "
-            "> {log:q} 2>&1 || (tail -n 20 {log:q} >&2; exit 1)"
+            "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
 
 
 # Chooses the best settings of a search from its finished trials.

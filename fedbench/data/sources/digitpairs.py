@@ -1,4 +1,4 @@
-"""Digit pairs: tiny images of a hundred classes, which need no file and no network."""
+"""Digit pairs: tiny images of up to a hundred classes, which need no file and no network."""
 
 import hashlib
 import random
@@ -14,51 +14,56 @@ from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 from fedbench.data.sources.digits import Digits
 
-_CLASSES = 100
 _BORDER = ((0, 0), (4, 4), (0, 0))  # makes 8×16 a square, which every image model accepts
 
 
 @dataclass(frozen=True)
 class DigitPairs(Source):
-    """A substitute for CIFAR-100 and Tiny-ImageNet: two digits side by side, 16×16 grey.
+    """A substitute for image sets of many classes: two digits side by side, 16×16 grey.
 
-    Class 10·l + r shows scikit-learn's digits l and r, with four dark rows above and below.
+    Class 10·l + r shows scikit-learn's digits l and r, with four dark rows above and below; with
+    fewer than 100 classes only the first ones are there.
     Training pairs consist of training images of `digits`, test pairs of its test images; no pair
     occurs twice. The pairs are the same for every run, seed and library version.
     """
 
     SAMPLES: ClassVar[tuple[int, int]] = (6_000, 2_000)  # by default
     SHAPE: ClassVar[tuple[int, int, int]] = (1, 16, 16)  # channels, height, width
-    CLASSES: ClassVar[int] = 100
+    CLASSES: ClassVar[int] = 100  # by default
 
     train: Annotated[int, Ge(1), Le(5_000)] = 60  # training pairs per class
     test: Annotated[int, Ge(1), Le(500)] = 20  # test pairs per class
+    classes: Annotated[int, Ge(2), Le(100)] = 100
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training and test pairs of all classes."""
-        return self.train * _CLASSES, self.test * _CLASSES
+        return self.train * self.classes, self.test * self.classes
+
+    def label_count(self) -> int:
+        """The number of classes, of which each shows another pair of digits."""
+        return self.classes
 
     def load(self, folder: Path) -> Dataset:
         """Pair the images that come with scikit-learn; `folder` is not used."""
         digits, rng = Digits().load(folder), random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        x, y = _paired(digits.x_train, digits.y_train, self.train, rng)
-        x_test, y_test = _paired(digits.x_test, digits.y_test, self.test, rng)
+        x, y = _paired(digits.x_train, digits.y_train, self.train, self.classes, rng)
+        x_test, y_test = _paired(digits.x_test, digits.y_test, self.test, self.classes, rng)
         origin = {
             "source": f"substitute: pairs of {digits.origin['source']}",
             "sha256": hashlib.sha256(x.tobytes() + x_test.tobytes()).hexdigest(),
         }
-        return Dataset("digitpairs", x, y, x_test, y_test, classes=_CLASSES, origin=origin)
+        return Dataset("digitpairs", x, y, x_test, y_test, classes=self.classes, origin=origin)
 
 
 def _paired(
-    x: NDArray[np.generic], y: NDArray[np.generic], count: int, rng: random.Random
+    x: NDArray[np.generic], y: NDArray[np.generic], count: int, classes: int, rng: random.Random
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """`count` images of each class, in the order of classes."""
     rows = [np.flatnonzero(y == digit) for digit in range(10)]
-    drawn = [_draw(rows[c // 10], rows[c % 10], count, rng) for c in range(_CLASSES)]
+    drawn = [_draw(rows[c // 10], rows[c % 10], count, rng) for c in range(classes)]
     left, right = np.concatenate(drawn).T
     images = np.pad(np.concatenate([x[left], x[right]], axis=2), _BORDER)
-    return images.astype(np.uint8, copy=False), np.repeat(np.arange(_CLASSES), count)
+    return images.astype(np.uint8, copy=False), np.repeat(np.arange(classes), count)
 
 
 def _draw(

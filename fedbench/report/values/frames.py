@@ -32,13 +32,13 @@ _COLUMNS = ["run_id", "status", "round", "rounds", "eval_every"]
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The collected frame; an empty one without a file, so that every run is missing.
+    """The collected frame; an empty one without a file or runs, so that every run is missing.
 
     Raises `FedbenchError` on a damaged file.
     """
-    if not exists(path):
+    frame = read_frame(path) if exists(path) else pd.DataFrame()
+    if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
-    frame = read_frame(path)
     _refuse_damaged(path, frame)
     return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
 

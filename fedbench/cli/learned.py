@@ -1,0 +1,61 @@
+"""The command `learned`: whether the tables of a scale mean something."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.table import Table
+
+from fedbench.base.yamlfile import split
+from fedbench.cli.app import Papers, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.report.learned import Learned
+
+
+@app.command()
+def learned(
+    scale: Scale = "demo",
+    papers: Papers = "",
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Say whether the runs of a scale learn, by table; the exit code is 1 if they do not.
+
+    FedAvg's best accuracy should be 4 times chance with more than 10 classes, 3 times with 10 and
+    twice with fewer, where α or δ is at least 0.3, clients have 3 classes or data are IID. At most
+    a tenth of the runs may end within 1.5 times chance. In half of the tables methods should differ
+    by more than seeds do (standard deviations in percentage points).
+    """
+    with sentences():
+        from fedbench.plan.outlook import planned
+        from fedbench.report.learned import NEAR_SHARE, near_chance
+        from fedbench.report.learned import learned as judged
+
+        plan = planned(workflow, scale, split(papers))
+        tables = judged(plan, results)
+        near, runs = near_chance(plan, results)
+    console.print(_table(tables))
+    apart = sum(table.tells_methods_apart for table in tables)
+    weak = [table.name for table in tables if not table.learns]
+    console.print(f"{len(weak)} of {len(tables)} tables learn too little: {', '.join(weak) or '–'}")
+    console.print(f"{len(near)} of {runs} runs end within 1.5 times chance")
+    console.print(f"in {apart} of {len(tables)} tables methods differ by more than seeds do")
+    if weak or len(near) > NEAR_SHARE * runs or 2 * apart < len(tables):
+        raise typer.Exit(1)
+
+
+def _table(tables: "list[Learned]") -> Table:
+    shown = Table("table", "judged by", "best, %", "× chance", "wanted", "methods", "seeds")
+    for each in tables:
+        shown.add_row(each.name, each.judged_by, *_numbers(each))
+    return shown
+
+
+def _numbers(each: "Learned") -> Iterator[str]:
+    yield f"{100 * each.best:.1f}"
+    yield f"{each.times:.1f}"
+    yield f"{each.required:.0f}"
+    for spread in (each.methods, each.seeds):
+        yield "" if spread is None else f"{spread:.1f}"

@@ -1,0 +1,69 @@
+"""The command `status`: how far the runs of a scale have come, once or again and again."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.live import Live
+
+from fedbench.cli.app import AsJson, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.jobs.status import Overview
+
+_PAUSE, _PLAIN_PAUSE = 2.0, 30.0  # seconds between two looks on a terminal, and elsewhere
+
+
+@app.command()
+def status(
+    scale: Scale = "demo",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again and again until no run is left.")
+    ] = False,
+    as_json: AsJson = False,
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Say how many runs are done, running or failed, by paper, from the run folders alone.
+
+    It may be called on any machine that sees the results folder. A process of another machine
+    counts as ended after half an hour without an evaluated round; its runs are then called stopped.
+    """
+    with sentences():
+        from fedbench.cli.overview import facts, shown
+
+        looks = _looks(_look(scale, workflow, results), watch)
+        if as_json:
+            for seen in looks:
+                print(json.dumps(facts(seen)), flush=True)
+        elif console.is_terminal and watch:
+            with Live(console=console, auto_refresh=False) as live:
+                for seen in looks:
+                    live.update(shown(seen), refresh=True)
+        else:
+            for seen in looks:
+                console.print(shown(seen))
+
+
+def _look(scale: str, workflow: Path, results: Path) -> "Callable[[], Overview]":
+    from fedbench.jobs.status import Watcher
+    from fedbench.paper.scale import load_scale
+    from fedbench.plan.schedule import load_schedule
+    from fedbench.plan.speeds import Speeds
+    from fedbench.store import Results
+
+    speeds = Speeds(load_scale(workflow, scale).speeds)
+    return Watcher(load_schedule(Results(results).plan(scale)), results, speeds).look
+
+
+def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":
+    """One look, or one every few seconds for as long as runs are left."""
+    seen = look()
+    yield seen
+    while again and seen.everything.left:
+        time.sleep(_PAUSE if console.is_terminal else _PLAIN_PAUSE)
+        seen = look()
+        yield seen

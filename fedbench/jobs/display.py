@@ -1,0 +1,144 @@
+"""What a started workflow shows: runs done and time left, in place of lists of files."""
+
+import logging
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from fedbench.jobs.status import Overview, Watcher
+from fedbench.jobs.words import duration
+
+_PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
+_SHARE = 50  # looks take at most a fiftieth of the time
+_LISTS = (
+    "job_info",
+    "job_started",
+    "job_finished",
+    "job_error",
+    "shellcmd",
+    "progress",
+    "run_info",
+)
+_LISTS += ("group_info", "group_error", "resources_info", "workflow_started")
+_PHASES = {
+    "plan": "checking the plan",
+    "data": "loading data",
+    "train": "training",
+    "select": "choosing settings",
+    "collect": "collecting runs",
+    "report": "writing the report",
+    "track": "copying runs to MLflow",
+}
+
+
+class Display(logging.Handler):
+    """Listens to Snakemake's log, and shows one line that says how far the workflow is.
+
+    On a terminal the line has a bar and is drawn again and again; elsewhere a new line is printed
+    every half minute. Snakemake's log file stays complete.
+    """
+
+    def __init__(self, watcher: Callable[[], Watcher], console: Console | None = None) -> None:
+        super().__init__()
+        self._make_watcher, self._console = watcher, console or Console(stderr=True)
+        self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
+        self._end, self._thread = (
+            threading.Event(),
+            threading.Thread(target=self._show, daemon=True),
+        )
+
+    def attach(self, logger: logging.Logger) -> None:
+        """Listen to the logger, and hide from its streams what the line says in short."""
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler) and not isinstance(
+                handler, logging.FileHandler
+            ):
+                handler.addFilter(lambda record: not self._hides(record))
+        logger.addHandler(self)
+
+    def start(self) -> None:
+        """Begin to show the line."""
+        self._watcher = self._make_watcher()
+        self._thread.start()
+
+    def stop(self) -> Overview:
+        """End the line; returns the last look at the runs."""
+        self._end.set()
+        self._thread.join()
+        return self._watcher.look()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note which job began or ended; an error is printed in one line."""
+        match _event(record):
+            case "job_info":
+                self._jobs[record.__dict__["jobid"]] = record.__dict__["rule_name"]
+            case "job_finished":
+                self._jobs.pop(record.__dict__["job_id"], None)
+            case "job_error":
+                self._jobs.pop(record.__dict__["jobid"], None)
+                rule, logs = record.__dict__["rule_name"], ", ".join(record.__dict__["log"])
+                self._console.print(f"{rule} failed; its log is {logs}", markup=False)
+
+    def _hides(self, record: logging.LogRecord) -> bool:
+        """Whether the line stands for this record; warnings and errors of Snakemake are shown."""
+        event, shown = _event(record), self._thread.is_alive()
+        return event in _LISTS or (shown and not event and record.levelno <= logging.INFO)
+
+    def _show(self) -> None:
+        if not self._console.is_terminal:
+            self._lines()
+            return
+        columns = (
+            TextColumn("runs"),
+            MofNCompleteColumn(),
+            BarColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Progress(*columns, console=self._console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            pause = 0.0
+            while not self._end.wait(pause):
+                pause = self._bar(bar, task)
+
+    def _bar(self, bar: Progress, task: TaskID) -> float:
+        """Draw the line; returns the seconds until the next time."""
+        before = time.monotonic()
+        seen = self._watcher.look()
+        words = " · ".join(self._words(seen))
+        bar.update(
+            task,
+            total=seen.everything.runs,
+            completed=seen.everything.complete,
+            description=words,
+        )
+        return max(_PAUSE, _SHARE * (time.monotonic() - before))
+
+    def _lines(self) -> None:
+        last = ""
+        while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
+            seen = self._watcher.look()
+            done = f"{seen.everything.complete:,} of {seen.everything.runs:,} runs"
+            line = ", ".join([done, *self._words(seen)])
+            if line != last:
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            last = line
+
+    def _words(self, seen: Overview) -> list[str]:
+        """'2 failed', 'training', '3 min left'."""
+        phases = Counter(re.sub(r"_\d+$", "", rule) for rule in list(self._jobs.values()))
+        words = [f"{len(seen.failed)} failed"] * bool(seen.failed)
+        words += [_PHASES[phase] for phase in _PHASES if phases[phase]]
+        if seen.seconds_left:
+            words.append(f"{duration(seen.seconds_left)} left")
+        return words
+
+
+def _event(record: logging.LogRecord) -> str:
+    """The name of a record's event, such as 'job_info'; '' for a plain message."""
+    event = getattr(record, "event", None)
+    return str(getattr(event, "value", event) or "")

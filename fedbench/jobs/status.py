@@ -1,0 +1,117 @@
+"""How far the runs of a plan have come, by paper, from their folders alone."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fedbench.plan.cost import costs
+from fedbench.plan.data import assumed_samples
+from fedbench.plan.schedule import Schedule
+from fedbench.plan.speeds import Speeds
+from fedbench.store import Results, RunState, Status, state
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The runs of a paper by status, and what is known of their seconds.
+
+    `spent`: seconds that the complete runs took; `left`: seconds that one process would still need.
+    """
+
+    counts: Counter[Status]
+    spent: float
+    left: float
+
+    @property
+    def runs(self) -> int:
+        """All runs."""
+        return self.counts.total()
+
+    @property
+    def complete(self) -> int:
+        """The runs that were trained to their end, or diverged."""
+        return self.counts[Status.finished] + self.counts[Status.diverged]
+
+    @property
+    def seconds_per_run(self) -> float | None:
+        """The mean over the complete runs; None without any."""
+        return self.spent / self.complete if self.complete else None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All runs of a plan at one moment: by paper, altogether, and those that run or have failed."""
+
+    papers: dict[str, Tally]
+    everything: Tally
+    running: dict[str, RunState]
+    failed: dict[str, RunState]
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the last run ends, if as many processes train as now; None if none does."""
+        if not self.everything.left:
+            return 0.0
+        return self.everything.left / len(self.running) if self.running else None
+
+
+@dataclass
+class Watcher:
+    """Looks at the runs of a plan again and again; the folder of a complete run is read once."""
+
+    schedule: Schedule
+    results: Path
+    speeds: Speeds
+    _complete: dict[str, RunState] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        cost = costs(self.schedule.runs, self.speeds, assumed_samples)
+        self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
+
+    def look(self) -> Overview:
+        """The runs as they are now. A run that two papers share counts in both."""
+        states = self._states()
+        pace = self._pace()
+        papers = {
+            name: self._tally({run_id: states[run_id] for run_id in run_ids}, pace)
+            for name, run_ids in self.schedule.papers.items()
+        }
+        return Overview(
+            papers,
+            self._tally(states, pace),
+            {key: each for key, each in states.items() if each.status is Status.running},
+            {key: each for key, each in states.items() if each.status is Status.failed},
+        )
+
+    def _states(self) -> dict[str, RunState]:
+        folders = Results(self.results)
+        there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
+        found = {}
+        for run_id in self.schedule.runs:
+            now = self._complete.get(run_id, RunState(Status.waiting))
+            if run_id in there and not now.complete:
+                now = state(folders.run(run_id))
+            if now.complete:
+                self._complete[run_id] = now
+            found[run_id] = now
+        return found
+
+    def _pace(self) -> float:
+        """Measured seconds over expected ones, of the complete runs; 1 before any."""
+        spent = sum(found.seconds for found in self._complete.values())
+        expected = sum(self._expected[run_id] for run_id in self._complete)
+        return spent / expected if spent and expected else 1.0
+
+    def _tally(self, states: Mapping[str, RunState], pace: float) -> Tally:
+        counts = Counter(each.status for each in states.values())
+        spent = sum(each.seconds for each in states.values() if each.complete)
+        left = sum(self._left(key, each) for key, each in states.items())
+        return Tally(counts, spent, pace * left)
+
+    def _left(self, run_id: str, found: RunState) -> float:
+        """The seconds that the rest of a run is expected to take; none for one that has failed."""
+        if found.complete or found.status is Status.failed:
+            return 0.0
+        return self._expected[run_id] * (1 - found.round / self.schedule.runs[run_id].rounds)

@@ -1,0 +1,32 @@
+"""The state of a workflow's runs in words, for a terminal and a log alike."""
+
+from collections.abc import Iterator
+
+from fedbench.jobs.status import Overview
+
+_SHOWN = 5  # failed runs that are named; the report names all
+
+
+def duration(seconds: float) -> str:
+    """'40 s', '3 min', '2 h 05 min' or '4 days 03 h'."""
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{hours // 24} days {hours % 24:02d} h"
+
+
+def failures(seen: Overview, command: str) -> Iterator[str]:
+    """The failed runs with the reason of each, and the command that trains them again."""
+    if not seen.failed:
+        return
+    count = len(seen.failed)
+    yield f"{count:,} of {seen.everything.runs:,} runs failed; the report is built without them:"
+    for run_id, state in list(seen.failed.items())[:_SHOWN]:
+        yield f"  {run_id}: {state.why}"
+    if count > _SHOWN:
+        yield f"  and {count - _SHOWN} more, which `fedbench status` lists"
+    yield f"To train them again: {command}"

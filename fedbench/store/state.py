@@ -1,0 +1,137 @@
+"""How far a run has come, as its folder says, also while another machine trains it."""
+
+import json
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import exists, read_json, read_text, write_text
+from fedbench.store.run import CHECKPOINT, RunFolder
+
+_SIGN, _ERROR = "running.json", "error.txt"
+_PAUSE = 2.0  # seconds between two signs of life
+_SILENT = 1800.0  # seconds without a sign after which a process of another machine counts as ended
+
+
+class Status(StrEnum):
+    """What a run's folder says of the run."""
+
+    waiting = "waiting"
+    running = "running"
+    stopped = "stopped"  # its process ended without an error of the run: killed, or out of memory
+    failed = "failed"
+    finished = "finished"
+    diverged = "diverged"
+
+
+@dataclass(frozen=True)
+class RunState:
+    """The status, the last round known, the seconds of a complete run, and why a run failed."""
+
+    status: Status
+    round: int = 0
+    seconds: float = 0.0
+    why: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has been trained to its end, or diverged."""
+        return self.status in (Status.finished, Status.diverged)
+
+
+def state(folder: RunFolder) -> RunState:
+    """What the folder says; a damaged record counts as failed."""
+    try:
+        record = folder.record()
+    except FedbenchError as error:
+        return RunState(Status.failed, why=str(error))
+    if record is not None:
+        seconds = sum(record.get("seconds", {}).values())
+        return RunState(Status(record["status"]), int(record.get("rounds", 0)), seconds)
+    sign = _sign(folder)
+    if sign and _alive(sign):
+        return RunState(Status.running, int(sign["round"]))
+    if exists(folder.path / _ERROR):
+        return RunState(Status.failed, why=_reason(folder))
+    if sign or exists(folder.path / CHECKPOINT):
+        return RunState(Status.stopped, int(sign["round"]) if sign else 0)
+    return RunState(Status.waiting)
+
+
+@contextmanager
+def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
+    """Say in the folder that this process trains the run; the function is told each round.
+
+    The file is deleted at the end; a process that is killed leaves it behind.
+    """
+    last = _write_sign(folder, 0)
+
+    def beat(round_: int) -> None:
+        nonlocal last
+        if time.time() - last >= _PAUSE:
+            last = _write_sign(folder, round_)
+
+    try:
+        yield beat
+    finally:
+        (folder.path / _SIGN).unlink(missing_ok=True)
+
+
+def note_failure(folder: RunFolder, error: Exception) -> None:
+    """Write the traceback into the folder; its last line says in one line what went wrong.
+
+    On a full disk nothing is written: the other runs of the process must go on.
+    """
+    said = str(error) if isinstance(error, FedbenchError) else short(error)
+    lines = "".join(traceback.format_exception(error))
+    with suppress(OSError, FedbenchError):
+        write_text(folder.path / _ERROR, f"{lines}\n{' '.join(said.split())}\n")
+
+
+def forget_failure(folder: RunFolder) -> None:
+    """Delete what `note_failure` wrote, if anything."""
+    (folder.path / _ERROR).unlink(missing_ok=True)
+
+
+def _write_sign(folder: RunFolder, round_: int) -> float:
+    now = time.time()
+    sign = {"host": socket.gethostname(), "pid": os.getpid(), "at": now, "round": round_}
+    write_text(folder.path / _SIGN, json.dumps(sign))
+    return now
+
+
+def _sign(folder: RunFolder) -> dict[str, Any] | None:
+    """The last sign of life; None without one, or if it was deleted or damaged meanwhile."""
+    try:
+        found = read_json(folder.path / _SIGN)
+    except FedbenchError:
+        return None
+    return found if {"host", "pid", "at", "round"} <= set(found) else None
+
+
+def _alive(sign: dict[str, Any]) -> bool:
+    """Whether the process lives: asked of the system here, by the sign's age elsewhere."""
+    if sign["host"] != socket.gethostname():
+        return time.time() - float(sign["at"]) < _SILENT
+    try:
+        os.kill(int(sign["pid"]), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's process
+        return True
+    return True
+
+
+def _reason(folder: RunFolder) -> str:
+    try:
+        lines = read_text(folder.path / _ERROR).split("\n")
+    except FedbenchError as error:
+        return str(error)
+    return next((line for line in reversed(lines) if line.strip()), "no reason was written")

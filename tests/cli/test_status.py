@@ -1,0 +1,59 @@
+"""`fedbench status` and `fedbench learned`, as a user types them."""
+
+import json
+
+import pytest
+
+from fedbench.cli import status
+from fedbench.plan.schedule import to_json
+from fedbench.store import Results, note_failure, signs_of_life
+from tests.jobs.four_runs import IDS, finish, plan
+from tests.project import make_project
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A plan of four runs, of which one is finished."""
+    folder = tmp_path / "results"
+    file = Results(folder).plan("demo")
+    file.parent.mkdir(parents=True)
+    file.write_text(to_json(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:]))))
+    finish(folder, IDS[0], 3.0)
+    return folder
+
+
+def test_each_paper_has_a_line_and_failed_runs_are_named(cli, results):
+    note_failure(Results(results).run(IDS[1]), ValueError("no memory"))
+    with signs_of_life(Results(results).run(IDS[2])):
+        said = cli("status", "--results", results).output
+    assert "all runs" in said
+    assert f"running: {IDS[2]}, round 0" in said
+    assert f"failed: {IDS[1]}: ValueError: no memory" in said
+
+
+def test_a_program_reads_the_same_numbers(cli, results):
+    facts = json.loads(cli("status", "--results", results, "--json").output)
+    assert facts["all"]["finished"] == 1
+    assert facts["all"]["waiting"] == 3
+    assert facts["all"]["seconds_per_run"] == 3.0
+    assert facts["papers"]["two"]["waiting"] == 2
+
+
+def test_it_looks_until_no_run_is_left(cli, results, monkeypatch):
+    rest = iter(IDS[1:])
+    monkeypatch.setattr(status.time, "sleep", lambda _: finish(results, next(rest), 1.0))
+    lines = cli("status", "--results", results, "--json", "--watch").output.splitlines()
+    assert [json.loads(line)["all"]["finished"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_without_a_plan_it_says_how_to_make_one(cli, tmp_path):
+    done = cli("status", "--results", tmp_path)
+    assert done.exit_code == 2
+    assert "fedbench plan --json" in done.output.replace("\n", " ")
+
+
+def test_learned_judges_no_table_before_its_runs_are_there(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(make_project(tmp_path))
+    done = cli("learned", "--scale", "paper")
+    assert done.exit_code == 0
+    assert "0 of 0 runs end within 1.5 times chance" in done.output

@@ -1,0 +1,92 @@
+"""How far the runs of a plan have come: counts, seconds per run and seconds left, by hand."""
+
+import pytest
+
+from fedbench.jobs.retry import let_retry
+from fedbench.jobs.status import Watcher
+from fedbench.jobs.words import duration, failures
+from fedbench.store import Results, note_failure, signs_of_life
+from tests.jobs.four_runs import IDS, SPEEDS, finish, plan
+
+
+@pytest.fixture
+def watcher(tmp_path):
+    return Watcher(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:])), tmp_path, SPEEDS)
+
+
+def test_before_any_run_the_expected_seconds_are_left(watcher):
+    seen = watcher.look()
+    assert seen.everything.runs == 4
+    assert seen.everything.left == pytest.approx(4)
+    assert seen.papers["one"].left == pytest.approx(3)
+    assert seen.seconds_left is None  # nothing trains
+
+
+def test_what_is_left_follows_from_how_fast_the_first_runs_were(watcher, tmp_path):
+    finish(tmp_path, IDS[0], 3.0)
+    finish(tmp_path, IDS[2], 5.0, "diverged")
+    with signs_of_life(Results(tmp_path).run(IDS[1])):
+        seen = watcher.look()
+    assert seen.everything.complete == 2
+    assert seen.everything.seconds_per_run == pytest.approx(4)
+    assert seen.everything.left == pytest.approx(8)  # two runs, four times as slow as expected
+    assert seen.seconds_left == pytest.approx(8)  # one process
+    assert list(seen.running) == [IDS[1]]
+    assert seen.papers["two"].complete == 1  # the run that both papers share
+
+
+def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbench.store.state._PAUSE", 0.0)
+    with signs_of_life(Results(tmp_path).run(IDS[0])) as beat:
+        beat(8)
+        assert watcher.look().everything.left == pytest.approx(3.2)
+
+
+def test_a_failed_run_is_named_with_its_reason_and_the_way_out(watcher, tmp_path):
+    note_failure(Results(tmp_path).run(IDS[3]), ValueError("no memory"))
+    seen = watcher.look()
+    assert seen.everything.left == pytest.approx(3)
+    said = list(failures(seen, "snakemake --cores all"))
+    assert said[0] == "1 of 4 runs failed; the report is built without them:"
+    assert said[1] == f"  {IDS[3]}: ValueError: no memory"
+    assert said[2] == "To train them again: snakemake --cores all"
+
+
+def test_nothing_is_said_where_nothing_failed(watcher):
+    assert list(failures(watcher.look(), "snakemake")) == []
+
+
+def test_a_complete_run_is_read_once(watcher, tmp_path):
+    finish(tmp_path, IDS[0], 3.0)
+    watcher.look()
+    (tmp_path / "runs" / IDS[0] / "run.json").unlink()
+    assert watcher.look().everything.complete == 1
+
+
+def test_a_retry_deletes_the_stamps_of_failed_runs_and_the_winners_they_were_tried_for(tmp_path):
+    results, schedule = Results(tmp_path), plan()
+    files = [results.stamp(IDS[0]), results.stamp(IDS[1]), results.winner("0123")]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    let_retry(schedule, {IDS[1]}, tmp_path)
+    assert [file.exists() for file in files] == [True, False, True]
+    let_retry(schedule, {IDS[0]}, tmp_path)
+    assert not any(file.exists() for file in files)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.4, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (3_540, "59 min"),
+        (3_600, "1 h 00 min"),
+        (7_500, "2 h 05 min"),
+        (172_800, "2 days 00 h"),
+        (270_000, "3 days 03 h"),
+    ],
+)
+def test_durations_in_words(seconds, words):
+    assert duration(seconds) == words

@@ -1,0 +1,90 @@
+"""Whether runs learn, by hand: chance, FedAvg in mild settings, methods against seeds."""
+
+import pandas as pd
+import pytest
+
+from fedbench.plan.outlook import planned
+from fedbench.report.learned import learned, near_chance, required
+from fedbench.store import Results, write_frame
+from tests.project import PAPER, make_project
+
+SKEWED = PAPER.replace("alpha: [1]", "alpha: [1, 0.1]")
+
+
+def judged(folder, accuracy, paper=SKEWED):
+    """A project of which every run has the last and best accuracy `accuracy(run)`."""
+    make_project(folder, paper)
+    plan = planned(folder / "workflow", "paper")
+    frame = pd.DataFrame(
+        {
+            "run_id": run_id,
+            "status": "finished",
+            "round": round_,
+            "rounds": 2,
+            "eval_every": 1,
+            "accuracy": accuracy(run) / round_,
+        }
+        for run_id, run in plan.runs.items()
+        for round_ in (1, 2)
+    )
+    write_frame(frame, Results(folder / "results").frame("paper", "tiny"))
+    return plan, folder / "results"
+
+
+def is_mild(run):
+    return run.partition.params["alpha"] == 1
+
+
+def test_fedavg_in_mild_settings_is_compared_with_chance(tmp_path):
+    # FedAvg at alpha = 1 has 50 and 52 % with seeds 0 and 1, all others have 20 %
+    plan, results = judged(
+        tmp_path,
+        lambda run: 0.5 + 0.02 * run.seed if is_mild(run) and not run.parts else 0.2,
+    )
+    table = learned(plan, results)[0]
+    assert (table.name, table.judged_by) == ("tiny/table1", "FedAvg")
+    assert table.best == pytest.approx(0.51)  # the best round is the first
+    assert table.times == pytest.approx(5.1)
+    assert table.required == 3
+    assert table.learns
+
+
+def test_methods_are_compared_with_seeds(tmp_path):
+    # at alpha = 1 the methods' means are 51 and 20 %, at 0.1 both are 20 %: variances 480.5 and 0
+    plan, results = judged(
+        tmp_path,
+        lambda run: 0.5 + 0.02 * run.seed if is_mild(run) and not run.parts else 0.2,
+    )
+    table = learned(plan, results)[0]
+    assert table.methods == pytest.approx((480.5 / 2) ** 0.5)
+    # the seeds of FedAvg differ by 2 points, a variance of 2; those of the others do not
+    assert table.seeds == pytest.approx(((2 / 2 + 0) / 2) ** 0.5)
+    assert table.tells_methods_apart
+
+
+def test_without_mild_settings_all_runs_are_judged(tmp_path):
+    plan, results = judged(tmp_path, lambda run: 0.25, PAPER.replace("alpha: [1]", "alpha: [0.1]"))
+    table = learned(plan, results)[0]
+    assert table.judged_by == "all methods, skewed"
+    assert not table.learns
+    assert not table.tells_methods_apart
+
+
+def test_runs_that_end_within_one_and_a_half_times_chance_are_near_it(tmp_path):
+    # the last round has half of the best: 16 and 14 %
+    plan, results = judged(tmp_path, lambda run: 0.32 if run.parts else 0.28)
+    near, runs = near_chance(plan, results)
+    assert runs == 8
+    assert sorted(near) == sorted(key for key, run in plan.runs.items() if not run.parts)
+
+
+@pytest.mark.parametrize(("classes", "times"), [(4, 2), (10, 3), (20, 4), (100, 4)])
+def test_more_classes_need_more_times_chance(classes, times):
+    assert required(classes) == times
+
+
+def test_without_results_there_is_nothing_to_judge(tmp_path):
+    make_project(tmp_path)
+    plan = planned(tmp_path / "workflow", "paper")
+    assert learned(plan, tmp_path / "results") == []
+    assert near_chance(plan, tmp_path / "results") == ([], 0)

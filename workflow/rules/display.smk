@@ -1,0 +1,45 @@
+# What is printed: runs done and time left while it runs, then a summary, or what failed and what to
+# do. Snakemake's own messages are in its log file; `--verbose` shows them too.
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.logging import logger
+
+from fedbench.jobs.display import Display
+from fedbench.jobs.retry import let_retry
+from fedbench.jobs.status import Watcher
+from fedbench.jobs.words import failures
+from fedbench.plan.schedule import schedule
+from fedbench.plan.summary import summary
+
+DISPLAY = Display(lambda: Watcher(schedule(PLAN), Path(config["results"]), SPEEDS))
+if not (workflow.dryrun or workflow.remote_exec or workflow.output_settings.verbose):
+    DISPLAY.attach(logger)
+
+
+def ended():
+    """End the line of progress; say what failed, and let the next start train it again."""
+    seen = DISPLAY.stop()
+    let_retry(schedule(PLAN), seen.failed, Path(config["results"]))
+    again = shlex.join(["snakemake", *sys.argv[1:]])
+    for line in failures(seen, again):
+        print(line, file=sys.stderr)
+
+
+onstart:
+    DISPLAY.start()
+
+
+onsuccess:
+    ended()
+    print(
+        summary(
+            PLAN, "".join(Path(file).read_text(encoding="utf-8") for file in log)
+        )
+    )
+    print(f"The report: {PATHS.pages()[0]}")
+
+
+onerror:
+    ended()

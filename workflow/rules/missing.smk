@@ -1,0 +1,18 @@
+# Fails at the end, once the report is written, if runs have failed.
+COMPLETE = PATHS.nothing_missing
+
+
+rule missing:
+    input:
+        PAGES,
+        plan=ancient(PATHS.plan),
+    output:
+        touch(COMPLETE),
+    log:
+        PATHS.log("missing"),
+    conda:
+        "../../environment.yml"
+    shell:
+        "python -m fedbench missing --plan {input.plan:q} "
+        f"{RESULTS} "
+        "> {log:q} 2>&1"

@@ -536,10 +536,13 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
         assert at_least(k, verdicts) == expected
 
 
-def test_a_substitute_shows_a_trend_and_tests_nothing(tmp_path: Path) -> None:
+def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     found = single(tmp_path, everything, gains(8, 8, 8), "small")
-    assert found.words == "not tested at this scale (trend of the substitutes: holds)"
+    assert found.words == "not tested at this scale; shows here"
+    assert evidence_words(found).startswith("shows in 2 of 2 cells")
+    against = single(tmp_path, everything, gains(-8, -8, -8), "small")
+    assert against.words.endswith("fails")  # the cell that is the paper's own decides
     assert found.substituted.startswith("dataset digits for mnist")
     digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
     assert digits.words == "holds"  # this cell is the paper's own

@@ -54,6 +54,23 @@ def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
     assert ranks(table, renamed("best_round")) is None
 
 
+def test_settings_in_which_no_method_learned_are_left_out() -> None:
+    # with chance at 10 %, nothing below 15 % counts; c and d are left with A and B above it
+    near = [replace(e, near=15.0) for e in cells()]
+    found = ranks(TABLE, near)
+    assert found is not None
+    assert (found.settings, found.near_chance) == (4, 0)
+    lost = [replace(e, near=95.0) if e.place.setting == "a" else e for e in near]
+    found = ranks(TABLE, lost)
+    assert found is not None
+    assert (found.settings, found.near_chance) == (3, 1)
+    assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
+    caption = RanksOnPage("k", "T", found, "").caption
+    assert "1 more are left out, in which no method" in caption
+    two = [replace(e, near=95.0) if e.place.setting in "ab" else e for e in near]
+    assert ranks(TABLE, two) is None
+
+
 def test_settings_of_the_same_runs_count_once() -> None:
     twice = [replace(e, place=replace(e.place, dataset="Copy")) for e in cells()]
     found = ranks(TABLE, cells() + twice)

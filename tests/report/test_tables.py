@@ -103,6 +103,13 @@ def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
+@pytest.mark.parametrize(("accuracy", "best"), [(0.149, False), (0.151, True)])
+def test_near_chance_none_is_marked(plan: Plan, accuracy: float, best: bool) -> None:
+    curves = {"A": {0: [0.1]}, "<b>": {0: [accuracy]}}  # ten classes: guessing gives 10 %
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    assert cells(plan, frame)["MNIST", "<b>"].best == best
+
+
 def test_where_most_tie_none_is_marked(plan: Plan) -> None:
     curves = {"A": {0: [0.5]}, "<b>": {0: [0.50001]}}  # 50.00 and 50.00
     frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())

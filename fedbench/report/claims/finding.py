@@ -10,6 +10,9 @@ from fedbench.report.claims.interval import Interval
 from fedbench.report.claims.limits import Risks, Verdict
 from fedbench.report.values.numbers import UNTESTED
 
+# What is said of substitutes, which test nothing
+SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "does not show", Verdict.UNDECIDED: ""}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
@@ -19,8 +22,9 @@ class Evidence:
     measured effect between its bounds, None if this scale plans no such runs. `risks`: with what
     probability, at most, each bound may lead to a wrong verdict. `detectable`: the smallest true
     effect that these pairs would have shown with a probability of 80 %, not a number where they
-    have no spread. `planned`: how many pairs of runs the plan has. `substituted`: how the runs
-    differ from the paper's. `runs`: the ids of the runs behind it.
+    have no spread. `shows`: the verdict if the measured means were exact. `planned`: how many pairs
+    of runs the plan has. `substituted`: how the runs differ from the paper's. `runs`: the ids of
+    the runs behind it.
     """
 
     cell: str
@@ -34,10 +38,16 @@ class Evidence:
     interval: Interval | None
     detectable: float
     verdict: Verdict
+    shows: Verdict
     planned: int
     substituted: str
     note: str
     runs: tuple[str, ...] = field(repr=False)
+
+    @property
+    def words(self) -> str:
+        """The verdict, or with substitutes what their means show."""
+        return SHOWS[self.shows] if self.substituted else self.verdict.value
 
     @property
     def tested_verdict(self) -> Verdict:
@@ -62,14 +72,15 @@ class Finding:
     """A claim's verdicts.
 
     `printed`: on the paper's printed numbers, None where it prints none; `measured`: on the runs
-    that are the paper's experiment; `trend`: on all runs, those of substitutes included.
+    that are the paper's experiment; `shows`: on the means of all runs, those of substitutes
+    included, as if they were exact.
     """
 
     key: str
     claim: Claim = field(repr=False)
     printed: Judgement | None
     measured: Judgement
-    trend: Judgement
+    shows: Judgement
     rows: tuple[Evidence, ...] = field(repr=False)
 
     @property
@@ -88,7 +99,8 @@ class Finding:
         """The measured verdict as pages show it."""
         if self.tested:
             return self.measured.verdict.value
-        return f"{UNTESTED} (trend of the substitutes: {self.trend.verdict.value})"
+        shows = SHOWS[self.shows.verdict]
+        return f"{UNTESTED}; {shows} here" if shows else UNTESTED
 
 
 COLUMNS = (
@@ -123,5 +135,5 @@ def _row(row: Evidence) -> tuple[object, ...]:
     printed = (row.printed, row.printed_verdict.value if row.printed_verdict else None)
     return (
         *(row.cell, row.label, row.unit, *printed, *bounds, *levels, shown.pairs, row.planned),
-        *(row.verdict.value, row.substituted, row.note, ";".join(row.runs)),
+        *(row.words, row.substituted, row.note, ";".join(row.runs)),
     )

@@ -16,7 +16,7 @@ from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
 from fedbench.report.claims.interval import FEWEST, Interval
-from fedbench.report.claims.limits import Risks, Verdict, at_least
+from fedbench.report.claims.limits import Limit, Risks, Verdict, at_least
 from fedbench.report.claims.measured import MeasuredNumbers, Numbers
 from fedbench.report.claims.paper_numbers import PaperNumbers
 from fedbench.report.claims.tree import Node
@@ -59,8 +59,8 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks)
         for c in cell.comparisons()
     }
     judged = _judge(tree, {c: row.tested_verdict for c, row in rows.items()})
-    trend = _judge(tree, {c: row.verdict for c, row in rows.items()})
-    return Finding(name, claim, _printed(tree, rows), judged, trend, tuple(rows.values()))
+    shows = _judge(tree, {c: row.shows for c, row in rows.items()})
+    return Finding(name, claim, _printed(tree, rows), judged, shows, tuple(rows.values()))
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class _Bench:
             interval=interval,
             detectable=limit.detectable(estimate, risks),
             verdict=limit.of(estimate, risks),
+            shows=_on_means(limit, interval),
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
             note="; ".join(self._notes(comparison, interval, planned)),
@@ -112,6 +113,12 @@ class _Bench:
         diverged = self.measured.diverged(comparison.points)
         if diverged:
             yield f"{diverged} run{'' if diverged == 1 else 's'} diverged"
+
+
+def _on_means(limit: Limit, interval: Interval | None) -> Verdict:
+    if interval is None or not interval.pairs or not np.isfinite(interval.effect):
+        return Verdict.UNDECIDED
+    return limit.of_printed(interval.effect)
 
 
 def _untested(interval: Interval) -> Iterator[str]:
@@ -152,8 +159,8 @@ def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     printed = _all(claim, on_printed) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
     measured = _all(claim, [member.measured.verdict for member in members])
-    trend = _all(claim, [member.trend.verdict for member in members])
-    return Finding(name, claim, printed, measured, trend, rows)
+    shows = _all(claim, [member.shows.verdict for member in members])
+    return Finding(name, claim, printed, measured, shows, rows)
 
 
 def _all(claim: Together, verdicts: list[Verdict]) -> Judgement:

@@ -1,14 +1,17 @@
 """Claims in words: the verdict, the effects behind it, and how the verdict was reached."""
 
 import math
+from collections.abc import Mapping
 from statistics import median
 
 from fedbench.paper.claims import Equal, Together
-from fedbench.report.claims.finding import Evidence, Finding, Judgement
+from fedbench.report.claims.finding import SHOWS, Evidence, Finding, Judgement
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
 
+Said = Mapping[Verdict, str]  # a verdict → how it is called
+_VERDICTS: Said = {verdict: verdict.value for verdict in Verdict}
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
 _NAMED = 3  # exceptions that are spelled out
 
@@ -41,7 +44,7 @@ def printed_words(finding: Finding) -> str:
         return "not printed"
     judged, words = finding.printed, finding.printed.verdict.value
     if isinstance(finding.claim, Together):
-        return f"{words}: {_members(judged)}"
+        return f"{words}: {_members(judged, _VERDICTS)}"
     if len(finding.measured.parts) > 1:
         holds = "" if judged.verdict == Verdict.HOLDS else "holds "
         words += f": {holds}in {_printed_cells(finding, judged)}"
@@ -79,9 +82,10 @@ def _printed_effect(row: Evidence) -> str:
 
 def evidence_words(finding: Finding) -> str:
     """What the measured verdict rests on: cells, effects, intervals."""
-    judged = finding.measured if finding.tested else finding.trend
+    judged = finding.measured if finding.tested else finding.shows
+    said = _VERDICTS if finding.tested else SHOWS
     if isinstance(finding.claim, Together):
-        return _members(judged)
+        return _members(judged, said)
     measured = [
         (row, row.interval)
         for row in finding.rows
@@ -89,7 +93,7 @@ def evidence_words(finding: Finding) -> str:
     ]
     if not measured:
         return "; ".join({row.note: None for row in finding.rows if row.note}) or "no pair of runs"
-    cells = "" if len(judged.parts) == 1 else _counts(judged) + "; "
+    cells = "" if len(judged.parts) == 1 else _counts(judged, said) + "; "
     if len(measured) == 1:
         row, interval = measured[0]
         return f"{cells}{interval_words(row)}, {interval.pairs} of {row.planned} pairs"
@@ -113,16 +117,16 @@ def _range_of(rows: list[Evidence]) -> str:
     return f"effects from {low} to {high}, median {middle}"
 
 
-def _counts(judged: Judgement) -> str:
-    """'holds in 3 of 9 cells, undecided in 6'."""
+def _counts(judged: Judgement, said: Said) -> str:
+    """'holds in 3 of 9 cells, undecided in 6'; of substitutes 'shows in 3 of 9 cells'."""
     counts = [(verdict, len(judged.having(verdict))) for verdict in Verdict]
-    (first, number), *others = [(verdict, n) for verdict, n in counts if n]
-    start = f"{first.value} in {number} of {len(judged.parts)} cells"
-    return ", ".join([start, *(f"{verdict.value} in {n}" for verdict, n in others)])
+    (first, number), *others = [(said[verdict] or "not seen", n) for verdict, n in counts if n]
+    start = f"{first} in {number} of {len(judged.parts)} cells"
+    return ", ".join([start, *(f"{words} in {n}" for words, n in others)])
 
 
-def _members(judged: Judgement) -> str:
-    return ", ".join(f"{name} {verdict.value}" for name, verdict in judged.parts)
+def _members(judged: Judgement, said: Said) -> str:
+    return ", ".join(f"{name} {said[verdict] or 'not seen'}" for name, verdict in judged.parts)
 
 
 def basis(finding: Finding) -> str:

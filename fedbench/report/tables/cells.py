@@ -12,8 +12,10 @@ from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Place, Printed, Stat, place_of
 from fedbench.report.values import frames
+from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
+from fedbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class TableCell:
     printed: Stat | None
     runs: tuple[Run, ...]
     substituted: str
+    near: float | None = None  # below this, in the table's unit, a number is near chance
     best: bool = False
 
     @property
@@ -125,7 +128,16 @@ def _cells(
             coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
-            yield TableCell(place, coords, control, number, runs, cells[0].substituted)
+            near = _near_chance(cells[0].run, table, metric)
+            yield TableCell(place, coords, control, number, runs, cells[0].substituted, near)
+
+
+def _near_chance(run: RunSpec, table: Table, metric: str) -> float | None:
+    """The number below which an accuracy or F1 score is near chance; None for all else."""
+    guess = chance(run.dataset)
+    if table.minus or guess is None or not Metric(metric).is_of_labels:
+        return None
+    return NEAR * guess * Metric(metric).factor(table)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:
@@ -191,7 +203,7 @@ def _mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
     """Mark the best method's cell among those cells that differ in the method alone.
 
     Values that are equal at the table's digits tie. All that tie for the best are marked, but none
-    if they are more than half.
+    if they are more than half, and none that is near chance.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
     for cell in cells:
@@ -204,10 +216,15 @@ def _mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
 
 def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:
     ranked = Metric(cell.place.metric).is_ranked and not cell.control
-    if not ranked or cell.measured is None or len(rivals) < 2:
+    if not ranked or cell.measured is None or len(rivals) < 2 or is_near_chance(cell):
         return False
     best = max(rivals)
     return comparable(cell, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
+
+
+def is_near_chance(cell: TableCell) -> bool:
+    """Whether the measured mean is no better than what guessing may give."""
+    return cell.near is not None and cell.measured is not None and cell.measured.mean < cell.near
 
 
 def _rest(cell: TableCell) -> tuple[str, str, str]:

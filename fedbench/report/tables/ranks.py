@@ -10,7 +10,7 @@ from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy import stats
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cells import TableCell, comparable
+from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
@@ -29,13 +29,15 @@ class Significance:
 class Ranks:
     """Mean ranks by method; 1 is the best.
 
-    `metric` is what was ranked; `left_out` are methods that were not run in every setting. `test`
-    is None where any of the runs is a substitute: such ranks are not tested.
+    `metric` is what was ranked; `near_chance` counts the settings that are left out because no
+    method learned there, `left_out` are methods that were not run in every setting. `test` is None
+    where any of the runs is a substitute: such ranks are not tested.
     """
 
     metric: str
     mean: pd.Series
     settings: int
+    near_chance: int
     controls: frozenset[str]
     left_out: tuple[str, ...]
     test: Significance | None
@@ -44,15 +46,18 @@ class Ranks:
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     """Rank the means over the seeds, by the table's first metric.
 
-    None if fewer than three methods have a mean in every setting, if there are fewer than three
-    settings, or if neither more nor less of the metric is better. Means are rounded to the digits
-    that the table shows; those that then are equal share their ranks, and what is not finite ranks
-    last. Settings that consist of the very same runs count once.
+    Settings in which all methods are near chance are left out. None if fewer than three methods
+    have a mean in every setting, if there are fewer than three settings, or if neither more nor
+    less of the metric is better. Means are rounded to the digits that the table shows; those that
+    then are equal share their ranks, and what is not finite ranks last. Settings that consist of
+    the very same runs count once.
     """
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
         return None
-    ranked = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
+    asked = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
+    learned = {_setting(c) for c in asked if not is_near_chance(c)}
+    ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
     full = scores.dropna(axis=1)
     if min(full.shape) < FEWEST:
@@ -62,6 +67,7 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
         metric,
         placed.mean().sort_values(kind="stable"),
         len(full),
+        len({_setting(c) for c in asked} - learned),
         frozenset(c.place.method for c in ranked if c.control),
         tuple(str(name) for name in scores if name not in full),
         None if any(c.substituted for c in ranked) else _test(placed),
@@ -78,11 +84,15 @@ def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
     scores: dict[str, dict[str, float]] = {}
     runs: dict[str, set[str]] = {}
     for cell in cells:
-        place = f"{cell.place.dataset};{cell.place.setting}"
+        place = _setting(cell)
         scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
         runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
     return pd.DataFrame([scores[place] for place in scores if place in once.values()])
+
+
+def _setting(cell: TableCell) -> str:
+    return f"{cell.place.dataset};{cell.place.setting}"
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,11 @@ class RanksOnPage:
             sentences.append(
                 "The runs are substitutes for the paper's experiments, so that no difference "
                 "between the ranks is tested."
+            )
+        if ranks.near_chance:
+            sentences.append(
+                f"{ranks.near_chance} more are left out, in which no method is more than half as "
+                "good again as guessing."
             )
         if ranks.left_out:
             sentences.append(

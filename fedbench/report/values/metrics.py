@@ -49,6 +49,11 @@ class Metric:
         return (meaning(self._base) or ("", "", ""))[1] == "fraction"
 
     @property
+    def is_of_labels(self) -> bool:
+        """Whether it scores predicted labels, so that guessing gives one over their number."""
+        return self._base in ("accuracy", "macro_f1") and not self._varies
+
+    @property
     def _better(self) -> str:
         return (meaning(self._base) or ("", "", ""))[2]
 

@@ -2,7 +2,7 @@
 
     python benchmarks/compare.py --install              # make the peers' environments, once
     python benchmarks/compare.py                        # measure everything
-    python benchmarks/compare.py --only W1,peers --quick --out /tmp/speed
+    python benchmarks/compare.py --only W1,peers --quick --repeats 2 --out /tmp/speed
 
 W1: 100 clients with 500 random 3×32×32 images each, 10 per round, one local epoch, batch 50,
 LeNet-5, SGD 0.1, FedAvg, no evaluation. W2: the same with S-CNN. Every number comes from a process
@@ -26,7 +26,7 @@ def main() -> None:
         for peer in environments.PEERS:
             print(f"{peer}: {environments.install(peer) or 'installed'}", flush=True)
         return
-    effort = Effort(2, share=0.4) if args.quick else Effort(args.repeats)
+    effort = Effort(args.repeats, share=0.4 if args.quick else 1.0)
     facts, rows = about(effort.repeats), list[Row]()
     for row in chosen(args.only, effort):
         rows.append(row)
@@ -41,7 +41,7 @@ def _arguments() -> argparse.Namespace:
         "--only", type=_names, default=set(NAMES), help=f"some of {','.join(NAMES)}; all by default"
     )
     parser.add_argument("--repeats", type=_count, default=5, help="5 by default")
-    parser.add_argument("--quick", action="store_true", help="2 repeats with fewer rounds")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds in each repeat")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--install", action="store_true", help="make the peers' environments")
     return parser.parse_args()

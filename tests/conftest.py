@@ -14,6 +14,15 @@ from tests.project import ROOT
 torch.set_num_threads(1)  # on small models threads cost more than they give
 
 
+@pytest.hookimpl(tryfirst=True)  # before the processes are told their groups
+def pytest_collection_modifyitems(items):
+    """Tests of a file run in one process, and all that look at the finished project in one too."""
+    of_project = {item.path for item in items if "built" in item.fixturenames}
+    for item in items:
+        group = "finished project" if item.path in of_project else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(autouse=True)
 def plugin_variable(monkeypatch):
     """FEDBENCH_PLUGINS is after each test what it was before; `fedbench run` may add to it."""

@@ -168,8 +168,8 @@ class RunSpec(Strict):
         if not plugin_folders():
             return {}
         chosen = self.choices() + (self.trial().choices() if self.tune else [])
-        found = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in chosen}
-        return {name: entry for name, entry in found.items() if entry.sha256}
+        entries = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in chosen}
+        return {name: entry for name, entry in entries.items() if entry.sha256}
 
     @property
     def local_epochs(self) -> int | None:

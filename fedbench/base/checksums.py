@@ -14,16 +14,16 @@ def checksums(file: Path, folder: PluginFolder) -> dict[str, str]:
 
     Raises `FedbenchError` naming a file that is not Python.
     """
-    found: dict[str, str] = {}
+    sha256: dict[str, str] = {}
     waiting = [file]
     while waiting:
         each = waiting.pop(0)
         name = each.relative_to(folder.root).as_posix()
-        if name not in found:
+        if name not in sha256:
             content = each.read_bytes()
-            found[name] = hashlib.sha256(content).hexdigest()
+            sha256[name] = hashlib.sha256(content).hexdigest()
             waiting += sorted(set(_imported(parsed(each, content), each, folder)))
-    return found
+    return sha256
 
 
 def parsed(file: Path, content: bytes) -> ast.Module:

@@ -76,8 +76,8 @@ def search_also(folder: Path) -> None:
     """
     if not _has_plugins(folder):
         return
-    known = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
-    os.environ[VARIABLE] = os.pathsep.join([*known, str(folder.resolve())])
+    folders = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder.resolve())])
 
 
 def project() -> Path:
@@ -112,15 +112,15 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
 
     Raises `FedbenchError` naming both if two have the same name.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for place in (folder, *(plugged.root / folder.name for plugged in plugin_folders())):
         for file in matching(place, pattern):
-            other = found.setdefault(file.stem, file)
+            other = files.setdefault(file.stem, file)
             if other.resolve() != file.resolve():
                 raise FedbenchError(
                     f"two files are named '{file.name}': {other} and {file}; rename one of them"
                 )
-    return found
+    return files
 
 
 @cache

@@ -84,10 +84,10 @@ def entries(kind: str) -> dict[str, Entry]:
 
 def find(kind: str, name: str) -> Entry:
     """The entry of that name; raises `FedbenchError` with the nearest name otherwise."""
-    known = entries(kind)
-    if name not in known:
-        raise unknown(kind, name, known)
-    return known[name]
+    by_name = entries(kind)
+    if name not in by_name:
+        raise unknown(kind, name, by_name)
+    return by_name[name]
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
@@ -107,15 +107,15 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
 
 @cache
 def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for entry in _read_all(kind, folders):
-        other = found.setdefault(entry.name, entry)
+        other = by_name.setdefault(entry.name, entry)
         if other is not entry:
             raise FedbenchError(
                 f"two entries of the kind {kind} are named '{entry.name}': in {other.file} and in "
                 f"{entry.file}; rename the class in one of them"
             )
-    return found
+    return by_name
 
 
 def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:

@@ -26,12 +26,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a file; raises `FedbenchError` if it is missing, not YAML or no mapping."""
     try:
-        found = _value(read_text(path))
+        content = _value(read_text(path))
     except yaml.YAMLError as error:
         raise FedbenchError(f"{path}: not valid YAML: {error}") from None
-    if not isinstance(found, dict):
-        raise FedbenchError(f"{path}: must be a mapping of fields, not {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise FedbenchError(f"{path}: must be a mapping of fields, not {type(content).__name__}")
+    return content
 
 
 def read_value(text: str) -> Any:
@@ -95,13 +95,13 @@ class _Loader(yaml.SafeLoader):
         pairs = isinstance(node, yaml.MappingNode)
         children = [child for pair in inside for child in pair] if pairs else inside
         inner = [self._extents[id(child)] for child in children]
-        depth = 1 + max((extent.depth for extent in inner), default=0)
-        found = _Extent(1 + sum(extent.values for extent in inner), depth)
-        if found.values > MOST:
+        depth = 1 + max((each.depth for each in inner), default=0)
+        extent = _Extent(1 + sum(each.values for each in inner), depth)
+        if extent.values > MOST:
             raise _at(node.start_mark, f"more than {MOST:,} values, aliases followed")
-        if found.depth > DEEPEST:
+        if extent.depth > DEEPEST:
             raise self._deep(node.start_mark)
-        return found
+        return extent
 
     def _deep(self, mark: Any) -> yaml.YAMLError:
         return _at(mark, f"lists and mappings lie more than {DEEPEST} deep")
@@ -164,15 +164,15 @@ def parse(pairs: Iterable[str]) -> dict[str, Any]:
 
     Raises `FedbenchError` on a pair without a key or '=', and on a key given twice.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if not (key.strip() and sign):
             raise FedbenchError(f"'{pair}': a setting is written key=value")
-        if key.strip() in found:
+        if key.strip() in settings:
             raise FedbenchError(f"'{pair}': '{key.strip()}' is given twice")
-        found[key.strip()] = read_value(text)
-    return found
+        settings[key.strip()] = read_value(text)
+    return settings
 
 
 def split(names: str) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ def _has_shared_weights(module: nn.Module) -> bool:
 
 
 class _CalledModules(threading.local):
-    """Copies of the module to be called, which puts in weights: so each thread has its own."""
+    """Copies of the module. Calling one puts weights into it, so each thread has its own copies."""
 
     def __init__(self, module: nn.Module) -> None:
         self.student = LogitsAndFeatures(copy.deepcopy(module)).train()

@@ -63,7 +63,7 @@ class StackedNet:
 
 
 class _Forms(threading.local):
-    """The network's two modules, with each layer in its stacked form; each thread has its own."""
+    """The network's two modules, each layer in its stacked form; each thread has its own two."""
 
     def __init__(self, net: Net) -> None:
         self.student = _form(LogitsAndFeatures(net.module())).train()

@@ -60,9 +60,9 @@ def _opened(file: Path, where: str) -> Any:
 
 def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Array:
     if field not in archive.files:
-        found = ", ".join(archive.files) or "nothing"
+        held = ", ".join(archive.files) or "nothing"
         raise FedbenchError(
-            f"{where}: {field} is missing; the file must hold {', '.join(wanted)}; it holds {found}"
+            f"{where}: {field} is missing; the file must hold {', '.join(wanted)}; it holds {held}"
         )
     try:
         value = archive[field]

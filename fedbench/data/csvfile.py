@@ -55,8 +55,8 @@ def _read(file: Path, where: str) -> tuple[list[str], Rows]:
             f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
         ) from error
     if len(rows) < 2:
-        found = "has no row below its first line" if rows else "is empty"
-        raise FedbenchError(f"{where}: the file {found}; it must be {_LAYOUT}")
+        problem = "has no row below its first line" if rows else "is empty"
+        raise FedbenchError(f"{where}: the file {problem}; it must be {_LAYOUT}")
     return [cell.strip() for cell in rows[0][1]], rows[1:]
 
 
@@ -90,13 +90,13 @@ def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
 
 def _numbers(cells: Sequence[str], where: str, columns: Sequence[str]) -> NDArray[np.float32]:
     try:
-        found = np.array(cells, dtype=np.float64)
+        numbers = np.array(cells, dtype=np.float64)
     except ValueError:
-        found = np.array([float(c) if _is_number(c) else np.nan for c in cells])
+        numbers = np.array([float(c) if _is_number(c) else np.nan for c in cells])
     with np.errstate(
         over="ignore"
     ):  # a number too large for float32 becomes infinite and is refused below
-        values = found.astype(np.float32)
+        values = numbers.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise FedbenchError(

@@ -38,11 +38,11 @@ def fetch(remote: Remote, missing: Path, layout: str) -> bytes:
             f"{missing} is not there and {remote.url} could not be downloaded ({short(error)}); "
             f"put {layout} there, or run once with a network connection"
         ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != remote.sha256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != remote.sha256:
         raise FedbenchError(
-            f"{missing} is not there and {remote.url} has sha256 {found}, but {remote.sha256} is "
-            f"expected; put {layout} there"
+            f"{missing} is not there and {remote.url} has sha256 {checksum}, but {remote.sha256} "
+            f"is expected; put {layout} there"
         )
     return content
 
@@ -56,15 +56,15 @@ def obtain(remote: Remote, file: Path, remedy: str = "put it there") -> None:
         return
     try:
         with urlopen(remote.url, timeout=_PATIENCE) as reply:  # noqa: S310  # https, by constants
-            found = _save(reply, file, remote.sha256)
+            checksum = _save(reply, file, remote.sha256)
     except Exception as error:  # no network, a full disk: the remedy is the same
         raise FedbenchError(
             f"{file} is not there and {remote.url} could not be downloaded ({short(error)}); "
             f"{remedy}, or run once with a network connection"
         ) from error
-    if found != remote.sha256:
+    if checksum != remote.sha256:
         raise FedbenchError(
-            f"{file} is not there and {remote.url} has sha256 {found}, but {remote.sha256} is "
+            f"{file} is not there and {remote.url} has sha256 {checksum}, but {remote.sha256} is "
             f"expected; {remedy}"
         )
 
@@ -74,9 +74,9 @@ def _save(reply: IO[bytes], file: Path, sha256: str) -> str:
     with tempfile.TemporaryFile() as stream:
         shutil.copyfileobj(reply, stream, _CHUNK)
         stream.seek(0)
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-        if found == sha256:
+        checksum = hashlib.file_digest(stream, "sha256").hexdigest()
+        if checksum == sha256:
             stream.seek(0)
             with atomic(file) as scratch, scratch.open("wb") as target:
                 shutil.copyfileobj(stream, target, _CHUNK)
-    return found
+    return checksum

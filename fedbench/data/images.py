@@ -70,10 +70,10 @@ def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) ->
 
 def _check_all_classes(dataset: Dataset, where: str) -> None:
     # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
-    found = len(np.unique(dataset.y_train))
-    if found != dataset.classes:
+    count = len(np.unique(dataset.y_train))
+    if count != dataset.classes:
         raise FedbenchError(
-            f"{where}: y_train has {found} different labels; {dataset.name} has {dataset.classes}"
+            f"{where}: y_train has {count} different labels; {dataset.name} has {dataset.classes}"
         )
 
 

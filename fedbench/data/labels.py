@@ -17,13 +17,13 @@ def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
         raise FedbenchError(
             f"{where} is {y.dtype} of shape {y.shape}; labels must be whole numbers or words (N,)"
         )
-    found = np.unique(y)
-    if len(found) < 2:
-        seen = f"only the label {str(found[0])!r}" if len(found) else "no labels"
+    classes = np.unique(y)
+    if len(classes) < 2:
+        seen = f"only the label {str(classes[0])!r}" if len(classes) else "no labels"
         raise FedbenchError(f"{where} has {seen}; it needs at least two classes")
-    if y.dtype.kind == "i" and found[0] < 0:
-        raise FedbenchError(f"{where} has label {found[0]}; whole numbers must be ≥ 0")
-    return found
+    if y.dtype.kind == "i" and classes[0] < 0:
+        raise FedbenchError(f"{where} has label {classes[0]}; whole numbers must be ≥ 0")
+    return classes
 
 
 def numbered(where: str, y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:

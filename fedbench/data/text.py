@@ -65,9 +65,9 @@ def _parts(texts: TextSet) -> list[Texts]:
 
 
 def _check_all_classes(texts: TextSet) -> None:
-    found = len({label for label, _ in texts.train})
-    if found != texts.classes:
+    count = len({label for label, _ in texts.train})
+    if count != texts.classes:
         raise FedbenchError(
             f"{texts.name} ({texts.origin.get('file', 'made here')}): the training texts have "
-            f"{found} different labels; {texts.name} has {texts.classes}"
+            f"{count} different labels; {texts.name} has {texts.classes}"
         )

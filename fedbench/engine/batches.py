@@ -24,13 +24,13 @@ def batches(
     """
     size = batch or len(rows)
     generator = chance.torch_generator(seed, round_, client, "batches")
-    found: list[Tensor] = []
+    indices: list[Tensor] = []
     passes = 0
-    while passes < epochs if epochs else len(found) < (steps or 0):
+    while passes < epochs if epochs else len(indices) < (steps or 0):
         order = rows[torch.randperm(len(rows), generator=generator)]
         pieces = list(torch.split(order, size))
         if drop_single and size > 1 and len(pieces) > 1 and len(pieces[-1]) == 1:
             pieces.pop()
-        found += pieces
+        indices += pieces
         passes += 1
-    return found if epochs else found[:steps]
+    return indices if epochs else indices[:steps]

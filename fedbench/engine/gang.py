@@ -93,7 +93,7 @@ class SharedNet(Net):
         asked = [i for i, question in questions.items() if question.kind == kind]
         answer = {"train": self._train, "eval": self._eval, "gradient": _gradients}[kind]
         answers = answer([questions[i].about for i in asked])
-        return [(i, running[i].switch(found)) for i, found in zip(asked, answers, strict=True)]
+        return [(i, running[i].switch(reply)) for i, reply in zip(asked, answers, strict=True)]
 
     def _ask(self, kind: Kind, *about: Any) -> Any:
         mode = torch.is_grad_enabled()  # the thread's, which other clients change meanwhile

@@ -203,7 +203,7 @@ def _choice(kind: str, value: Any) -> Choice | None:
 
 
 def _class(description: Any) -> str:
-    """The last word of a described object's class, in lower case; 'own' if it has no class."""
+    """The last word of a described object's class, in lower case; the word 'own' if it has none."""
     name = description.get("class", "own") if isinstance(description, dict) else "own"
     return str(name).rpartition(".")[2].lower()
 

@@ -286,5 +286,5 @@ def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float,
     Read together: a GPU is waited for once.
     """
     loss = torch.stack([reply.loss for reply in replies]).mean()
-    found, finite = torch.stack([loss, w.isfinite().all().to(loss.dtype)]).tolist()
-    return found, bool(finite) and math.isfinite(found)
+    mean, finite = torch.stack([loss, w.isfinite().all().to(loss.dtype)]).tolist()
+    return mean, bool(finite) and math.isfinite(mean)

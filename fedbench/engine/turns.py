@@ -125,7 +125,7 @@ def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradien
 
 def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
     spec = problem.spec
-    found = batches(
+    indices = batches(
         spec.seed,
         t,
         client,
@@ -135,7 +135,7 @@ def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
         spec.steps,
         drop_single=problem.task.net.has_batch_norm,
     )
-    return [rows.to(problem.device) for rows in found]
+    return [rows.to(problem.device) for rows in indices]
 
 
 def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:

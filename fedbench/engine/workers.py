@@ -38,8 +38,8 @@ class Workers:
         def train(group: list[int]) -> list[ClientResult]:
             return self._train(start, [clients[i] for i in group])
 
-        found = zip(groups, self._threads.map(train, groups), strict=True)
-        results = {i: one for group, all_ in found for i, one in zip(group, all_, strict=True)}
+        by_group = zip(groups, self._threads.map(train, groups), strict=True)
+        results = {i: one for group, all_ in by_group for i, one in zip(group, all_, strict=True)}
         return [results[i] for i in range(len(clients))]
 
     def _groups(self, clients: Sequence[PreparedClient]) -> list[list[int]]:

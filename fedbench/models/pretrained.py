@@ -22,20 +22,20 @@ def read_checkpoint(
     ignored, such as a classifier for other classes. Raises `FedbenchError` if the file is missing
     or broken, or if a name or a shape differs.
     """
-    found = {
+    tensors = {
         name.removeprefix(prefix): value
         for name, value in _open(file).items()
         if name.startswith(prefix) and not name.startswith(besides)
     }
-    _check_names(file, set(found), set(wanted))
+    _check_names(file, set(tensors), set(wanted))
     for name, shape in wanted.items():
-        if found[name].shape != shape:
+        if tensors[name].shape != shape:
             raise FedbenchError(
-                f"{file}: {prefix}{name} has shape {tuple(found[name].shape)}, but the model of "
+                f"{file}: {prefix}{name} has shape {tuple(tensors[name].shape)}, but the model of "
                 f"this run needs {shape}; use the checkpoint's sizes and vocabulary, or weights = "
                 "'random'"
             )
-    return found
+    return tensors
 
 
 def _open(file: Path) -> dict[str, Tensor]:
@@ -53,8 +53,8 @@ def _open(file: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def _check_names(file: Path, found: set[str], wanted: set[str]) -> None:
-    for kind, names in (("lacks", wanted - found), ("has, unlike the model,", found - wanted)):
+def _check_names(file: Path, in_file: set[str], wanted: set[str]) -> None:
+    for kind, names in (("lacks", wanted - in_file), ("has, unlike the model,", in_file - wanted)):
         if names:
             raise FedbenchError(
                 f"{file}: {kind} {sorted(names)[0]} and {len(names) - 1} other tensors; use the "

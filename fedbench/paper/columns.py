@@ -72,20 +72,20 @@ def meaning(name: str) -> tuple[str, str, str] | None:
         written = _declared("probe", table, "TABLE") if table in probes else _HELD.get(table, {})
         return written.get(column)
     declared = (_declared("probe", probe, "COLUMNS") for probe in registry.entries("probe"))
-    return next((found[name] for found in (_SCORES, _ENGINE, *declared) if name in found), None)
+    return next((group[name] for group in (_SCORES, _ENGINE, *declared) if name in group), None)
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:
     """Raise `FedbenchError` unless at least one of the runs will have the column."""
     kinds = {_kind(run): run for run in runs}.values()
-    found = set().union(*(tables(run) if "/" in name else columns(run) for run in kinds))
-    if name in found or not runs:
+    names = set().union(*(tables(run) if "/" in name else columns(run) for run in kinds))
+    if name in names or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
     for probe in registry.entries("probe"):
         if column in _declared("probe", probe, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
-    raise unknown("metric", name, found)
+    raise unknown("metric", name, names)
 
 
 def _kind(run: RunSpec) -> tuple[object, ...]:

@@ -53,7 +53,7 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
 
 @cache
 def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
-    found: dict[str, Composition] = {}
+    methods: dict[str, Composition] = {}
     origin: dict[str, Path] = {}
     for file in files:
         for name, fields in read_yaml(file).items():
@@ -62,16 +62,16 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
                     f"two named methods are called '{name}': in {origin[name]} and in {file}; "
                     "rename one of them"
                 )
-            found[name] = _checked(file, name, fields)
-    return found
+            methods[name] = _checked(file, name, fields)
+    return methods
 
 
 def named(name: str) -> Composition:
     """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
-    known = compositions()
-    if name not in known:
-        raise unknown("method", name, known)
-    return known[name]
+    methods = compositions()
+    if name not in methods:
+        raise unknown("method", name, methods)
+    return methods[name]
 
 
 def _checked(file: Path, name: str, fields: Any) -> Composition:

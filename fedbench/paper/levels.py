@@ -27,11 +27,11 @@ def known_levels(axis: str, levels: Levels) -> Mapping[Level, Settings] | None:
 
 def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
     """The settings that a level of an axis stands for."""
-    known = known_levels(axis, levels)
-    if known is None:
+    by_level = known_levels(axis, levels)
+    if by_level is None:
         return {axis: level}
     try:
-        return spelled_out(known[level] if level in known else _fill(known["each"], level))
+        return spelled_out(by_level[level] if level in by_level else _fill(by_level["each"], level))
     except FedbenchError as error:
         raise FedbenchError(f"levels.{axis}.{level}: {error}") from None
 
@@ -66,12 +66,12 @@ def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings
 
 def parts_of(settings: Settings) -> Sequence[Any]:
     """The parts that settings name; raises `FedbenchError` if they are not a list."""
-    found = settings.get("parts", ())
-    if not isinstance(found, list | tuple):
+    parts = settings.get("parts", ())
+    if not isinstance(parts, list | tuple):
         raise FedbenchError(
-            f"parts = {quoted(found)} is not allowed: it must be a list of parts of methods"
+            f"parts = {quoted(parts)} is not allowed: it must be a list of parts of methods"
         )
-    return found
+    return parts
 
 
 def refuse_flattening(
@@ -79,9 +79,9 @@ def refuse_flattening(
 ) -> None:
     """Raise `FedbenchError` if a grid's setting would overwrite what an axis's levels differ in."""
     for axis, labels in axes.items():
-        found = [level_settings(levels, axis, label) for label in labels]
+        of_levels = [level_settings(levels, axis, label) for label in labels]
         for key in settings:
-            values = [_value(key, each) for each in found]
+            values = [_value(key, each) for each in of_levels]
             if "." in key:  # only the levels that have the part can differ in its parameter
                 values = [value for value in values if value is not _UNSET]
             if any(value != values[0] for value in values):

@@ -41,12 +41,12 @@ def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     needed: dict[str, Any] = {}
     for each in listed:
         choice = checked(Choice, each)
-        found = _find(choice)
-        if isinstance(found, Composition):
-            parts += found.parts
-            needed |= found.settings
+        part_or_method = _find(choice)
+        if isinstance(part_or_method, Composition):
+            parts += part_or_method.parts
+            needed |= part_or_method.settings
         else:  # a part stays as it is written: plans repeat it
-            parts.append(each if found == choice.name else {found: choice.params})
+            parts.append(each if part_or_method == choice.name else {part_or_method: choice.params})
     return {**needed, **settings, "parts": parts}
 
 
@@ -56,7 +56,7 @@ def _find(choice: Choice) -> str | Composition:
     name = choice.name
     if name in parts:
         return name
-    alike = [known for known in methods if known.lower() == name.lower()]
+    alike = [other for other in methods if other.lower() == name.lower()]
     if name in methods or len(alike) == 1:
         method = name if name in methods else alike[0]
         _refuse_parameters(choice, methods[method])

@@ -55,15 +55,15 @@ def drawn_axes(figure: Figure) -> tuple[str, ...]:
 
 def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels) -> None:
     _check_apart(f"{place}.{axis}", labels)
-    known = known_levels(axis, levels)
-    if known is None:
+    by_level = known_levels(axis, levels)
+    if by_level is None:
         if axis not in RunSpec.model_fields:
             names = [*levels, *RunSpec.model_fields]
             raise FedbenchError(f"{place}: {unknown('axis', axis, names)}")
         return
     for label in labels:
-        if "each" not in known and label not in known:
-            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, known))}")
+        if "each" not in by_level and label not in by_level:
+            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, by_level))}")
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:

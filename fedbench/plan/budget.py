@@ -48,7 +48,7 @@ def by_table(
     A run that several tables share counts in each, and once in all together. folder: holds the data
     files of data sets that do not declare their size; cores: by default those of this machine.
     """
-    known = costs(plan.runs, speeds, partial(samples, folder=folder))
+    all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
     needed = {
         f"{name}/{key}": plan.needed(plan.select(name, item.grid, item.where))
         for name, paper in plan.papers.items()
@@ -56,20 +56,20 @@ def by_table(
     }
     needed["all, shared runs once"] = list(plan.runs)
     cores = cores or os.cpu_count() or 1
-    return {name: _budget(plan, ids, known, cores) for name, ids in needed.items()}
+    return {name: _budget(plan, ids, all_costs, cores) for name, ids in needed.items()}
 
 
-def _budget(plan: Plan, ids: Iterable[str], known: Mapping[str, Cost], cores: int) -> Budget:
-    found = {run_id: known[run_id] for run_id in ids}
-    seconds = {run_id: cost.core_seconds for run_id, cost in found.items()}
+def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:
+    costs_by_run = {run_id: all_costs[run_id] for run_id in ids}
+    seconds = {run_id: cost.core_seconds for run_id, cost in costs_by_run.items()}
     jobs = deal(plan, seconds, cores=cores)
     return Budget(
-        len(found),
-        sum(cost.passes for cost in found.values()),
+        len(costs_by_run),
+        sum(cost.passes for cost in costs_by_run.values()),
         sum(seconds.values()) / 3600,
-        sum(cost.gpu_seconds for cost in found.values()) / 3600,
+        sum(cost.gpu_seconds for cost in costs_by_run.values()) / 3600,
         elapsed([job.seconds for job in jobs], cores) / 3600,
-        0.02 * len(found) + sum(cost.rows for cost in found.values()) * 1e-4,
+        0.02 * len(costs_by_run) + sum(cost.rows for cost in costs_by_run.values()) * 1e-4,
     )
 
 

@@ -28,14 +28,14 @@ class Cost:
 
 def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str, Cost]:
     """The cost of each run by its id; runs that differ in the seed alone cost the same."""
-    known: dict[tuple[object, ...], Cost] = {}
-    found = {}
+    by_settings: dict[tuple[object, ...], Cost] = {}
+    by_run = {}
     for run_id, run in runs.items():
         key = _decisive(run)
-        if key not in known:
-            known[key] = _cost(run, speeds, sizes)
-        found[run_id] = known[key]
-    return found
+        if key not in by_settings:
+            by_settings[key] = _cost(run, speeds, sizes)
+        by_run[run_id] = by_settings[key]
+    return by_run
 
 
 def _cost(run: RunSpec, speeds: Speeds, sizes: Sizes) -> Cost:

@@ -38,8 +38,8 @@ def _samples(name: str, params: str, folder: Path) -> tuple[int, int]:
     declared = _declared(name, params)
     if declared is not None:
         return declared
-    found = registry.build("dataset", name, json.loads(params)).load(folder)
-    return len(found.y_train), len(found.y_test)
+    dataset = registry.build("dataset", name, json.loads(params)).load(folder)
+    return len(dataset.y_train), len(dataset.y_test)
 
 
 @cache

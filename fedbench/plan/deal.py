@@ -40,12 +40,12 @@ def deal(
     runs wait for them, then the longest jobs.
     """
     longest = _longest(sum(seconds.values()), cores) if cores else math.inf
-    found = [
+    batches = [
         Batch(*key, piece, sum(seconds[run_id] for run_id in piece))
         for key, run_ids in _groups(plan, seconds).items()
         for piece in _pieces(run_ids, seconds, size or len(run_ids), longest)
     ]
-    return sorted(found, key=lambda batch: (not batch.trial, -batch.seconds))
+    return sorted(batches, key=lambda batch: (not batch.trial, -batch.seconds))
 
 
 def elapsed(seconds: Iterable[float], cores: int) -> float:
@@ -63,7 +63,7 @@ def _longest(total: float, cores: int) -> float:
 
 
 def _groups(plan: Plan, run_ids: Iterable[str]) -> dict[tuple[str, str, bool], list[str]]:
-    trials = {trial for found in plan.trials.values() for trial in found}
+    trials = {trial for ids in plan.trials.values() for trial in ids}
     groups: dict[tuple[str, str, bool], list[str]] = {}
     for run_id in run_ids:
         key = data_key(plan.runs[run_id].dataset)

@@ -54,7 +54,7 @@ class LeftOut:
 
     def words(self) -> str:
         """All of it in one line; empty if nothing is left out."""
-        levels = [f"{axis} {level}" for axis, found in self.levels.items() for level in found]
+        levels = [f"{axis} {level}" for axis, gone in self.levels.items() for level in gone]
         return "; ".join([*self.items, *levels])
 
 
@@ -115,9 +115,9 @@ def make_plan(
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
     trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
-    for found in trials.values():
-        runs |= {trial.id: trial for trial in found}
-    names = {search: [trial.id for trial in found] for search, found in trials.items()}
+    for specs in trials.values():
+        runs |= {trial.id: trial for trial in specs}
+    names = {search: [trial.id for trial in specs] for search, specs in trials.items()}
     return Plan(chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything)
 
 
@@ -154,23 +154,23 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     grids = {item.grid for item in kept.values()} | {item.grid for item in drawn.values()}
     needed = {k: v for k, v in paper.grids.items() if k in grids}
     claims = kept_claims(paper.claims, {*kept}, {*needed})
-    found = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed, "claims": claims}
-    return paper.model_copy(update=found)
+    fields = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed, "claims": claims}
+    return paper.model_copy(update=fields)
 
 
 def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
     pairs = [(name, key) for name, paper in papers.items() for key, _ in _everything(paper)]
-    found = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
+    names = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
     for table in tables:
-        if table not in found:
+        if table not in names:
             raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
 
 
 def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    known = files_by_name(workflow / "papers", "*.yaml")
+    files = files_by_name(workflow / "papers", "*.yaml")
     for paper, by in scale.papers.items():
         place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
-        if paper not in known:
+        if paper not in files:
             raise FedbenchError(f"{place}: no such paper")
         if by.keep and paper in papers:
             keys = [key for key, _ in _everything(papers[paper])]
@@ -231,11 +231,11 @@ def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
 
 def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
     """Put the parts in `always` before those of the run and of its search's trials."""
-    found = settings | {"parts": [*always, *parts_of(settings)]}
-    match found.get("tune"):
+    joined = settings | {"parts": [*always, *parts_of(settings)]}
+    match joined.get("tune"):
         case {"trials": {"parts": _} as trials}:
-            found["tune"] = found["tune"] | {"trials": _with_common(always, spelled_out(trials))}
-    return found
+            joined["tune"] = joined["tune"] | {"trials": _with_common(always, spelled_out(trials))}
+    return joined
 
 
 @contextmanager

@@ -51,12 +51,12 @@ class Printed:
     numbers: dict[Place, Stat]
     lines: dict[Place, int] = field(default_factory=dict)
 
-    def refuse_strangers(self, table: str, known: Iterable[Place]) -> None:
-        """Raise `FedbenchError` on a number of the table that stands at none of the `known` places.
+    def refuse_strangers(self, table: str, shown: Iterable[Place]) -> None:
+        """Raise `FedbenchError` on a number of the table that stands at none of the places `shown`.
 
         No cell of the table would show such a number.
         """
-        places = set(known)
+        places = set(shown)
         for place in self.numbers:
             if place.table == table and place not in places:
                 raise FedbenchError(f"{self.at(place)}: {_difference(place, places)}")
@@ -116,21 +116,21 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _number(where: str, cells: Sequence[str]) -> tuple[Place, Stat]:
     *key, mean, std = cells
     try:
-        found = Stat(float(mean), float(std) if std else None)
+        stat = Stat(float(mean), float(std) if std else None)
     except ValueError:
-        found = Stat(math.nan, None)
-    if not math.isfinite(found.mean) or not 0 <= (found.std or 0.0) < math.inf:
+        stat = Stat(math.nan, None)
+    if not math.isfinite(stat.mean) or not 0 <= (stat.std or 0.0) < math.inf:
         raise FedbenchError(
             f"{where}: mean = {quoted(mean)} and std = {quoted(std)} must be finite numbers, std "
             "not below 0; std may be empty"
         )
-    return Place(*key), found
+    return Place(*key), stat
 
 
-def _difference(place: Place, known: set[Place]) -> str:
+def _difference(place: Place, places: set[Place]) -> str:
     """The part of the place that no cell of the table has, with the nearest that one has."""
     for name, value in zip(_COLUMNS[1:], astuple(place)[1:], strict=False):
-        there = {getattr(other, name) for other in known}
+        there = {getattr(other, name) for other in places}
         if value not in there:
             return f"{place.table} has {unknown(name, value, there)}"
     return f"{place} is no cell of {place.table}: no cell has all of these together"
@@ -167,8 +167,8 @@ def check_printed(printed: Printed, paper: Paper) -> None:
         if key in paper.tables:
             printed.refuse_strangers(key, _places(key, paper))
         elif key not in paper.facts:
-            known = [*paper.tables, *paper.facts]
-            raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, known)}")
+            keys = [*paper.tables, *paper.facts]
+            raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, keys)}")
 
 
 def _refuse_absence(printed: Printed, paper: Paper) -> None:

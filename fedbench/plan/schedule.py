@@ -58,13 +58,13 @@ def schedule(plan: Plan) -> Schedule:
     return Schedule(scale=plan.scale, runs=plan.runs, searches=searches, papers=papers)
 
 
-def to_json(found: Schedule) -> str:
+def to_json(planned: Schedule) -> str:
     """The schedule as text, each run with the settings that differ from the defaults."""
     runs = {
-        key: run.model_dump(mode="json", exclude_defaults=True) for key, run in found.runs.items()
+        key: run.model_dump(mode="json", exclude_defaults=True) for key, run in planned.runs.items()
     }
-    fields = {"scale": found.scale, "runs": runs, "searches": found.searches}
-    return json.dumps(fields | {"papers": found.papers}, indent=1) + "\n"
+    fields = {"scale": planned.scale, "runs": runs, "searches": planned.searches}
+    return json.dumps(fields | {"papers": planned.papers}, indent=1) + "\n"
 
 
 def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
@@ -78,9 +78,9 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
     if run_ids is not None and isinstance(content.get("runs"), dict):
         content["runs"] = _wanted(content["runs"], run_ids)
     with _is_plan(file):
-        found = Schedule(**content)
-    _require_same_plugins(file, found)
-    return found
+        planned = Schedule(**content)
+    _require_same_plugins(file, planned)
+    return planned
 
 
 @contextmanager

@@ -47,13 +47,13 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
 
 def _reached(file: Path) -> tuple[bool, str, float, float]:
     """Whether on a CPU, the model, samples trained on and seconds that it took."""
-    record = read_json(file)
-    if "objects" in record:  # no model that a plan could name
+    content = read_json(file)
+    if "objects" in content:  # no model that a plan could name
         return True, "", 0.0, 0.0
-    found = require_record(file, record, _REMEDY)
+    record = require_record(file, content, _REMEDY)
     try:
-        model = _named(checked(Choice, found.resolved["model"]))
-        return found.device == "cpu", model, found.sample_passes, found.seconds["train"]
+        model = _named(checked(Choice, record.resolved["model"]))
+        return record.device == "cpu", model, record.sample_passes, record.seconds["train"]
     except (FedbenchError, KeyError) as error:
         raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None
 

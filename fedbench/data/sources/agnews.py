@@ -84,16 +84,16 @@ def _read(file: Path) -> Texts:
             scratch.write_bytes(content)
     where = f"agnews ({file})"
     reader = csv.reader(io.StringIO(read_text(file, where), newline=""), strict=True)
-    found = []
+    texts = []
     try:
         for row in reader:
-            found.append(_text(row, f"{where}: line {reader.line_num}"))
+            texts.append(_text(row, f"{where}: line {reader.line_num}"))
     except csv.Error as error:
         raise FedbenchError(
             f"{where}: line {reader.line_num} is not comma-separated text ({error}); the file must "
             f"hold {_LAYOUT}"
         ) from error
-    return found
+    return texts
 
 
 def _text(row: Sequence[str], where: str) -> tuple[int, str]:

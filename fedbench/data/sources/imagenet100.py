@@ -83,14 +83,14 @@ def _listing(source: Path, part: str) -> Listing:
     """The image files of train or val by class, all sorted by name."""
     tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
     folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
-    found: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
+    by_class: dict[str, list[Path]] = {name: [] for name in sorted(f.name for f in folders)}
     for folder in folders:
-        found[folder.name] += [f for f in folder.iterdir() if f.suffix.lower() in _ENDINGS]
-    empty = [name for name, files in found.items() if not files]
-    if empty or not found:
+        by_class[folder.name] += [f for f in folder.iterdir() if f.suffix.lower() in _ENDINGS]
+    empty = [name for name, files in by_class.items() if not files]
+    if empty or not by_class:
         what = f"class {empty[0]} of {source / part}" if empty else source / part
         raise FedbenchError(f"imagenet100: {what} holds no image; put the data there as {_LAYOUT}")
-    return {name: sorted(files) for name, files in found.items()}
+    return {name: sorted(files) for name, files in by_class.items()}
 
 
 def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:

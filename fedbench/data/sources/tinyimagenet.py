@@ -59,10 +59,10 @@ def _official(folder: Path) -> Tree:
     file = folder / f"{_NAME}.zip"
     if not exists(file):
         obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
-    found = checksum(file) if os.path.isfile(file) else "missing (this is not a file)"
-    if found != _REMOTE.sha256:
+    sha256 = checksum(file) if os.path.isfile(file) else "missing (this is not a file)"
+    if sha256 != _REMOTE.sha256:
         raise FedbenchError(
-            f"tinyimagenet ({file}): the sha256 is {found}, but {_REMOTE.sha256} is expected; "
+            f"tinyimagenet ({file}): the sha256 is {sha256}, but {_REMOTE.sha256} is expected; "
             "delete it or put a sound one in its place, or unpack a sound one as "
             f"{folder / _NAME}/"
         )
@@ -74,8 +74,8 @@ def _arrays(tree: Tree) -> Arrays:
     classes, names = _classes(tree), tree.names()
     train = _training(names, classes, tree)
     test = _validation({n for n in names if n.startswith("val/images/")}, classes, tree)
-    for part, found in (("train", train), ("val", test)):
-        _check_counts(part, found, classes, tree)
+    for part, labelled in (("train", train), ("val", test)):
+        _check_counts(part, labelled, classes, tree)
     (x, y), (x_test, y_test) = _decoded(train, tree), _decoded(test, tree)
     return {"x_train": x, "y_train": y, "x_test": x_test, "y_test": y_test}
 
@@ -91,24 +91,24 @@ def _classes(tree: Tree) -> Mapping[str, int]:
 
 
 def _training(names: Sequence[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
-    found = [n for n in names if n.startswith("train/") and n.lower().endswith(".jpeg")]
-    return [(n, _label(n.split("/")[1], classes, f"{tree.path}: {n}")) for n in found]
+    images = [n for n in names if n.startswith("train/") and n.lower().endswith(".jpeg")]
+    return [(n, _label(n.split("/")[1], classes, f"{tree.path}: {n}")) for n in images]
 
 
 def _validation(images: set[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
     """The validation images with their classes, in the order of the annotations."""
-    found: dict[str, int] = {}
+    labels: dict[str, int] = {}
     for line in tree.text(_NOTES):
         file, wnid = (*line.split("\t"), "")[:2]
         name = f"val/images/{file}"
-        if name in found or name not in images:
-            wrong = "twice" if name in found else "but it is not there"
+        if name in labels or name not in images:
+            wrong = "twice" if name in labels else "but it is not there"
             raise FedbenchError(f"{tree.path}: {_NOTES} names {name} {wrong}")
-        found[name] = _label(wnid, classes, f"{tree.path}: {_NOTES}: {file}")
-    unnamed = sorted(images - set(found))
+        labels[name] = _label(wnid, classes, f"{tree.path}: {_NOTES}: {file}")
+    unnamed = sorted(images - set(labels))
     if unnamed:
         raise FedbenchError(f"{tree.path}: {unnamed[0]} has no line in {_NOTES}")
-    return list(found.items())
+    return list(labels.items())
 
 
 def _label(wnid: str, classes: Mapping[str, int], where: str) -> int:
@@ -117,8 +117,8 @@ def _label(wnid: str, classes: Mapping[str, int], where: str) -> int:
     return classes[wnid]
 
 
-def _check_counts(part: str, found: Labelled, classes: Mapping[str, int], tree: Tree) -> None:
-    counts = np.bincount([label for _, label in found], minlength=_CLASSES)
+def _check_counts(part: str, labelled: Labelled, classes: Mapping[str, int], tree: Tree) -> None:
+    counts = np.bincount([label for _, label in labelled], minlength=_CLASSES)
     for (name, label), each in ((item, _EACH[part]) for item in classes.items()):
         if counts[label] != each:
             raise FedbenchError(
@@ -127,13 +127,13 @@ def _check_counts(part: str, found: Labelled, classes: Mapping[str, int], tree: 
             )
 
 
-def _decoded(found: Labelled, tree: Tree) -> tuple[Pixels, NDArray[np.int64]]:
-    x = np.empty((len(found), *_SHAPE), dtype=np.uint8)
-    for i, (name, _) in enumerate(found):
+def _decoded(labelled: Labelled, tree: Tree) -> tuple[Pixels, NDArray[np.int64]]:
+    x = np.empty((len(labelled), *_SHAPE), dtype=np.uint8)
+    for i, (name, _) in enumerate(labelled):
         image = decode(tree.read(name), f"{tree.path}: {name}")
         if image.shape != _SHAPE:
             raise FedbenchError(
                 f"{tree.path}: {name} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
             )
         x[i] = image
-    return x, np.array([label for _, label in found], dtype=np.int64)
+    return x, np.array([label for _, label in labelled], dtype=np.int64)

@@ -62,12 +62,12 @@ class PaperReader:
         return settings, [registry.build("method", part.name, part.params) for part in choices]
 
     def _check(self, axis: str, level: Level) -> None:
-        known = known_levels(axis, self.paper.levels)
-        if known is None and axis not in RunSpec.model_fields:
+        by_level = known_levels(axis, self.paper.levels)
+        if by_level is None and axis not in RunSpec.model_fields:
             axes = [*self.paper.levels, *RunSpec.model_fields]
             raise FedbenchError(f"facts.{self.key}: {unknown('axis', axis, axes)}")
-        if known is not None and level not in known and "each" not in known:
-            raise FedbenchError(f"facts.{self.key}: {unknown(axis, level, map(str, known))}")
+        if by_level is not None and level not in by_level and "each" not in by_level:
+            raise FedbenchError(f"facts.{self.key}: {unknown(axis, level, map(str, by_level))}")
 
 
 class Fact(Checked, ABC):

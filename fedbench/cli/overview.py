@@ -1,6 +1,6 @@
 """Shows how far the runs of a plan have come: as a table, or as plain values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,9 +17,10 @@ _NAMED = 10  # running runs that are named
 
 def shown(seen: Overview) -> RenderableType:
     """A table with a line per paper, then the runs that run, then those that failed."""
-    table = Table("", *(name.value for name in Status), "seconds per run", "left")
-    for name, tally in {**seen.papers, "all runs": seen.everything}.items():
-        table.add_row(name, *_cells(tally, seen))
+    shows = [status for status in Status if seen.everything.counts[status]]
+    table = Table("", "runs", *shows, "seconds each", "left")
+    for name, tally in {**seen.papers, "together": seen.everything}.items():
+        table.add_row(name, *_cells(tally, seen, shows))
     running = list(seen.running.items())
     lines = [f"running: {run_id}, round {state.round}" for run_id, state in running[:_NAMED]]
     lines += [f"and {len(running) - _NAMED} more are running"] * (len(running) > _NAMED)
@@ -27,9 +28,10 @@ def shown(seen: Overview) -> RenderableType:
     return Group(table, Text("\n".join(lines)))
 
 
-def _cells(tally: Tally, seen: Overview) -> Iterator[str]:
-    for name in Status:
-        yield f"{tally.counts[name]:,}" if tally.counts[name] else ""
+def _cells(tally: Tally, seen: Overview, shows: Sequence[Status]) -> Iterator[str]:
+    yield f"{tally.runs:,}"
+    for status in shows:
+        yield f"{tally.counts[status]:,}" if tally.counts[status] else ""
     yield f"{tally.seconds_per_run:.1f}" if tally.seconds_per_run is not None else ""
     yield duration(tally.left / max(1, len(seen.running))) if tally.left else ""
 

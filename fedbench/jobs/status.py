@@ -73,14 +73,14 @@ class Watcher:
     def look(self) -> Overview:
         """The runs as they are now. A run that two papers share counts in both."""
         states = self._states()
-        pace = self._pace()
+        paces = self._paces()
         papers = {
-            name: self._tally({run_id: states[run_id] for run_id in run_ids}, pace)
+            name: self._tally({run_id: states[run_id] for run_id in run_ids}, paces)
             for name, run_ids in self.schedule.papers.items()
         }
         return Overview(
             papers,
-            self._tally(states, pace),
+            self._tally(states, paces),
             {key: each for key, each in states.items() if each.status is Status.running},
             {key: each for key, each in states.items() if each.status is Status.failed},
         )
@@ -98,20 +98,24 @@ class Watcher:
             found[run_id] = now
         return found
 
-    def _pace(self) -> float:
-        """Measured seconds over expected ones, of the complete runs; 1 before any."""
-        spent = sum(found.seconds for found in self._complete.values())
-        expected = sum(self._expected[run_id] for run_id in self._complete)
-        return spent / expected if spent and expected else 1.0
+    def _paces(self) -> dict[str, float]:
+        """Measured seconds over expected ones of the complete runs, by model, and '' for all."""
+        sums: dict[str, tuple[float, float]] = {}
+        for run_id, found in self._complete.items():
+            for model in ("", str(self.schedule.runs[run_id].model)):
+                spent, expected = sums.get(model, (0.0, 0.0))
+                sums[model] = spent + found.seconds, expected + self._expected[run_id]
+        return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
 
-    def _tally(self, states: Mapping[str, RunState], pace: float) -> Tally:
+    def _tally(self, states: Mapping[str, RunState], paces: Mapping[str, float]) -> Tally:
         counts = Counter(each.status for each in states.values())
         spent = sum(each.seconds for each in states.values() if each.complete)
-        left = sum(self._left(key, each) for key, each in states.items())
-        return Tally(counts, spent, pace * left)
+        return Tally(counts, spent, sum(self._left(k, each, paces) for k, each in states.items()))
 
-    def _left(self, run_id: str, found: RunState) -> float:
+    def _left(self, run_id: str, found: RunState, paces: Mapping[str, float]) -> float:
         """The seconds that the rest of a run is expected to take; none for one that has failed."""
         if found.complete or found.status is Status.failed:
             return 0.0
-        return self._expected[run_id] * (1 - found.round / self.schedule.runs[run_id].rounds)
+        run = self.schedule.runs[run_id]
+        pace = paces.get(str(run.model)) or paces.get("") or 1.0
+        return pace * self._expected[run_id] * (1 - found.round / run.rounds)

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -19,19 +19,54 @@ _SUBSTITUTED = ("dataset", "model", "partition", "sampler", "parts", "watch")
 _SHARES = ("participation", "validation")
 
 
-class Cut(Strict):
-    """Changes to a paper's runs that make them cheaper; the report lists what they leave out."""
+class Numbers(Strict):
+    """Changes to the numbers of a paper's runs that make them cheaper."""
 
-    seeds: Annotated[int, Field(ge=1)] | None = None
-    """The most seeds of each grid: the first ones are run."""
-    tune: bool | None = None
-    """false drops the searches, so that runs use the settings written beside them."""
     factors: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """Numeric settings are multiplied by these; a share stays at most 1, a count at least 1."""
     limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings, which apply after the factors."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values that replace those of the paper, last of all."""
+
+    @model_validator(mode="after")
+    def _known_fields(self) -> "Numbers":
+        for where in ("factors", "limit", "settings"):
+            for name in getattr(self, where):
+                if name not in RunSpec.model_fields:
+                    raise FedbenchError(
+                        f"{where}: {unknown('setting', name, RunSpec.model_fields)}"
+                    )
+        return self
+
+
+class ScaleCase(Numbers):
+    """Changes to the runs of some data sets or models; they win over the same ones for all runs."""
+
+    where: dict[Literal["dataset", "model"], str | tuple[str, ...]]
+    """The runs meant, by the names that the paper has: {dataset: [agnews, sst5], model: mlp}."""
+
+    def means(self, settings: dict[str, Any]) -> bool:
+        """Whether a run with these settings, as in the paper, is meant."""
+        return all(
+            kind in settings and checked(Choice, settings[kind]).name in _names(names)
+            for kind, names in self.where.items()
+        )
+
+
+def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
+
+
+class Cut(Numbers):
+    """Changes to a paper's runs that make them cheaper; the report lists what they leave out."""
+
+    seeds: Annotated[int, Field(ge=1)] | None = None
+    """The most seeds of each grid: the first ones are run."""
+    tune: bool | None = None
+    """false drops the searches, so that runs use the settings written beside them."""
+    cases: tuple[ScaleCase, ...] = ()
+    """Further changes to the runs of some data sets or models."""
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
     """What replaces what, by kind ('dataset', 'model', 'partition', 'sampler', 'parts', 'watch'):
     {dataset: {cifar10: digits}}. Where the name stays, only the parameters given are replaced."""
@@ -41,16 +76,20 @@ class Cut(Strict):
     """The levels of an axis that are run, by axis; all of them by default."""
 
     @model_validator(mode="after")
-    def _known_fields(self) -> "Cut":
-        fields = RunSpec.model_fields
-        for where in ("factors", "limit", "settings"):
-            for name in getattr(self, where):
-                if name not in fields:
-                    raise FedbenchError(f"{where}: {unknown('setting', name, fields)}")
+    def _known_kinds(self) -> "Cut":
         for kind in self.substitutes:
             if kind not in _SUBSTITUTED:
                 raise FedbenchError(f"substitutes: {unknown('kind', kind, _SUBSTITUTED)}")
         return self
+
+    def numbers(self, settings: dict[str, Any]) -> Numbers:
+        """The changes to the numbers of a run with these settings, as in the paper."""
+        meant = [self, *(case for case in self.cases if case.means(settings))]
+        return Numbers(
+            factors={k: v for each in meant for k, v in each.factors.items()},
+            limit={k: v for each in meant for k, v in each.limit.items()},
+            settings={k: v for each in meant for k, v in each.settings.items()},
+        )
 
 
 class Scale(Cut):
@@ -73,6 +112,7 @@ class Scale(Cut):
             factors=self.factors | special.factors,
             limit=self.limit | special.limit,
             settings=self.settings | special.settings,
+            cases=(*self.cases, *special.cases),
             substitutes={
                 kind: self.substitutes.get(kind, {}) | special.substitutes.get(kind, {})
                 for kind in {*self.substitutes, *special.substitutes}
@@ -84,20 +124,20 @@ class Scale(Cut):
 
 def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     """A run's settings after the cut."""
-    small = dict(settings)
+    small, numbers = dict(settings), by.numbers(settings)
     for kind, replacements in by.substitutes.items():
         small[kind] = _substituted(small.get(kind, []), replacements)
-    for field, factor in by.factors.items():
+    for field, factor in numbers.factors.items():
         if isinstance(small.get(field), int | float):
             small[field] = _times(field, small[field], factor)
-    for field, most in by.limit.items():
+    for field, most in numbers.limit.items():
         if isinstance(small.get(field), int | float):
             small[field] = min(small[field], type(small[field])(most))
     if by.tune is False:
         small.pop("tune", None)
     elif "tune" in small:
         small["tune"] = _cut_trials(small["tune"], settings, by)
-    return small | by.settings
+    return small | numbers.settings
 
 
 def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:

@@ -3,7 +3,7 @@
 from fedbench.store.frames import read_frame, write_frame
 from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
-from fedbench.store.state import (
+from fedbench.store.states import (
     RunState,
     Status,
     forget_failure,

@@ -26,7 +26,7 @@ def test_each_paper_has_a_line_and_failed_runs_are_named(cli, results):
     note_failure(Results(results).run(IDS[1]), ValueError("no memory"))
     with signs_of_life(Results(results).run(IDS[2])):
         said = cli("status", "--results", results).output
-    assert "all runs" in said
+    assert "together" in said
     assert f"running: {IDS[2]}, round 0" in said
     assert f"failed: {IDS[1]}: ValueError: no memory" in said
 

@@ -125,6 +125,20 @@ def test_factors_scale_counts_and_shares_before_the_limits():
     assert cut({"lr": 0.5}, Cut(factors={"lr": 6})) == {"lr": 3.0}
 
 
+def test_a_case_of_a_scale_changes_some_data_sets_and_models_alone():
+    case = {"where": {"dataset": ["sst5", "agnews"]}, "factors": {"lr": 10}, "limit": {"rounds": 9}}
+    model = {"where": {"model": "mlp"}, "settings": {"batch": 4}}
+    by = Cut(factors={"lr": 2, "clients": 0.5}, limit={"rounds": 5}, cases=[case, model])
+    run = {"lr": 0.1, "clients": 8, "rounds": 50, "batch": 64, "model": {"mlp": {"hidden": 4}}}
+    # of the texts lr is multiplied by 10 in place of 2, the limit is 9, and the rest is as for all
+    text = {"lr": 1.0, "clients": 4, "rounds": 9, "batch": 4}
+    assert cut(run | {"dataset": "sst5"}, by).items() >= text.items()
+    image = {"lr": 0.2, "clients": 4, "rounds": 5, "batch": 4}
+    assert cut(run | {"dataset": "mnist"}, by).items() >= image.items()
+    assert cut(run | {"dataset": "mnist", "model": "scnn"}, by)["batch"] == 64
+    assert cut({"batch": 64}, by) == {"batch": 64}  # a run of which neither is said
+
+
 def test_parts_and_probes_are_substituted_by_name():
     by = Cut(substitutes={"parts": {"asd": {"asd": {"lam": 1}}}, "watch": {"a": "b"}})
     small = cut({"parts": ["fedprox", {"asd": {"tau": 3}}]}, by)

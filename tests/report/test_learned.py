@@ -6,14 +6,14 @@ import pytest
 from fedbench.plan.outlook import planned
 from fedbench.report.learned import learned, near_chance, required
 from fedbench.store import Results, write_frame
-from tests.project import PAPER, make_project
+from tests.project import PAPER, PRINTED, make_project
 
 SKEWED = PAPER.replace("alpha: [1]", "alpha: [1, 0.1]")
 
 
-def judged(folder, accuracy, paper=SKEWED):
-    """A project of which every run has the last and best accuracy `accuracy(run)`."""
-    make_project(folder, paper)
+def judged(folder, accuracy, paper=SKEWED, printed=PRINTED):
+    """A project whose runs have the accuracy `accuracy(run)` in round 1 and half of it in round 2."""
+    make_project(folder, paper, printed)
     plan = planned(folder / "workflow", "paper")
     frame = pd.DataFrame(
         {
@@ -63,7 +63,9 @@ def test_methods_are_compared_with_seeds(tmp_path):
 
 
 def test_without_mild_settings_all_runs_are_judged(tmp_path):
-    plan, results = judged(tmp_path, lambda run: 0.25, PAPER.replace("alpha: [1]", "alpha: [0.1]"))
+    skewed = PAPER.replace("alpha: [1]", "alpha: [0.1]").replace("alpha: 1}", "alpha: 0.1}")
+    printed = PRINTED.replace("alpha=1", "alpha=0.1")
+    plan, results = judged(tmp_path, lambda run: 0.25, skewed, printed)
     table = learned(plan, results)[0]
     assert table.judged_by == "all methods, skewed"
     assert not table.learns

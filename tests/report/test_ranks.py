@@ -60,14 +60,14 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     found = ranks(TABLE, near)
     assert found is not None
     assert (found.settings, found.near_chance) == (4, 0)
-    lost = [replace(e, near=95.0) if e.place.setting == "a" else e for e in near]
+    lost = [replace(e, near=95.0) if e.place.setting == "alpha=a" else e for e in near]
     found = ranks(TABLE, lost)
     assert found is not None
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
     caption = RanksOnPage("k", "T", found, "").caption
     assert "1 more are left out, in which no method" in caption
-    two = [replace(e, near=95.0) if e.place.setting in "ab" else e for e in near]
+    two = [replace(e, near=95.0) if e.place.setting in ("alpha=a", "alpha=b") else e for e in near]
     assert ranks(TABLE, two) is None
 
 

@@ -20,7 +20,7 @@ _WORDS = {
     2: "superb brilliant stunning masterly dazzling",
 }
 _GRADES = {-6: 0, -5: 0, -4: 0, -3: 1, -2: 1, -1: 1, 0: 2, 1: 3, 2: 3, 3: 3, 4: 4, 5: 4, 6: 4}
-_NEGATED = 0.2  # the share of clauses with a "not"
+_NEGATED = 0.05  # the share of clauses with a "not"
 _TRAIN, _TEST = 2_000, 500
 T = TypeVar("T")
 

@@ -213,18 +213,18 @@ def partition(
 
         base = {"dataset": read_value(dataset), "clients": clients, "validation": validation}
         chosen = [read_value(rule) for rule in rules]
-        found = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
+        splits = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
         if out:
             from fedbench.report.figures.look import write
             from fedbench.report.figures.partitions import PartitionCounts, draw_partitions
 
-            panels = [PartitionCounts(each.title, each.counts) for each in found]
-            write(lambda: draw_partitions(panels, found[0].heading, first), out)
+            panels = [PartitionCounts(each.title, each.counts) for each in splits]
+            write(lambda: draw_partitions(panels, splits[0].heading, first), out)
     if as_json:
-        print(json.dumps([each.facts() for each in found], ensure_ascii=False))
+        print(json.dumps([each.facts() for each in splits], ensure_ascii=False))
         return
-    words = {each.title: each.words() for each in found}
-    _show([{"": k} | {title: each[k] for title, each in words.items()} for k in found[0].words()])
+    words = {each.title: each.words() for each in splits}
+    _show([{"": k} | {title: each[k] for title, each in words.items()} for k in splits[0].words()])
 
 
 @app.command()

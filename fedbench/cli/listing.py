@@ -27,7 +27,7 @@ def catalogue(kind: str) -> list[Row]:
     """
     rows = [_row(kind, entry) for entry in registry.entries(kind).values()]
     if kind == "method":
-        rows += [_composition(name, found) for name, found in compositions().items()]
+        rows += [_composition(name, method) for name, method in compositions().items()]
     return rows
 
 
@@ -52,19 +52,19 @@ def _row(kind: str, entry: registry.Entry) -> Row:
     return row | _method([(entry.name, cls())], citation(entry.doc)) if kind == "method" else row
 
 
-def _composition(name: str, found: Composition) -> Row:
+def _composition(name: str, method: Composition) -> Row:
     """A named method: what it is made of, and what its parts amount to together."""
-    parts = [(p.name, registry.build("method", p.name, p.params)) for p in found.parts]
-    written = " + ".join(str(p) for p in found.parts) or "no parts"
-    needs = "".join(f", with {k} = {v}" for k, v in found.settings.items())
+    parts = [(p.name, registry.build("method", p.name, p.params)) for p in method.parts]
+    written = " + ".join(str(p) for p in method.parts) or "no parts"
+    needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     parameters = [
         {**row, "name": f"{part}.{row['name']}", "value": getattr(made, row["name"])}
         for part, made in parts
         for row in _parameters(type(made))
     ]
     row: Row = {"name": name, "summary": written + needs, "about": ""}
-    row |= {"parameters": parameters, "with": found.settings, "papers": list(found.papers)}
-    return row | _method(parts, found.citation)
+    row |= {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
+    return row | _method(parts, method.citation)
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:
@@ -81,14 +81,14 @@ def _method(parts: list[tuple[str, Any]], source: str) -> Row:
 def citation(doc: str) -> str:
     """The sentences of a method's docstring that name where it was published."""
     sentences = re.split(r"(?<=[.;])\s+", " ".join(doc.split()))
-    found = [s for s in sentences if _SOURCE.search(s) and not s.startswith("Deviation")]
-    return " ".join(found).rstrip(";.")
+    sources = [s for s in sentences if _SOURCE.search(s) and not s.startswith("Deviation")]
+    return " ".join(sources).rstrip(";.")
 
 
 def _parameters(cls: Any) -> list[Row]:
-    found = hints(cls)
+    types = hints(cls)
     return [
-        {"name": f.name, "default": f.default, "allowed": allowed(found[f.name])}
+        {"name": f.name, "default": f.default, "allowed": allowed(types[f.name])}
         for f in dataclasses.fields(cls)
     ]
 
@@ -96,8 +96,8 @@ def _parameters(cls: Any) -> list[Row]:
 def _hooks(cls: type) -> list[str]:
     from fedbench.core.part import Part
 
-    known = [k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")]
-    return [k for k in known if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
+    hooks = [k for k, v in vars(Part).items() if callable(v) and not k.startswith("_")]
+    return [k for k in hooks if k != "cost" and getattr(cls, k) is not getattr(Part, k)]
 
 
 def _cost(parts: list[Any]) -> Row:

@@ -80,7 +80,7 @@ class Preview:
 
     def words(self) -> dict[str, str]:
         """The same numbers in words, for a column of a table."""
-        sizes, classes, found = self._measures().values()
+        sizes, classes, measures = self._measures().values()
         divided = self.samples - self.held_out
         return {
             "training samples": f"{self.samples:,}",
@@ -90,9 +90,9 @@ class Preview:
             "their spread, std / mean": f"{sizes['spread']:.2f}",
             "classes per client": _spelled(classes),
             "effective classes": f"{classes['effective']:.2f}",
-            "skew: TV to all labels": f"{found['to_all']:.3f}",
-            "skew: TV of two clients": f"{found['pairwise']:.3f}",
-            "skew: Jensen–Shannon": f"{found['jensen_shannon_bits']:.3f} bits",
+            "skew: TV to all labels": f"{measures['to_all']:.3f}",
+            "skew: TV of two clients": f"{measures['pairwise']:.3f}",
+            "skew: Jensen–Shannon": f"{measures['jensen_shannon_bits']:.3f} bits",
         }
 
 
@@ -122,10 +122,10 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
 
 
 def _range(values: NDArray[np.int64]) -> dict[str, float]:
-    found = {"min": values.min(), "median": np.median(values), "max": values.max()}
-    return {name: float(value) for name, value in found.items()}
+    extent = {"min": values.min(), "median": np.median(values), "max": values.max()}
+    return {name: float(value) for name, value in extent.items()}
 
 
-def _spelled(found: dict[str, float]) -> str:
-    low, middle, high = (f"{found[name]:,.6g}" for name in ("min", "median", "max"))
+def _spelled(extent: dict[str, float]) -> str:
+    low, middle, high = (f"{extent[name]:,.6g}" for name in ("min", "median", "max"))
     return low if low == high else f"{low}–{high}, median {middle}"

@@ -42,10 +42,10 @@ def data(
         from fedbench.spec import Choice
 
         choice = checked(Choice, read_value(dataset))
-        found = load_data(choice.name, choice.params | parse(settings or []), data_dir)
-        facts = {"name": found.name, "train": len(found.y_train), "test": len(found.y_test)}
-        facts |= {"classes": found.classes, "origin": dict(found.origin)}
-    print(json.dumps(facts | {"checksum": found.checksum}, indent=2))
+        loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
+        facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
+        facts |= {"classes": loaded.classes, "origin": dict(loaded.origin)}
+    print(json.dumps(facts | {"checksum": loaded.checksum}, indent=2))
 
 
 @app.command()
@@ -148,8 +148,8 @@ def report(
         from fedbench.plan.outlook import planned
         from fedbench.report import build
 
-        found = planned(workflow, scale, split(papers), split(tables))
-        written = build(found, results, out, workflow / "papers")
+        plan = planned(workflow, scale, split(papers), split(tables))
+        written = build(plan, results, out, workflow / "papers")
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
 
@@ -170,6 +170,6 @@ def track(
         from fedbench.jobs.track import mirror
         from fedbench.plan.outlook import planned
 
-        found = planned(workflow, scale, split(papers), split(tables))
-        added = mirror(found, results, uri or None)
-        console.print(f"{added} runs added to MLflow, {len(found.runs)} in this plan")
+        plan = planned(workflow, scale, split(papers), split(tables))
+        added = mirror(plan, results, uri or None)
+        console.print(f"{added} runs added to MLflow, {len(plan.runs)} in this plan")

@@ -88,23 +88,23 @@ class Watcher:
     def _states(self) -> dict[str, RunState]:
         folders = Results(self.results)
         there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
-        found = {}
+        states = {}
         for run_id in self.schedule.runs:
             now = self._complete.get(run_id, RunState(Status.waiting))
             if run_id in there and not now.complete:
                 now = state(folders.run(run_id))
             if now.complete:
                 self._complete[run_id] = now
-            found[run_id] = now
-        return found
+            states[run_id] = now
+        return states
 
     def _paces(self) -> dict[str, float]:
         """Measured seconds over expected ones of the complete runs, by model, and '' for all."""
         sums: dict[str, tuple[float, float]] = {}
-        for run_id, found in self._complete.items():
+        for run_id, run_state in self._complete.items():
             for model in ("", str(self.schedule.runs[run_id].model)):
                 spent, expected = sums.get(model, (0.0, 0.0))
-                sums[model] = spent + found.seconds, expected + self._expected[run_id]
+                sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
         return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
 
     def _tally(self, states: Mapping[str, RunState], paces: Mapping[str, float]) -> Tally:
@@ -112,10 +112,10 @@ class Watcher:
         spent = sum(each.seconds for each in states.values() if each.complete)
         return Tally(counts, spent, sum(self._left(k, each, paces) for k, each in states.items()))
 
-    def _left(self, run_id: str, found: RunState, paces: Mapping[str, float]) -> float:
+    def _left(self, run_id: str, now: RunState, paces: Mapping[str, float]) -> float:
         """The seconds that the rest of a run is expected to take; none for one that has failed."""
-        if found.complete or found.status is Status.failed:
+        if now.complete or now.status is Status.failed:
             return 0.0
         run = self.schedule.runs[run_id]
         pace = paces.get(str(run.model)) or paces.get("") or 1.0
-        return pace * self._expected[run_id] * (1 - found.round / run.rounds)
+        return pace * self._expected[run_id] * (1 - now.round / run.rounds)

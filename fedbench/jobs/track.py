@@ -40,11 +40,11 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     _refuse_no_database(uri)
     client = _client(uri)
     experiment = _experiment(client, f"fedbench-{plan.scale}")
-    known = _known(client, experiment)
+    mirrored = _known(client, experiment)
     added = 0
     for run_id, tags in _tags(plan).items():
         folder = Results(results).run(run_id)
-        record = None if run_id in known else folder.finished(run_id)
+        record = None if run_id in mirrored else folder.finished(run_id)
         if record is None:
             continue
         _copy(client, experiment, folder, record, tags)
@@ -74,8 +74,8 @@ def _client(uri: str) -> MlflowClient:
 
 
 def _experiment(client: MlflowClient, name: str) -> str:
-    found = client.get_experiment_by_name(name)
-    return found.experiment_id if found else client.create_experiment(name)
+    experiment = client.get_experiment_by_name(name)
+    return experiment.experiment_id if experiment else client.create_experiment(name)
 
 
 def _known(client: MlflowClient, experiment: str) -> set[str]:
@@ -97,11 +97,11 @@ def _tags(plan: Plan) -> dict[str, dict[str, str]]:
             for cell in plan.select(name, item.grid, item.where):
                 tags[cell.run_id]["papers"].add(name)
                 tags[cell.run_id]["tables"].add(f"{name}/{key}")
-    trials = {run_id for found in plan.trials.values() for run_id in found}
+    trials = {run_id for ids in plan.trials.values() for run_id in ids}
     return {
-        run_id: {f"fedbench.{k}": ", ".join(sorted(v)) for k, v in found.items()}
+        run_id: {f"fedbench.{k}": ", ".join(sorted(v)) for k, v in values.items()}
         | {"fedbench.role": "trial" if run_id in trials else "run"}
-        for run_id, found in tags.items()
+        for run_id, values in tags.items()
     }
 
 
@@ -117,9 +117,9 @@ def _copy(
     settings = columns(RunSpec(**record["resolved"]))
     params = [Param(k, str(v)) for k, v in settings.items() if v is not None]
     labels = tags | {"fedbench.run_id": record["id"], "fedbench.status": record["status"]}
-    found = [RunTag(key, value) for key, value in labels.items()]
+    run_tags = [RunTag(key, value) for key, value in labels.items()]
     metrics = list(_metrics(folder.history(), began))
-    client.log_batch(run.info.run_id, metrics[:_MOST], params, found)
+    client.log_batch(run.info.run_id, metrics[:_MOST], params, run_tags)
     for first in range(_MOST, len(metrics), _MOST):
         client.log_batch(run.info.run_id, metrics[first : first + _MOST])
     client.set_terminated(run.info.run_id, end_time=ended)

@@ -98,15 +98,15 @@ def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
     """A trial's last accuracy, its best, or the mean; 0 if it diverged before any evaluation."""
     folder, _ = complete(trial.id, results)
     history = folder.history()
-    found = history.dropna(subset=[column]) if column in history else history.head(0)
-    if found.empty:
+    scored = history.dropna(subset=[column]) if column in history else history.head(0)
+    if scored.empty:
         _refuse_unscored(folder, column)
         return 0.0
-    values = found[column]
+    values = scored[column]
     last = float(values.iloc[-1])
     if by == "best":
         return float(values.max())
-    missing = (trial.rounds - int(found["round"].iloc[-1])) // trial.eval_every
+    missing = (trial.rounds - int(scored["round"].iloc[-1])) // trial.eval_every
     total = float(values.sum()) + missing * last  # a diverged model does not change any more
     return last if by == "final" else total / (len(values) + missing)
 

@@ -69,7 +69,7 @@ class _Score:
 
 def learned(plan: Plan, results: Path) -> list[Learned]:
     """One entry per table of accuracies; tables without finished runs are left out."""
-    found = []
+    tables = []
     for name, paper in plan.papers.items():
         scores = _scores(plan, name, results)
         for key, table in paper.tables.items():
@@ -79,8 +79,8 @@ def learned(plan: Plan, results: Path) -> list[Learned]:
                 if cell.run_id in scores
             ]
             if shown and _of_accuracy(table):
-                found.append(_learned(f"{name}/{key}", shown))
-    return found
+                tables.append(_learned(f"{name}/{key}", shown))
+    return tables
 
 
 def near_chance(plan: Plan, results: Path) -> tuple[list[str], int]:

@@ -25,12 +25,12 @@ def read_frame(file: Path) -> pd.DataFrame:
     """
     try:
         content = file.read_bytes()
-        known = (
+        checksum = (
             _checksum_file(file).read_text(encoding="utf-8")
             if _checksum_file(file).exists()
             else ""
         )
-        if known and hashlib.sha256(content).hexdigest() != known.partition(" ")[0]:
+        if checksum and hashlib.sha256(content).hexdigest() != checksum.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
         return pd.read_parquet(io.BytesIO(content))
     except Exception as error:  # a damaged file fails in as many ways as it has parts

@@ -34,22 +34,22 @@ class Record(Strict):
     files: dict[str, str] = Field(default_factory=dict)
 
 
-def require_record(file: Path, found: dict[str, Any], remedy: str) -> Record:
+def require_record(file: Path, content: dict[str, Any], remedy: str) -> Record:
     """The record's fields; raises `FedbenchError` naming one that is missing or damaged."""
     try:
-        return checked(Record, found)
+        return checked(Record, content)
     except FedbenchError as error:
         raise FedbenchError(f"{file}: not a run's record ({error}); {remedy}") from None
 
 
-def require_history(file: Path, found: pd.DataFrame, remedy: str) -> None:
+def require_history(file: Path, history: pd.DataFrame, remedy: str) -> None:
     """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
-    words = [name for name in found if not pd.api.types.is_numeric_dtype(found[name])]
+    words = [name for name in history if not pd.api.types.is_numeric_dtype(history[name])]
     if words:
         raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
-    if "round" not in found:
+    if "round" not in history:
         raise FedbenchError(f"{file}: no column 'round'; {remedy}")
-    twice = found["round"][found["round"].duplicated()]
+    twice = history["round"][history["round"].duplicated()]
     if len(twice):
         raise FedbenchError(f"{file}: round {twice.iloc[0]} is there twice; {remedy}")
 
@@ -76,12 +76,12 @@ class RunFolder:
         if not exists(file):
             return None
         try:
-            found = read_json(file)
+            record = read_json(file)
         except FedbenchError as error:
             raise FedbenchError(
                 f"{file}: not a run's record in JSON ({error}); {self._remedy}"
             ) from None
-        return found if found.get("status") in DONE else None
+        return record if record.get("status") in DONE else None
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
         """The record of the run `run_id` if it is complete and its files are as they were written.
@@ -111,15 +111,15 @@ class RunFolder:
 
     def history(self) -> pd.DataFrame:
         """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
-        found, record = self.table("rounds"), self.record() or {}
-        require_history(self.path / "rounds.parquet", found, self._remedy)
-        last = int(found["round"].iloc[-1]) if len(found) else 0
+        history, record = self.table("rounds"), self.record() or {}
+        require_history(self.path / "rounds.parquet", history, self._remedy)
+        last = int(history["round"].iloc[-1]) if len(history) else 0
         if last != record.get("rounds", last):
             raise FedbenchError(
                 f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
                 f"{record['rounds']}; {self._remedy}"
             )
-        return found
+        return history
 
     def has(self, name: str) -> bool:
         """Whether the run wrote a table of that name."""
@@ -147,8 +147,8 @@ class RunFolder:
             content = file.read_bytes()
         except OSError as error:
             raise FedbenchError(f"{file}: cannot be read ({error}); {self._remedy}") from None
-        known = record.get("files", {}).get(name)
-        if known and hashlib.sha256(content).hexdigest() != known:
+        checksum = record.get("files", {}).get(name)
+        if checksum and hashlib.sha256(content).hexdigest() != checksum:
             raise FedbenchError(
                 f"{file}: is not the file that the run wrote, by its sha256 in run.json; "
                 f"{self._remedy}"

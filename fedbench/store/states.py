@@ -110,10 +110,10 @@ def _write_sign(folder: RunFolder, round_: int) -> float:
 def _sign(folder: RunFolder) -> dict[str, Any] | None:
     """The last sign of life; None without one, or if it was deleted or damaged meanwhile."""
     try:
-        found = read_json(folder.path / _SIGN)
+        sign = read_json(folder.path / _SIGN)
     except FedbenchError:
         return None
-    return found if {"host", "pid", "at", "round"} <= set(found) else None
+    return sign if {"host", "pid", "at", "round"} <= set(sign) else None
 
 
 def _alive(sign: dict[str, Any]) -> bool:

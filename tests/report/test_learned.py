@@ -12,7 +12,7 @@ SKEWED = PAPER.replace("alpha: [1]", "alpha: [1, 0.1]")
 
 
 def judged(folder, accuracy, paper=SKEWED, printed=PRINTED):
-    """A project whose runs have the accuracy `accuracy(run)` in round 1 and half of it in round 2."""
+    """A project whose runs have the accuracy `accuracy(run)` in round 1, then half of it."""
     make_project(folder, paper, printed)
     plan = planned(folder / "workflow", "paper")
     frame = pd.DataFrame(

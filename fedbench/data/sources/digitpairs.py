@@ -70,8 +70,8 @@ def _draw(
     left: NDArray[np.int64], right: NDArray[np.int64], count: int, rng: random.Random
 ) -> list[tuple[int, int]]:
     """`count` different pairs of a left and a right row."""
-    found: dict[tuple[int, int], None] = {}
-    while len(found) < count:
+    pairs: dict[tuple[int, int], None] = {}
+    while len(pairs) < count:
         pair = int(rng.random() * len(left)), int(rng.random() * len(right))
-        found[int(left[pair[0]]), int(right[pair[1]])] = None
-    return list(found)
+        pairs[int(left[pair[0]]), int(right[pair[1]])] = None
+    return list(pairs)

@@ -85,9 +85,10 @@ class Display(logging.Handler):
                 self._console.print(f"{rule} failed; its log is {logs}", markup=False)
 
     def _hides(self, record: logging.LogRecord) -> bool:
-        """Whether the line stands for this record; warnings and errors of Snakemake are shown."""
+        """Whether the line stands for this record; warnings and other errors are shown."""
         event, shown = _event(record), self._thread.is_alive()
-        return event in _LISTS or (shown and not event and record.levelno <= logging.INFO)
+        plain = not event and record.levelno <= logging.INFO
+        return event in _LISTS or (shown and plain) or str(record.msg).startswith("RuleException")
 
     def _show(self) -> None:
         if not self._console.is_terminal:

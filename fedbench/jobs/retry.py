@@ -8,13 +8,13 @@ from fedbench.store import Results
 
 
 def let_retry(schedule: Schedule, failed: Collection[str], results: Path) -> None:
-    """Delete what makes Snakemake take the runs for trained: their stamps.
+    """Write the files, newer than the runs' stamps, that make Snakemake train the runs again.
 
-    The winners of searches with a failed trial are deleted too, to be chosen again.
+    The winners of searches with a failed trial are deleted, to be chosen again.
     """
     folders = Results(results)
     for run_id in failed:
-        folders.stamp(run_id).unlink(missing_ok=True)
+        folders.retry(run_id).touch()
     for search, trials in schedule.searches.items():
         if not set(trials).isdisjoint(failed):
             folders.winner(search).unlink(missing_ok=True)

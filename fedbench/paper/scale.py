@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name
 from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
-from fedbench.paper.places import Level
+from fedbench.paper.places import Level, as_tuple
 from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]
@@ -41,21 +41,30 @@ class Numbers(Strict):
 
 
 class ScaleCase(Numbers):
-    """Changes to the runs of some data sets or models; they win over the same ones for all runs."""
+    """Changes to some of the runs; they win over the same ones for all runs."""
 
-    where: dict[Literal["dataset", "model"], str | tuple[str, ...]]
-    """The runs meant, by the names that the paper has: {dataset: [agnews, sst5], model: mlp}."""
+    where: dict[str, Level | tuple[Level, ...]]
+    """The runs meant, by what the paper says of them: names of data sets and models, and numbers
+    ({dataset: [agnews, sst5], model: distilbert, participation: 0.01})."""
+
+    @model_validator(mode="after")
+    def _known_places(self) -> "ScaleCase":
+        for name in self.where:
+            if name not in RunSpec.model_fields:
+                raise FedbenchError(f"where: {unknown('setting', name, RunSpec.model_fields)}")
+        return self
 
     def means(self, settings: dict[str, Any]) -> bool:
         """Whether a run with these settings, as in the paper, is meant."""
         return all(
-            kind in settings and checked(Choice, settings[kind]).name in _names(names)
-            for kind, names in self.where.items()
+            name in settings and _named(settings[name]) in as_tuple(wanted)
+            for name, wanted in self.where.items()
         )
 
 
-def _names(names: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else names
+def _named(value: Any) -> Any:
+    """A number as it is, a choice by its name."""
+    return value if isinstance(value, int | float) else checked(Choice, value).name
 
 
 class Cut(Numbers):

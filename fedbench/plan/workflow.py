@@ -27,14 +27,16 @@ def options(**values: object) -> str:
 class Job:
     """Runs that are trained one after the other in one process.
 
-    data, searches: the files that the job waits for; stamps: the files that it writes; priority:
-    the job with the highest is started first.
+    data, searches: the files that the job waits for; retries: files that are newer than the stamps
+    if runs are to be trained again; stamps: the files that it writes; priority: the job with the
+    highest is started first.
     """
 
     name: str
     priority: int
     data: list[str]
     searches: list[str]
+    retries: list[str]
     stamps: list[str]
     log: str
 
@@ -150,6 +152,7 @@ class WorkflowPaths:
             priority=priority,
             data=[self.data(batch.data)],
             searches=[self.winner(batch.search)] if batch.search else [],
+            retries=[str(file) for file in map(self._results.retry, batch.run_ids) if exists(file)],
             stamps=[self.stamp(run_id) for run_id in batch.run_ids],
             log=self.log(f"train-{n}"),
         )

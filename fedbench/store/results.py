@@ -34,6 +34,10 @@ class Results:
         """The empty file that Snakemake writes when the job that trained the run succeeded."""
         return self.runs / run_id / ".done"
 
+    def retry(self, run_id: str) -> Path:
+        """The empty file whose time says since when a failed run is to be trained again."""
+        return self.runs / run_id / ".retry"
+
     def data(self, key: str) -> Path:
         """The facts of a data set: its size, where it came from, its checksum."""
         return self.root / "data" / f"{key}.json"

@@ -63,16 +63,17 @@ def test_a_complete_run_is_read_once(watcher, tmp_path):
     assert watcher.look().everything.complete == 1
 
 
-def test_a_retry_deletes_the_stamps_of_failed_runs_and_the_winners_they_were_tried_for(tmp_path):
+def test_a_retry_is_newer_than_the_stamp_and_deletes_the_winner_that_a_run_was_tried_for(tmp_path):
     results, schedule = Results(tmp_path), plan()
-    files = [results.stamp(IDS[0]), results.stamp(IDS[1]), results.winner("0123")]
-    for file in files:
+    for file in (results.stamp(IDS[0]), results.stamp(IDS[1]), results.winner("0123")):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     let_retry(schedule, {IDS[1]}, tmp_path)
-    assert [file.exists() for file in files] == [True, False, True]
+    assert not results.retry(IDS[0]).exists()
+    assert results.retry(IDS[1]).stat().st_mtime_ns >= results.stamp(IDS[1]).stat().st_mtime_ns
+    assert results.winner("0123").exists()
     let_retry(schedule, {IDS[0]}, tmp_path)
-    assert not any(file.exists() for file in files)
+    assert not results.winner("0123").exists()
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,15 @@ def test_a_case_of_a_scale_changes_some_data_sets_and_models_alone():
     assert cut({"batch": 64}, by) == {"batch": 64}  # a run of which neither is said
 
 
+def test_a_case_of_a_scale_may_name_numbers_of_the_paper(refuses):
+    by = Cut(cases=[{"where": {"clients": [500, 300], "lr": 0.1}, "limit": {"clients": 25}}])
+    assert cut({"clients": 500, "lr": 0.1}, by)["clients"] == 25
+    assert cut({"clients": 100, "lr": 0.1}, by)["clients"] == 100
+    assert cut({"clients": 500, "lr": 0.2}, by)["clients"] == 500
+    with refuses("where: no setting 'client'; did you mean 'clients'?"):
+        Cut(cases=[{"where": {"client": 5}}])
+
+
 def test_parts_and_probes_are_substituted_by_name():
     by = Cut(substitutes={"parts": {"asd": {"asd": {"lam": 1}}}, "watch": {"a": "b"}})
     small = cut({"parts": ["fedprox", {"asd": {"tau": 3}}]}, by)

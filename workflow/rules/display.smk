@@ -14,7 +14,8 @@ from fedbench.plan.schedule import schedule
 from fedbench.plan.summary import summary
 
 DISPLAY = Display(lambda: Watcher(schedule(PLAN), Path(config["results"]), SPEEDS))
-if not (workflow.dryrun or workflow.remote_exec or workflow.output_settings.verbose):
+SHOWN = workflow.output_settings
+if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
     DISPLAY.attach(logger)
 
 

@@ -26,6 +26,7 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
             plan=ancient(PATHS.plan),
             data=ancient(job.data),
             searches=ancient(job.searches),
+            retries=job.retries,
         output:
             touch(job.stamps),
         log:

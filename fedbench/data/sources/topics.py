@@ -42,7 +42,7 @@ _TRAIN, _TEST = 2_000, 500
 class Topics(Source):
     """A substitute for news by topic: sentences of a small grammar, equally many of 4 topics.
 
-    A frame such as "the {noun} {verb} the {noun} in {noun}" is filled word by word. Half of the
+    A frame such as "the {noun} {verb} the {noun} in {noun}" is filled word by word. Nine of ten
     nouns and verbs are drawn from the list of the headline's topic, the others from the list of any
     of the four topics, so that a single word may mislead; the first words of a list are drawn more
     often than its last. The sentences are the same for every run, seed and library version.

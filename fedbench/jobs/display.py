@@ -15,16 +15,11 @@ from fedbench.jobs.words import duration
 
 _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
 _SHARE = 50  # looks take at most a fiftieth of the time
-_LISTS = (
-    "job_info",
-    "job_started",
-    "job_finished",
-    "job_error",
-    "shellcmd",
-    "progress",
-    "run_info",
+# Events of Snakemake's log that the line stands for
+_LISTS = frozenset(
+    "job_info job_started job_finished job_error shellcmd progress run_info group_info group_error "
+    "resources_info workflow_started".split()
 )
-_LISTS += ("group_info", "group_error", "resources_info", "workflow_started")
 _PHASES = {
     "plan": "checking the plan",
     "data": "loading data",

@@ -17,8 +17,19 @@ _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two p
 _SHARE = 50  # looks take at most a fiftieth of the time
 # Events of Snakemake's log that the line stands for
 _LISTS = frozenset(
-    "job_info job_started job_finished job_error shellcmd progress run_info group_info group_error "
-    "resources_info workflow_started".split()
+    [
+        "job_info",
+        "job_started",
+        "job_finished",
+        "job_error",
+        "shellcmd",
+        "progress",
+        "run_info",
+        "group_info",
+        "group_error",
+        "resources_info",
+        "workflow_started",
+    ]
 )
 _PHASES = {
     "plan": "checking the plan",

@@ -40,7 +40,7 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     _refuse_no_database(uri)
     client = _client(uri)
     experiment = _experiment(client, f"fedbench-{plan.scale}")
-    mirrored = _known(client, experiment)
+    mirrored = _mirrored(client, experiment)
     added = 0
     for run_id, tags in _tags(plan).items():
         folder = Results(results).run(run_id)
@@ -78,7 +78,7 @@ def _experiment(client: MlflowClient, name: str) -> str:
     return experiment.experiment_id if experiment else client.create_experiment(name)
 
 
-def _known(client: MlflowClient, experiment: str) -> set[str]:
+def _mirrored(client: MlflowClient, experiment: str) -> set[str]:
     """Ids of the runs that were copied to the end; one that was cut short is copied again."""
     ids: set[str] = set()
     token: str | None = None

@@ -25,10 +25,7 @@ _SCORING = ("meanofall", "meanofselected")  # parts that change which model is s
 
 
 def required(classes: int) -> float:
-    """How many times chance FedAvg should reach: 2, 3 or 4 by the number of classes.
-
-    Half as many are enough where a table has skewed settings alone.
-    """
+    """How many times chance FedAvg should reach: 2, 3 or 4 by the number of classes."""
     return 4.0 if classes > 10 else 3.0 if classes == 10 else 2.0
 
 
@@ -40,8 +37,9 @@ class Learned:
     """A table's accuracies. `best` is a mean over the runs it is judged by; `times` is over chance.
 
     `judged_by` is 'FedAvg' where the table has it in mild settings, else the runs that stand for
-    it. `methods` and `seeds` are standard deviations in percentage points, pooled over settings:
-    between the methods' means, and between the seeds of a method. None without two of them.
+    it; where all settings are skewed, half as many times chance are required. `methods` and `seeds`
+    are standard deviations in percentage points, pooled over settings: between the methods' means,
+    and between the seeds of a method. None without two of them.
     """
 
     name: str

@@ -23,6 +23,8 @@ class Composition(Strict):
     """The parts, in order; none is FedAvg."""
     settings: dict[str, Any] = Field(default_factory=dict, alias="with")
     """Settings of a run that the method needs beside its parts."""
+    search: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """Values of its main parameter that a comparison of many methods tries, by `part.parameter`."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
     """The papers of this project that use the method."""
     citation: str
@@ -35,7 +37,17 @@ class Composition(Strict):
         for name in self.settings:
             if name not in RunSpec.model_fields:
                 raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
+        for name, values in self.search.items():
+            self._check_search(name, values)
         return self
+
+    def _check_search(self, name: str, values: tuple[float, ...]) -> None:
+        part, _, parameter = name.partition(".")
+        if part not in {each.name for each in self.parts}:
+            raise FedbenchError(f"search: {unknown('part', part, [p.name for p in self.parts])}")
+        if not values:
+            raise FedbenchError(f"search.{name}: the list is empty; at least one value is needed")
+        registry.require_known("method", part, {parameter: values[0]})
 
     def run_settings(self) -> dict[str, Any]:
         """The settings that make a run use this method: `RunSpec(**run_settings(), …)`."""

@@ -1,11 +1,12 @@
 """What a paper's YAML file lists: grids of runs, tables, figures, and tables of facts."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.strict import Strict
+from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import Settings
 from fedbench.paper.places import Level as Level
 from fedbench.paper.places import Where as Where
@@ -22,11 +23,28 @@ class Case(Strict):
     """The settings there: fields of a run, or a part's parameter (`asd.lam: 20`)."""
 
 
+def _spell_out_methods(axes: Any) -> Any:
+    """The axes, with the names of all methods where `method: every` stands."""
+    if isinstance(axes, dict) and axes.get("method") == "every":
+        return axes | {"method": tuple(compositions())}
+    return axes
+
+
+Axes = Annotated[
+    dict[str, tuple[Level, ...]],
+    BeforeValidator(
+        _spell_out_methods,
+        json_schema_input_type=dict[str, tuple[Level, ...] | Literal["every"]],
+    ),
+]
+
+
 class Grid(Strict):
     """Runs to train: all combinations of the levels of some axes, each with every seed."""
 
-    axes: dict[str, tuple[Level, ...]]
-    """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes."""
+    axes: Axes
+    """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes;
+    `method: every` takes all named methods, those of your own folder among them."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     """Each combination is trained once with each of these seeds."""
     settings: Settings = Field(default_factory=dict)
@@ -36,6 +54,9 @@ class Grid(Strict):
     """Combinations to leave out: those that match any of these entries."""
     cases: tuple[Case, ...] = ()
     """Changes to the settings of some combinations, made in this order and after all others."""
+    main_parameters: bool = False
+    """true: searches try, beside their own values, those of each named method's main parameter
+    (`search` in fedbench/paper/compositions.yaml)."""
 
 
 class Table(Strict):

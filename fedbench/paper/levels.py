@@ -74,6 +74,14 @@ def parts_of(settings: Settings) -> Sequence[Any]:
     return parts
 
 
+def with_main_parameter(settings: Settings, method: Level | None) -> Settings:
+    """The settings, whose search also tries the values of the named method's main parameter."""
+    named, tune = compositions().get(str(method)), settings.get("tune")
+    if named is None or not named.search or not tune:
+        return settings
+    return settings | {"tune": tune | {"grid": tune.get("grid", {}) | named.search}}
+
+
 def refuse_flattening(
     place: str, settings: Settings, axes: Mapping[str, tuple[Level, ...]], levels: Levels
 ) -> None:

@@ -1,6 +1,7 @@
 """What a scale's YAML file may say: how a paper is cut down to fit a machine."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name
 from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
-from fedbench.paper.places import Level, as_tuple
+from fedbench.paper.places import Level, Where, as_tuple
 from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]
@@ -32,12 +33,14 @@ class Numbers(Strict):
     @model_validator(mode="after")
     def _known_fields(self) -> "Numbers":
         for where in ("factors", "limit", "settings"):
-            for name in getattr(self, where):
-                if name not in RunSpec.model_fields:
-                    raise FedbenchError(
-                        f"{where}: {unknown('setting', name, RunSpec.model_fields)}"
-                    )
+            _require_settings(where, getattr(self, where))
         return self
+
+
+def _require_settings(where: str, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in RunSpec.model_fields:
+            raise FedbenchError(f"{where}: {unknown('setting', name, RunSpec.model_fields)}")
 
 
 class ScaleCase(Numbers):
@@ -49,9 +52,7 @@ class ScaleCase(Numbers):
 
     @model_validator(mode="after")
     def _known_places(self) -> "ScaleCase":
-        for name in self.where:
-            if name not in RunSpec.model_fields:
-                raise FedbenchError(f"where: {unknown('setting', name, RunSpec.model_fields)}")
+        _require_settings("where", self.where)
         return self
 
     def means(self, settings: dict[str, Any]) -> bool:
@@ -67,13 +68,42 @@ def _named(value: Any) -> Any:
     return value if isinstance(value, int | float) else checked(Choice, value).name
 
 
+class SeedCase(Strict):
+    """How many seeds some points of a paper's grids have."""
+
+    seeds: Annotated[int, Field(ge=0)]
+    """The most seeds: the first ones are run; 0 leaves these points out."""
+    where: Where = Field(default_factory=dict)
+    """The points meant, by their levels: {method: [MFL, RMFL]}; all by default."""
+    grids: tuple[str, ...] = ()
+    """The grids meant; all by default."""
+
+    def means(self, grid: str, coords: dict[str, Level]) -> bool:
+        """Whether this point of this grid is meant; a point without an axis of `where` is not."""
+        return (not self.grids or grid in self.grids) and all(
+            axis in coords and coords[axis] in as_tuple(wanted)
+            for axis, wanted in self.where.items()
+        )
+
+    def words(self) -> str:
+        """The points meant, in words: 'dataset CIFAR-10 in epochs'."""
+        levels = [
+            f"{axis} {', '.join(map(str, as_tuple(wanted)))}" for axis, wanted in self.where.items()
+        ]
+        return " in ".join(filter(None, [" and ".join(levels), ", ".join(self.grids)]))
+
+
 class Cut(Numbers):
     """Changes to a paper's runs that make them cheaper; the report lists what they leave out."""
 
     seeds: Annotated[int, Field(ge=1)] | None = None
     """The most seeds of each grid: the first ones are run."""
+    seed_cases: tuple[SeedCase, ...] = ()
+    """Other numbers of seeds for some points; the last case that means a point decides."""
     tune: bool | None = None
     """false drops the searches, so that runs use the settings written beside them."""
+    trial_limit: dict[str, float] = Field(default_factory=dict)
+    """Upper bounds of numeric settings of the trials of searches, below those of the run."""
     cases: tuple[ScaleCase, ...] = ()
     """Further changes to the runs of some data sets or models."""
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
@@ -89,7 +119,13 @@ class Cut(Numbers):
         for kind in self.substitutes:
             if kind not in _SUBSTITUTED:
                 raise FedbenchError(f"substitutes: {unknown('kind', kind, _SUBSTITUTED)}")
+        _require_settings("trial_limit", self.trial_limit)
         return self
+
+    def most_seeds(self, grid: str, coords: dict[str, Level]) -> int | None:
+        """The most seeds of a point of a grid; None if the paper's number stands."""
+        meant = [case.seeds for case in self.seed_cases if case.means(grid, coords)]
+        return meant[-1] if meant else self.seeds
 
     def numbers(self, settings: dict[str, Any]) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
@@ -117,7 +153,9 @@ class Scale(Cut):
         special = self.papers.get(paper, Cut())
         return Cut(
             seeds=special.seeds or self.seeds,
+            seed_cases=(*self.seed_cases, *special.seed_cases),
             tune=self.tune if special.tune is None else special.tune,
+            trial_limit=self.trial_limit | special.trial_limit,
             factors=self.factors | special.factors,
             limit=self.limit | special.limit,
             settings=self.settings | special.settings,
@@ -146,7 +184,21 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
         small.pop("tune", None)
     elif "tune" in small:
         small["tune"] = _cut_trials(small["tune"], settings, by)
-    return small | numbers.settings
+    whole = small | numbers.settings
+    return (
+        whole | {"tune": _shortened(whole, by)} if whole.get("tune") and by.trial_limit else whole
+    )
+
+
+def _shortened(run: dict[str, Any], by: Cut) -> Any:
+    """A run's search, with trials that stay below the limits where the run does not."""
+    tune = run["tune"]
+    longer = {
+        field: type(run[field])(most)
+        for field, most in by.trial_limit.items()
+        if isinstance(run.get(field), int | float) and run[field] > most
+    }
+    return tune | {"trials": longer | tune.get("trials", {})} if longer else tune
 
 
 def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:

@@ -15,12 +15,19 @@ from typing import Any
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Grid, Table
-from fedbench.paper.levels import Settings, assigned, layered, level_settings, parts_of
+from fedbench.paper.levels import (
+    Settings,
+    assigned,
+    layered,
+    level_settings,
+    parts_of,
+    with_main_parameter,
+)
 from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
-from fedbench.paper.scale import Cut, Scale, cut, load_scale
+from fedbench.paper.scale import Cut, Scale, SeedCase, cut, load_scale
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import Choice, RunSpec
 
@@ -131,12 +138,15 @@ def _left_out(paper: Paper, by: Cut) -> LeftOut:
     titles = [
         item.title for key, item in _everything(paper) if kept is not None and key not in kept
     ]
+    points_out = [case.words() for case in by.seed_cases if not case.seeds]
     axes: dict[str, list[Level]] = {}
     for grid in paper.grids.values():
         for axis, levels in grid.axes.items():
             gone = [x for x in levels if axis in by.levels and x not in by.levels[axis]]
             axes.setdefault(axis, []).extend(gone)
-    return LeftOut(tuple(titles), {k: tuple(dict.fromkeys(v)) for k, v in axes.items() if v})
+    return LeftOut(
+        (*titles, *points_out), {k: tuple(dict.fromkeys(v)) for k, v in axes.items() if v}
+    )
 
 
 def _everything(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
@@ -172,11 +182,21 @@ def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Pape
         place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
         if paper not in files:
             raise FedbenchError(f"{place}: no such paper")
-        if by.keep and paper in papers:
+        if paper not in papers:
+            continue
+        _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
+        if by.keep:
             keys = [key for key, _ in _everything(papers[paper])]
             for key in by.keep:
                 if key not in keys:
                     raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+
+
+def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
+    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
+    for case in cases:
+        if not any(case.means(*point) for point in everywhere):
+            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
 
 
 def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
@@ -198,7 +218,9 @@ def _seeded(
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
     difference = substituted(printed, small)
-    for seed in grid.seeds[: by.seeds]:  # its values are checked, as all others of `small` are
+    for seed in grid.seeds[
+        : by.most_seeds(names[1], coords)
+    ]:  # its values are checked, as all others of `small` are
         yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)
 
 
@@ -226,6 +248,8 @@ def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
     for case in grid.cases:
         if matches(coords, case.where):
             settings = assigned(settings, spelled_out(case.settings).items())
+    if grid.main_parameters:
+        settings = with_main_parameter(settings, coords.get("method"))
     return _with_common(paper.always, settings)
 
 

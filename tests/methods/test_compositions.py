@@ -75,6 +75,18 @@ def test_every_named_method_trains(cpu, name):
     assert result.weights.isfinite().all()
 
 
+@pytest.mark.parametrize("name", [n for n, method in compositions().items() if method.search])
+def test_the_values_that_a_search_tries_are_allowed_and_few(name):
+    method = named(name)
+    ((parameter, values),) = method.search.items()  # one main parameter
+    part, _, key = parameter.partition(".")
+    assert 1 <= len(set(values)) == len(values) <= 3
+    for value in values:
+        tried = [p.params | {key: value} if p.name == part else p.params for p in method.parts]
+        names = [p.name for p in method.parts]
+        build_parts(RunSpec(parts=[{n: p} for n, p in zip(names, tried, strict=True)]))
+
+
 def test_what_a_method_needs_stands_beside_it():
     assert named("FedGKD+").run_settings()["projection"] == 256
     assert named("FedGKD").settings == {}
@@ -108,6 +120,9 @@ def test_some_methods_by_hand(name, parts):
         ("{parts: [fedproxx], citation: x}", "did you mean 'fedprox'?"),
         ("{parts: [{fedprox: {nu: 1}}], citation: x}", "method 'fedprox': no parameter 'nu'"),
         ("{parts: [], citation: x, with: {projecton: 1}}", "did you mean 'projection'?"),
+        ("{parts: [asd], citation: x, search: {ads.lam: [1]}}", "did you mean 'asd'?"),
+        ("{parts: [asd], citation: x, search: {asd.lom: [1]}}", "no parameter 'lom'"),
+        ("{parts: [asd], citation: x, search: {asd.lam: []}}", "at least one value is needed"),
         ("{parts: [], citation: x, wth: {}}", "no field in Composition 'wth'"),
         ("{parts: [], citation: x, papers: [feddc]}", "papers.0 = 'feddc' is not allowed"),
         ("{parts: []}", "citation is missing"),

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.compositions import compositions
 from fedbench.plan.budget import by_table
 from fedbench.plan.plan import make_plan, matches
 from fedbench.plan.schedule import load_schedule, schedule, to_json
@@ -63,6 +65,47 @@ def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     )
     run = next(iter(make_plan(tiny, "small").runs.values()))
     assert (run.rounds, run.lr) == (1, 0.7)
+
+
+EVERY = """
+title: All methods
+authors: Nobody
+settings: {dataset: digits, rounds: 2}
+grids:
+  main:
+    axes: {method: every}
+    seeds: [0]
+    main_parameters: true
+    settings: {tune: {grid: {lr: [0.1, 0.01]}}}
+"""
+
+
+def test_a_grid_of_every_method_searches_the_main_parameter_of_each(tmp_path):
+    plan = make_plan(make_project(tmp_path, EVERY) / "workflow", "paper")
+    runs = {cell.coords["method"]: cell.run for cell in plan.cells}
+    assert list(runs) == list(compositions())
+    trials = {name: len(trial_runs(run)) for name, run in runs.items()}
+    assert (trials["FedAvg"], trials["FedProx"]) == (2, 2 * 3)  # FedAvg has no parameter
+    assert runs["FedProx"].tune.grid["fedprox.mu"] == (0.001, 0.01, 0.1)
+
+
+def test_a_scale_gives_some_points_of_a_grid_more_seeds_or_none(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\nseeds: 1\npapers:\n  tiny:\n    seed_cases:\n"
+        "    - {seeds: 2, where: {method: FedProx}}\n    - {seeds: 0, grids: [again]}\n"
+    )
+    plan = make_plan(tiny, "small")
+    seeds = [(cell.grid, cell.coords["method"], cell.seed) for cell in plan.cells]
+    assert seeds == [("main", "FedAvg", 0), ("main", "FedProx", 0), ("main", "FedProx", 1)]
+    assert plan.left_out["tiny"].words() == "again"
+
+
+def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\npapers: {tiny: {seed_cases: [{seeds: 2, where: {method: FedNone}}]}}\n"
+    )
+    with pytest.raises(FedbenchError, match=r"papers\.tiny\.seed_cases: .* method FedNone"):
+        make_plan(tiny, "small")
 
 
 def test_tables_selects_only_the_grids_behind_them(tiny):

@@ -76,6 +76,14 @@ def test_trials_begin_with_the_papers_common_parts_and_are_cut_as_the_run_is():
     assert "tune" not in cut(settings, Cut(tune=False))
 
 
+def test_a_scale_shortens_trials_that_are_longer_than_its_limit():
+    run = {"rounds": 50, "epochs": 2, "tune": {"grid": GRID}}
+    shorter = cut(run, Cut(trial_limit={"rounds": 20, "epochs": 2}))
+    assert (shorter["rounds"], shorter["tune"]["trials"]) == (50, {"rounds": 20})
+    assert cut(run, Cut(trial_limit={"rounds": 50}))["tune"] == {"grid": GRID}
+    assert cut(run, Cut(tune=False, trial_limit={"rounds": 20})) == {"rounds": 50, "epochs": 2}
+
+
 def test_two_ways_to_spell_the_trials_are_one_run():
     tune = {"grid": GRID, "trials": {"parts": [{"fedsam": {}}]}}
     assert RunSpec(parts=["fedsam", "asd"], tune=tune).id == BOTH.id

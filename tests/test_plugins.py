@@ -161,6 +161,14 @@ def test_papers_and_named_methods_of_one_name_are_refused_with_both_files(tmp_pa
     assert list(compositions())[-1] == "Mine"
 
 
+def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    cells = planned(ROOT / "workflow", "demo", ("arena",)).cells
+    methods = list(dict.fromkeys(cell.coords["method"] for cell in cells))
+    assert methods == [*compositions(), "brand"]
+    assert [str(part) for part in cells[-1].run.parts] == ["brand"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -63,6 +63,17 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
     return _read((file, *(other for other in plugged if other.exists())))
 
 
+def every_method() -> dict[str, dict[str, Any]]:
+    """The settings of all methods to compare, by name.
+
+    These are the named methods, and the methods of plug-in folders that no named one is made of.
+    """
+    named = {name: method.run_settings() for name, method in compositions().items()}
+    used = {part.name for method in compositions().values() for part in method.parts}
+    plugged = [e.name for e in registry.entries("method").values() if e.sha256]
+    return named | {name: {"parts": [name]} for name in plugged if name not in used}
+
+
 @cache
 def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
     methods: dict[str, Composition] = {}

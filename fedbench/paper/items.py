@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.strict import Strict
-from fedbench.paper.compositions import compositions
+from fedbench.paper.compositions import every_method
 from fedbench.paper.levels import Settings
 from fedbench.paper.places import Level as Level
 from fedbench.paper.places import Where as Where
@@ -26,7 +26,7 @@ class Case(Strict):
 def _spell_out_methods(axes: Any) -> Any:
     """The axes, with the names of all methods where `method: every` stands."""
     if isinstance(axes, dict) and axes.get("method") == "every":
-        return axes | {"method": tuple(compositions())}
+        return axes | {"method": tuple(every_method())}
     return axes
 
 
@@ -44,7 +44,7 @@ class Grid(Strict):
 
     axes: Axes
     """What varies, such as `dataset`, `alpha` or `method`, and the levels that each axis takes;
-    `method: every` takes all named methods, those of your own folder among them."""
+    `method: every` takes all named methods, and the methods in your own folder."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
     """Each combination is trained once with each of these seeds."""
     settings: Settings = Field(default_factory=dict)

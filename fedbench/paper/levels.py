@@ -6,7 +6,7 @@ from typing import Any
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.strict import checked
-from fedbench.paper.compositions import compositions
+from fedbench.paper.compositions import compositions, every_method
 from fedbench.paper.named import spelled_out
 from fedbench.paper.places import Level
 from fedbench.spec import Choice, assign
@@ -20,8 +20,8 @@ _UNSET = object()
 def known_levels(axis: str, levels: Levels) -> Mapping[Level, Settings] | None:
     """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
     if axis == "method":
-        named: dict[Level, Settings] = {k: v.run_settings() for k, v in compositions().items()}
-        return {**named, **levels.get(axis, {})}
+        methods: dict[Level, Settings] = dict(every_method())
+        return {**methods, **levels.get(axis, {})}
     return levels.get(axis)
 
 

@@ -11,6 +11,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import read_yaml
+from fedbench.paper.places import Level
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -63,15 +64,15 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
     return _read((file, *(other for other in plugged if other.exists())))
 
 
-def every_method() -> dict[str, dict[str, Any]]:
+def every_method() -> dict[Level, dict[str, Any]]:
     """The settings of all methods to compare, by name.
 
     These are the named methods, and the methods of plug-in folders that no named one is made of.
     """
-    named = {name: method.run_settings() for name, method in compositions().items()}
+    named: dict[Level, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
     used = {part.name for method in compositions().values() for part in method.parts}
     plugged = [e.name for e in registry.entries("method").values() if e.sha256]
-    return named | {name: {"parts": [name]} for name in plugged if name not in used}
+    return {**named, **{name: {"parts": [name]} for name in plugged if name not in used}}
 
 
 @cache

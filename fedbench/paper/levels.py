@@ -20,8 +20,7 @@ _UNSET = object()
 def known_levels(axis: str, levels: Levels) -> Mapping[Level, Settings] | None:
     """What the levels of an axis stand for; None if the axis is a field of RunSpec."""
     if axis == "method":
-        methods: dict[Level, Settings] = dict(every_method())
-        return {**methods, **levels.get(axis, {})}
+        return {**every_method(), **levels.get(axis, {})}
     return levels.get(axis)
 
 

@@ -4,10 +4,18 @@ import hashlib
 import json
 from typing import Any
 
+from fedbench.base.errors import FedbenchError
+
 
 def digest(value: Any) -> str:
-    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys."""
-    text = json.dumps(canonical(value), sort_keys=True, separators=(",", ":"))
+    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys.
+
+    Raises `FedbenchError` on lists or mappings that lie hundreds deep inside each other.
+    """
+    try:
+        text = json.dumps(canonical(value), sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        raise FedbenchError("lists or mappings are nested too deeply") from None
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

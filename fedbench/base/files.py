@@ -44,8 +44,13 @@ def require_writable(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
     with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
 
 
 def read_text(path: Path) -> str:
@@ -60,15 +65,22 @@ def read_text(path: Path) -> str:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The mapping in a JSON file; raises `FedbenchError` if the file holds anything else."""
-    text = read_text(path)
+    return mapping(read_text(path), path)
+
+
+def mapping(text: str | bytes, place: object) -> dict[str, Any]:
+    """The mapping that a JSON text holds; raises `FedbenchError`, with `place`, on anything else.
+
+    Bytes that are no text in UTF-8 are refused too.
+    """
     try:
         content = json.loads(text)
     except RecursionError:
-        raise FedbenchError(f"{path}: not valid JSON: it is nested too deeply") from None
+        raise FedbenchError(f"{place}: not valid JSON: it is nested too deeply") from None
     except ValueError as error:  # not JSON, or a number of thousands of digits
-        raise FedbenchError(f"{path}: not valid JSON: {error}") from None
+        raise FedbenchError(f"{place}: not valid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise FedbenchError(f"{path}: must be a mapping of fields, not {type(content).__name__}")
+        raise FedbenchError(f"{place}: must be a mapping of fields, not {type(content).__name__}")
     return content
 
 

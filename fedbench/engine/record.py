@@ -33,6 +33,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
         "device": device_name(problem.device),
+        "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         **workers.described,
         "versions": {name: metadata.version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},

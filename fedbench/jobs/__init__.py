@@ -1,1 +1,1 @@
-"""What a rule of the workflow calls: train runs, collect their histories, copy them into MLflow."""
+"""What is done with the runs of a plan: train, collect, copy into MLflow, publish, restore."""

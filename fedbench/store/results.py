@@ -42,6 +42,10 @@ class Results:
         """The facts of a data set: its size, where it came from, its checksum."""
         return self.root / "data" / f"{key}.json"
 
+    def facts(self) -> list[Path]:
+        """The facts of all data sets, sorted."""
+        return matching(self.root / "data", "*.json")
+
     def winner(self, search: str) -> Path:
         """The settings that a search chose."""
         return self.root / "searches" / f"{search}.json"

@@ -34,7 +34,7 @@ class Record(Strict):
     files: dict[str, str] = Field(default_factory=dict)
 
 
-def require_record(file: Path, content: dict[str, Any], remedy: str) -> Record:
+def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Record:
     """The record's fields; raises `FedbenchError` naming one that is missing or damaged."""
     try:
         return checked(Record, content)

@@ -1,0 +1,140 @@
+"""What of a results folder is published, and checks that it may stand beside other results.
+
+The facts of data sets travel with the runs, and so do the winners of searches: with them a report
+is rebuilt without training anything and without the data.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, mapping
+from fedbench.base.strict import checked
+from fedbench.plan.data import data_key
+from fedbench.spec import NUMERICS, Choice
+from fedbench.store import Results
+from fedbench.store.packed import RECORD, Files, packed, require_packed
+from fedbench.store.published import Kind, Published, Thing, read_published
+
+_ONLY = {Kind.data: "facts.json", Kind.search: "winner.json"}  # their only file
+_REMEDIES = {
+    Kind.run: "it was trained twice: delete the one that is not wanted",
+    Kind.data: "runs trained on different data cannot be compared: use another results folder",
+    Kind.search: "delete the one whose trials are not wanted",
+}
+
+
+def place(thing: Thing, name: str, results: Path) -> Path:
+    """Where a file of the thing lies in a results folder."""
+    folders = Results(results)
+    if thing.kind is Kind.run:
+        return folders.run(thing.name).path / name
+    return folders.data(thing.name) if thing.kind is Kind.data else folders.winner(thing.name)
+
+
+def present(thing: Thing, results: Path) -> Files | None:
+    """The files of the thing in a results folder; None if it is not there or not finished.
+
+    Raises `FedbenchError` naming a file that was changed since it was written.
+    """
+    if thing.kind is Kind.run:
+        return packed(Results(results).run(thing.name), thing.name)
+    file = place(thing, _ONLY[thing.kind], results)
+    return {_ONLY[thing.kind]: file.read_bytes()} if exists(file) else None
+
+
+def all_present(things: Iterable[Thing], results: Path) -> Published:
+    """Those of the things that a results folder has, with their files."""
+    looked = ((thing, present(thing, results)) for thing in things)
+    return {thing: files for thing, files in looked if files is not None}
+
+
+def read_checked(file: Path) -> Published:
+    """The content of a published file; raises `FedbenchError` unless each thing in it is sound."""
+    content = read_published(file)
+    require_sound(content, file)
+    require_same_data(content, file)
+    return content
+
+
+def require_sound(content: Published, origin: Path) -> None:
+    """Raise `FedbenchError`, with `origin`, on a thing that is damaged or of other numerics."""
+    for thing, files in content.items():
+        where = f"{origin}: {thing}"
+        if thing.kind is Kind.run:
+            _require_same_numerics(require_packed(thing.name, files, where), where)
+        else:
+            _require_fields(thing, files, where)
+
+
+def require_same_data(content: Published, origin: Path) -> None:
+    """Refuse a run that was trained on other data than the facts beside it are of."""
+    for thing, files in content.items():
+        if thing.kind is Kind.run:
+            where = f"{origin}: {thing}"
+            _require_its_data(mapping(files[RECORD], where), content, where)
+
+
+def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
+    """All things of several sources, each once; the first source with a thing wins.
+
+    Raises `FedbenchError` naming a thing that two sources have and that is not the same in both.
+    """
+    whole: dict[Thing, Files] = {}
+    origins: dict[Thing, Path] = {}
+    for origin, content in sources:
+        for thing, files in content.items():
+            if thing not in whole:
+                whole[thing], origins[thing] = files, origin
+            elif not _agree(thing, whole[thing], files):
+                raise FedbenchError(
+                    f"{thing} is not the same in {origins[thing]} and in {origin}; "
+                    f"{_REMEDIES[thing.kind]}"
+                )
+    return whole
+
+
+def _agree(thing: Thing, one: Files, other: Files) -> bool:
+    """Whether both are the same byte by byte; of data sets the checksums of the data count."""
+    if thing.kind is Kind.data:
+        return _checksum(thing, one) == _checksum(thing, other)
+    return dict(one) == dict(other)
+
+
+def _checksum(thing: Thing, files: Files) -> Any:
+    return mapping(files[_ONLY[Kind.data]], str(thing)).get("checksum")
+
+
+def _require_same_numerics(record: dict[str, Any], where: str) -> None:
+    numerics = record["settings"].get("numerics")
+    if numerics != NUMERICS:
+        raise FedbenchError(
+            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives other "
+            f"numbers; use the fedbench that trained it, or move the file away and train again"
+        )
+
+
+def _require_its_data(record: dict[str, Any], content: Published, where: str) -> None:
+    try:
+        data = Thing(Kind.data, data_key(checked(Choice, record["resolved"].get("dataset"))))
+    except FedbenchError as error:
+        raise FedbenchError(f"{where}: resolved.dataset: {error}") from None
+    trained = record["data"].get("checksum")
+    loaded = _checksum(data, content[data]) if data in content else trained
+    if loaded != trained:
+        raise FedbenchError(
+            f"{where} was trained on data with the checksum {str(trained)[:12]}, but {data} here "
+            f"has {str(loaded)[:12]}; {_REMEDIES[Kind.data]}"
+        )
+
+
+def _require_fields(thing: Thing, files: Files, where: str) -> None:
+    """Refuse facts without a checksum, a search without a winner, and any other file."""
+    if [*files] != [_ONLY[thing.kind]]:
+        names = ", ".join(files)
+        raise FedbenchError(f"{where}: must have the file {_ONLY[thing.kind]}, not {names}")
+    fields = mapping(files[_ONLY[thing.kind]], where)
+    needed = "checksum" if thing.kind is Kind.data else "chosen"
+    if needed not in fields:
+        raise FedbenchError(f"{where}: the field {needed} is missing")

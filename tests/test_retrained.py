@@ -1,0 +1,118 @@
+"""A published run that is trained again gives the same bits on the same kind of machine.
+
+On another kind of machine, or with another PyTorch, sums are rounded in another order and training
+amplifies the differences: there the first evaluated round must be close, and the last one roughly.
+"""
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedbench import RunSpec, run
+from fedbench.data.source import data_folder
+from fedbench.jobs.published import read_checked
+from fedbench.store import RunFolder
+from fedbench.store.packed import packed
+from fedbench.store.published import Kind, Thing, write_published
+from tests.project import ROOT
+
+FILES = sorted((ROOT / "results/published").glob("*.parquet"))
+FIRST, LAST = 0.02, 0.1  # how far accuracies may differ on another kind of machine
+
+
+def records(files):
+    """The published runs, as record and files, the one that took the fewest seconds first."""
+    published = [content for file in files for content in read_checked(file).items()]
+    runs = [(json.loads(f["run.json"]), f) for thing, f in published if thing.kind is Kind.run]
+    return sorted(runs, key=lambda pair: sum(pair[0]["seconds"].values()))
+
+
+def has_its_data(record):
+    """Whether the data come with fedbench, or a file or folder of their name is here."""
+    file = record["data"].get("file")
+    return file is None or (data_folder() / Path(file).name).exists()
+
+
+def same_build(record, again):
+    """Whether both runs computed with the same PyTorch on the same kind of machine."""
+    keys = ("device", "machine")
+    same = all(key in record and record[key] == again[key] for key in keys)
+    return same and record["versions"]["torch"] == again["versions"]["torch"]
+
+
+def scores(history):
+    """What the history says but for the time that it took."""
+    return history[[name for name in history if not name.endswith("_seconds")]]
+
+
+def compare(record, files, again):
+    """Fail unless the run trained again has the history of the published one."""
+    published = scores(pd.read_parquet(io.BytesIO(files["rounds.parquet"])))
+    if same_build(record, again.record):
+        pd.testing.assert_frame_equal(scores(again.history), published, check_exact=True)
+    else:
+        gap = (again.history["accuracy"] - published["accuracy"]).abs()
+        assert gap.iloc[0] <= FIRST
+        assert gap.iloc[-1] <= LAST
+
+
+def test_the_cheapest_published_run_gives_the_same_again(cpu):
+    candidates = [pair for pair in records(FILES) if has_its_data(pair[0])]
+    if not candidates:
+        pytest.skip("no published run whose data are here" if FILES else "nothing is published")
+    record, files = candidates[0]
+    again = run(RunSpec(**record["resolved"]), machine=cpu)
+    assert again.record["data"]["checksum"] == record["data"]["checksum"]
+    compare(record, files, again)
+
+
+TINY = RunSpec(dataset="toy", model={"mlp": {"hidden": 4}}, clients=4, rounds=2)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory, cpu):
+    """A published file with two runs, made here."""
+    folder = tmp_path_factory.mktemp("published")
+    content = {}
+    for spec in (TINY, TINY.changed(seed=1)):
+        run(spec, out=folder / spec.id, machine=cpu)
+        content[Thing(Kind.run, spec.id)] = packed(RunFolder(folder / spec.id), spec.id)
+    write_published(content, folder / "tiny.parquet")
+    return folder / "tiny.parquet"
+
+
+def test_a_run_trained_again_is_compared_bit_by_bit(published, cpu):
+    (record, files), *_ = records([published])
+    assert has_its_data(record)
+    spec = RunSpec(**record["resolved"])
+    again = run(spec, machine=cpu)
+    assert same_build(record, again.record)
+    compare(record, files, again)
+    again.history.loc[1, "loss"] *= 1 + 1e-15
+    with pytest.raises(AssertionError):
+        compare(record, files, again)
+
+
+@pytest.mark.parametrize(("moved", "close"), [(0.05, True), (0.2, False)])
+def test_elsewhere_the_last_accuracy_may_move_by_a_tenth(published, cpu, moved, close):
+    (record, files), *_ = records([published])
+    again = run(RunSpec(**record["resolved"]), machine=cpu)
+    again.history.loc[1, "accuracy"] += moved
+    again.record["versions"]["torch"] = "0"
+    if close:
+        compare(record, files, again)
+    else:
+        with pytest.raises(AssertionError):
+            compare(record, files, again)
+
+
+def test_a_run_whose_data_are_not_here_is_no_candidate(monkeypatch, tmp_path):
+    monkeypatch.setenv("FEDBENCH_DATA", str(tmp_path))
+    assert has_its_data({"data": {"name": "digits"}})
+    mnist = {"data": {"name": "mnist", "file": "/somewhere/mnist.npz"}}
+    assert not has_its_data(mnist)
+    (tmp_path / "mnist.npz").touch()
+    assert has_its_data(mnist)

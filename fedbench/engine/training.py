@@ -94,6 +94,10 @@ class Training:
         self.progress = self._resumed() or self._fresh()
         self._saved = time.monotonic()
 
+    def __repr__(self) -> str:
+        done = f"{self.progress.round} of {self.spec.rounds} rounds made"
+        return f"Training({self.problem.identity.id}, {done})"
+
     @property
     def over(self) -> bool:
         """Whether all rounds have been made, or the weights are no longer finite."""

@@ -20,6 +20,7 @@ _LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 _LOADS = re.compile(
     r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"?(?:https?:)?//[^>]*>"
 )
+_PICTURE = re.compile(r"<img\b[^>]*src=\"?(?!\w+:|/)([^\s\">]+)")
 _COPIED = ("*.md", "*.svg", "*.png", "*.css")
 
 
@@ -68,6 +69,16 @@ def strangers(site: Path) -> list[str]:
     ]
 
 
+def missing(site: Path) -> list[str]:
+    """Pictures that pages show but the site lacks, as 'page: picture'; Zensical looks at links."""
+    return [
+        f"{file.relative_to(site)}: {picture}"
+        for file in sorted(site.rglob("*.html"))
+        for picture in _PICTURE.findall(file.read_text(encoding="utf-8"))
+        if not (file.parent / picture).is_file()
+    ]
+
+
 def main() -> None:
     """Write the pages, make HTML of them, and look for what they would load from elsewhere."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -78,8 +89,9 @@ def main() -> None:
         return
     shutil.rmtree(ROOT / "build/site", ignore_errors=True)
     subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=ROOT, check=True)
-    if loaded := strangers(ROOT / "build/site"):
-        sys.exit("pages load from other hosts:\n" + "\n".join(loaded))
+    for what, wrong in (("loaded from other hosts", strangers), ("missing pictures", missing)):
+        if listed := wrong(ROOT / "build/site"):
+            sys.exit(f"{what}:\n" + "\n".join(listed))
 
 
 if __name__ == "__main__":

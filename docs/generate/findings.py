@@ -13,9 +13,9 @@ def findings(root: Path = ROOT) -> str:
     files = sorted((root / "results/published").glob("*.parquet"))
     if not files:
         return "No results have been published yet."
-    titles = {name: paper.title for name, paper in load_papers(ROOT / "workflow").items()}
+    papers = load_papers(ROOT / "workflow", tuple(file.stem for file in files))
     rows = [
-        [code(file.relative_to(root)), escaped(titles.get(file.stem, "")), _megabytes(file)]
+        [code(file.relative_to(root)), escaped(papers[file.stem].title), _megabytes(file)]
         for file in files
     ]
     return table(("file", "paper", "MB"), rows)

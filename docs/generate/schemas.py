@@ -1,8 +1,9 @@
 """Settings and fields of YAML files, from the models that check them."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+import yaml
 
 from docs.generate.markdown import code, escaped, prose, table
 from fedbench.base.strict import Strict
@@ -20,7 +21,7 @@ _TYPES = {
 _LIMITS = {
     "minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<",
 }  # fmt: skip
-_CHOICE = "a name, or a name with parameters: `{name: {parameter: value}}`"
+_CHOICE = "a name or `{name: {parameter: value}}`"
 
 
 def settings() -> str:
@@ -67,7 +68,8 @@ def _default(name: str, field: Schema, required: tuple[str, ...]) -> str:
         return "required"
     if "default" not in field:
         return "empty"
-    return code(json.dumps(field["default"], ensure_ascii=False))
+    written = yaml.safe_dump(field["default"], default_flow_style=True, allow_unicode=True)
+    return code(written.removesuffix("...\n").strip())
 
 
 def allowed(field: Schema) -> str:

@@ -147,6 +147,9 @@ class RunSpec(Strict):
         changed = self.model_dump(mode="python", exclude_defaults=True)
         yield from changed.items()
 
+    def __str__(self) -> str:
+        return repr(self)
+
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
         chosen = [(kind, getattr(self, kind)) for kind in _KINDS]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import fedbench
-from docs.build import relinked, strangers
+from docs.build import missing, relinked, strangers
 from docs.generate import commands, entries, findings, metrics, notebook, schemas
 from docs.generate.markdown import escaped, prose, table
 from docs.generate.pieces import filled, pieces, places, ranges
@@ -56,6 +56,9 @@ def test_every_setting_has_a_row_with_range_default_and_meaning():
     )
     assert rows["share"].split(" | ")[1:3] == ["a number > 0, < 1", "`0.1`"]  # of `tune`
     assert rows["tune"].split(" | ")[1] == "[Tune](#tune) or null"
+    assert [rows[name].split(" | ")[2] for name in ("dataset", "clip", "nesterov", "betas")] == [
+        "`digits`", "`null`", "`false`", "`[0.9, 0.999]`",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", [schemas.settings, schemas.paper, schemas.scale])
@@ -131,13 +134,13 @@ def test_ranges_by_hand():
 
 def test_published_files_are_listed_and_none_is_said_in_words(tmp_path):
     assert findings.findings(tmp_path) == "No results have been published yet."
-    file = tmp_path / "results/published/rmfl.parquet"
+    file = tmp_path / "results/published/digits.parquet"
     file.parent.mkdir(parents=True)
     file.write_bytes(bytes(2_500_000))
     assert (
         findings.findings(tmp_path)
         .splitlines()[-1]
-        .startswith("| `results/published/rmfl.parquet` |")
+        .startswith("| `results/published/digits.parquet` |")
     )
     assert findings.findings(tmp_path).endswith("| 2.5 |")
 
@@ -167,6 +170,12 @@ def test_what_a_page_would_load_from_elsewhere_is_named(tmp_path):
     assert strangers(tmp_path) == []
     (tmp_path / "b.html").write_text('<p><script async src="//x.y/z.js"></script>')
     assert strangers(tmp_path) == ['b.html: <script async src="//x.y/z.js">']
+
+
+def test_a_picture_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "a.svg").touch()
+    (tmp_path / "a.html").write_text('<img alt="x" src="a.svg"><img src=b.svg>')
+    assert missing(tmp_path) == ["a.html: b.svg"]
 
 
 def test_cells_of_a_notebook_by_hand(tmp_path):

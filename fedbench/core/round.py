@@ -12,6 +12,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers, Model, Net
+from fedbench.core.oneline import OneLine
 from fedbench.core.spill import Spill
 
 State = dict[str, Tensor]
@@ -21,8 +22,8 @@ Gradient = Callable[[Tensor], Tensor]
 Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
 
-@dataclass(frozen=True)
-class Fed:
+@dataclass(frozen=True, repr=False)
+class Fed(OneLine):
     """What stays the same in all rounds of a run.
 
     K: clients; m: size of the cohort; classes: C; d: weights of the model; n: samples per client
@@ -61,8 +62,8 @@ def _too_early(fields: str, hooks: dict[str, str], name: str) -> Exception:
     return FedbenchError(f"{fields}.{name} has no value yet: {hooks[name]}")
 
 
-@dataclass(kw_only=True)
-class Turn:
+@dataclass(kw_only=True, repr=False)
+class Turn(OneLine):
     """One client's turn in one round, as one part sees it.
 
     w, buffers: the global model; lr: this round's learning rate; round: t, counted from 0; k: local
@@ -92,7 +93,7 @@ class Turn:
     run: State = field(default_factory=dict)
     drawn: State = field(default_factory=dict)
     full_gradient: Gradient = only_in_ask
-    y: Model = field(init=False, repr=False)
+    y: Model = field(init=False)
 
     if not TYPE_CHECKING:  # otherwise mypy would accept any name
 
@@ -108,8 +109,8 @@ class Turn:
 _TURN = {"y": "the model that was trained can be read in the hook `end`"}
 
 
-@dataclass(kw_only=True)
-class Batch:
+@dataclass(kw_only=True, repr=False)
+class Batch(OneLine):
     """One mini-batch: inputs x, labels y (B,), and the outputs of the model in training.
 
     logits (B, C) and features are those of the model in training, the student, whose weights at
@@ -146,8 +147,8 @@ class Batch:
         return self.net.head(self.w, features)
 
 
-@dataclass(kw_only=True)
-class Round:
+@dataclass(kw_only=True, repr=False)
+class Round(OneLine):
     """One round at the server, as one part sees it.
 
     round: t, counted from 0; w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts:
@@ -173,13 +174,13 @@ class Round:
     proxy: Callable[[], Tensor]
     rng: torch.Generator = field(default_factory=torch.Generator)
     mine: State = field(default_factory=dict)
-    steps: Tensor = field(init=False, repr=False)
-    models: Tensor = field(init=False, repr=False)
-    raw: Tensor = field(init=False, repr=False)
-    ups: Sequence[State] = field(init=False, repr=False)
-    statistics: Sequence[Buffers] = field(init=False, repr=False)
-    i: int = field(init=False, repr=False)
-    new: Tensor = field(init=False, repr=False)
+    steps: Tensor = field(init=False)
+    models: Tensor = field(init=False)
+    raw: Tensor = field(init=False)
+    ups: Sequence[State] = field(init=False)
+    statistics: Sequence[Buffers] = field(init=False)
+    i: int = field(init=False)
+    new: Tensor = field(init=False)
 
     if not TYPE_CHECKING:  # otherwise mypy would accept any name
 

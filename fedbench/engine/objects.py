@@ -1,6 +1,6 @@
 """What identifies a run that was given objects in place of some settings.
 
-The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec.py`.
+The identity of a run by settings alone is `RunSpec.id` in `fedbench/spec/run.py`.
 """
 
 import hashlib

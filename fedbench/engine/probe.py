@@ -11,6 +11,7 @@ from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Model
+from fedbench.core.oneline import OneLine
 from fedbench.core.round import Round, State
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
@@ -23,8 +24,8 @@ Cells = dict[str, float | int | str]  # one row of a probe's table
 Columns = dict[str, tuple[str, str, str]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scene:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Scene(OneLine):
     """One round as a probe sees it, after aggregation.
 
     r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: the

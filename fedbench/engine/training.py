@@ -46,7 +46,7 @@ def run(
     `out`: a folder for the run's files. A run that was killed there is resumed; if the folder holds
     a finished run, that is an error. `data_dir`: the folder with data files and published weights.
     `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
-    place of what the spec names; they are then part of the run's identity (see `engine/identity`).
+    place of what the spec names; they are then part of the run's identity (see `engine/objects`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings, which identifies the run. Raises `FedbenchError` on bad input.
     """
@@ -93,6 +93,10 @@ class Training:
             probe.require(problem)
         self.progress = self._resumed() or self._fresh()
         self._saved = time.monotonic()
+
+    def __repr__(self) -> str:
+        done = f"{self.progress.round} of {self.spec.rounds} rounds made"
+        return f"Training({self.problem.identity.id}, {done})"
 
     @property
     def over(self) -> bool:

@@ -8,12 +8,12 @@ from fedbench.spec import RunSpec
 
 _Columns = dict[str, tuple[str, str, str]]
 # By name: label, unit and which direction is better, as probes declare theirs
-_SCORES: _Columns = {
+SCORES: _Columns = {
     "loss": ("Loss", "", "lower"),
     "accuracy": ("Accuracy", "fraction", "higher"),
     "macro_f1": ("Macro-F1", "fraction", "higher"),
 }
-_ENGINE: _Columns = {
+ENGINE: _Columns = {
     "round": ("Communication round", "", ""),
     "eta": ("Learning rate", "", ""),
     "train_loss": ("Training loss", "", "lower"),
@@ -28,7 +28,7 @@ _ENGINE: _Columns = {
     "best_round": ("Round of the best", "", ""),  # this and the next are computed from others
     "round_seconds": ("Time per round", "s", "lower"),
 }
-_HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
+HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
     "clients": {
         "client": ("Client", "", ""),
         "label": ("Class", "", ""),
@@ -49,15 +49,15 @@ def columns(run: RunSpec) -> set[str]:
     models = [name for part in run.parts for name in _declared("method", part.name, "MODELS")]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
-    scores = {f"{p}{score}{s}" for p in prefixes for score in _SCORES for s in suffixes}
+    scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
     watched = {name for probe in run.watch for name in _declared("probe", probe.name, "COLUMNS")}
-    return {*_ENGINE, *scores, *watched}
+    return {*ENGINE, *scores, *watched}
 
 
 def tables(run: RunSpec) -> set[str]:
     """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
     written = {p.name: _declared("probe", p.name, "TABLE") for p in run.watch}
-    return {f"{table}/{name}" for table, names in (written | _HELD).items() for name in names}
+    return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
 
 
 def meaning(name: str) -> tuple[str, str, str] | None:
@@ -69,10 +69,10 @@ def meaning(name: str) -> tuple[str, str, str] | None:
     table, _, column = name.rpartition("/")
     if table:
         probes = registry.entries("probe")
-        written = _declared("probe", table, "TABLE") if table in probes else _HELD.get(table, {})
+        written = _declared("probe", table, "TABLE") if table in probes else HELD.get(table, {})
         return written.get(column)
     declared = (_declared("probe", probe, "COLUMNS") for probe in registry.entries("probe"))
-    return next((group[name] for group in (_SCORES, _ENGINE, *declared) if name in group), None)
+    return next((group[name] for group in (SCORES, ENGINE, *declared) if name in group), None)
 
 
 def require_column(name: str, runs: list[RunSpec]) -> None:

@@ -1,131 +1,116 @@
-"""The settings of a training run, and the identity that follows from them.
+"""The settings of one training run, and the identity that follows from them.
 
 The identity is the sha256 of the settings as JSON, with the checksums of the plug-ins that the run
 uses. Settings at their defaults are left out, so that a new field whose default changes nothing
 keeps the identity of every earlier run. Labels, papers and tables are no part of it.
 """
 
-import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.choice import Choice as Choice
+from fedbench.base.choice import Choice
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
+from fedbench.spec.assign import assign
+from fedbench.spec.augment import Augment
+from fedbench.spec.numbers import Whole
+from fedbench.spec.tune import Tune
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
-MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
 _KINDS = ("dataset", "model", "partition", "sampler")
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 _SLUG = 150  # characters; the name of a folder may have 255
 
-Whole = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]  # more is taken for a typing error
-
 _NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
-
-
-class Tune(Strict):
-    """A search over settings before the run: the value with the best score is used.
-
-    grid: the values to try, by field or by `part.parameter`; all combinations are tried.
-    by: the score, which is the last accuracy, the mean over all evaluated rounds ('fastest
-    convergence') or the accuracy of the best evaluated round. on: what is scored on, a held-out
-    share of the training data or, as the papers did, the test set. seeds: of the trials; scores are
-    averaged over them. share: of the training data that is held out, above 0 and below 1.
-    trials: settings in which the trials differ from the run. `{parts: [fedsam]}` searches the ρ of
-    FedSAM on FedSAM alone, for a run of FedSAM with further parts.
-    """
-
-    grid: dict[str, tuple[float | int | str, ...]]
-    by: Literal["final", "mean", "best"] = "final"
-    on: Literal["held-out", "test"] = "held-out"
-    seeds: tuple[int, ...] = (0,)
-    share: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    trials: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> "Tune":
-        empty = [key for key, values in self.grid.items() if not values]
-        if empty or not self.grid or not self.seeds:
-            raise ValueError("a grid needs at least one value for each field, and one seed")
-        trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
-        if trials > MOST_TRIALS:
-            raise ValueError(f"a grid of {trials:,} trials; at most {MOST_TRIALS:,} are made")
-        return self
-
-
-class Augment(Strict):
-    """Random views of training images: a crop after zero padding, and a horizontal flip.
-
-    crop: pixels of padding on every side (0: no crop); crop_share: probability that a sample is
-    cropped at all; flip: probability that it is mirrored left to right.
-    """
-
-    crop: Annotated[int, Field(ge=0, strict=True)] = 0
-    crop_share: Annotated[float, Field(ge=0, le=1)] = 1.0
-    flip: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 
 class RunSpec(Strict):
     """All settings of one federated training run.
 
-    `clients` K, `participation` C (a cohort of C·K clients), `rounds` T. Local work is `epochs` E
-    or `steps` H, in mini-batches of `batch` B samples (null: all data of a client). The learning
-    rate of round t is lr·lr_decay^t. `clip` bounds the norm of the gradient. `decay_norms: false`
-    keeps weight decay off the weights and biases of normalisation layers, those on the shortcuts of
-    a residual network included (the released code of FedGKD does decay these). `augment` changes
-    what local steps see, not what is scored. `precision: bfloat16` runs the network under autocast,
-    with weights, updates and losses in float32.
-    `validation` is the share of the training data that is held out before partitioning; a data set
-    that comes with a validation set is scored on that set, and nothing is held out. `projection`
-    puts a projection head of that width between the features of the model and its classifier.
-    `watch` lists probes: what they measure is written beside the history. `data_seed` (default:
-    `seed`) draws the partition.
     Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
     dataset: Choice = Choice(name="digits")
+    """The data set, as `fedbench list datasets` names it."""
     model: Choice = Choice(name="mlp")
+    """The network, as `fedbench list models` names it."""
     projection: Whole | None = None
+    """The width of a projection head, which is put between the features of the model and its
+    classifier; null: none."""
     partition: Choice = Choice(name="iid")
+    """The rule that deals the training samples to clients (`fedbench list partitions`)."""
     parts: tuple[Choice, ...] = ()
+    """The method, as a list of parts (`fedbench list methods`); the empty list is FedAvg."""
     clients: Whole = 10
+    """The number of clients, K."""
     participation: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The share C of the clients that train in a round: a cohort of max(1, round(C·K))."""
     sampler: Choice = Choice(name="uniform")
+    """The rule that draws the cohort of a round (`fedbench list samplers`)."""
     weights: Literal["uniform", "samples"] = "uniform"
+    """How the models of a cohort are mixed: all alike, or by their clients' numbers of samples."""
     rounds: Whole = 10
+    """The number of rounds, T."""
     epochs: Whole | None = None
+    """Local epochs E of a client in a round; null: 1, unless `steps` is given."""
     steps: Whole | None = None
+    """Local steps H of a client in a round, in place of epochs."""
     batch: Whole | None = 50
+    """Samples of a mini-batch, B; null: all data of a client."""
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    """The learning rate of the first round; that of round t is lr·lr_decay^t."""
     lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """What the learning rate is multiplied by after each round."""
     optimizer: Literal["sgd", "adam"] = "sgd"
+    """The optimiser of the local steps."""
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """The momentum of local SGD; it starts anew in each round."""
     dampening: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The dampening of that momentum, as in PyTorch."""
     nesterov: bool = False
+    """Nesterov's momentum; it needs momentum > 0 and dampening = 0."""
     betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
         0.9,
         0.999,
     )
+    """The decay rates of Adam's two moments."""
     eps: Annotated[float, Field(gt=0)] = 1e-8
+    """What Adam adds to its denominator."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    """The weight decay of the local steps, added to the gradient after clipping."""
     decay_norms: bool = True
+    """false keeps weight decay off the weights and biases of normalisation layers, those on the
+    shortcuts of a residual network included (the released code of FedGKD does decay these)."""
     clip: Annotated[float, Field(gt=0)] | None = None
+    """The largest norm of a gradient; null: no clipping."""
     normalise: bool = False
+    """Whether features are scaled: images by the usual means and deviations of their channels, a
+    table by those of its training rows."""
     augment: Augment | None = None
+    """Random crops and flips of the images that local steps see; scoring sees none."""
     validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """The share of the training data that is held out before the partition. A data set that comes
+    with a validation set is scored on that set, and nothing is held out."""
     seed: Annotated[int, Field(ge=0)] = 0
+    """What all random draws of the run depend on."""
     data_seed: Annotated[int, Field(ge=0)] | None = None
+    """The seed of the partition and of the held-out share; null: `seed`."""
     eval_every: Whole = 1
+    """The model is scored after every so many rounds, and after the last."""
     precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    """The precision of the run; bfloat16 runs the network under autocast, with weights, updates and
+    losses in float32."""
     watch: tuple[Choice, ...] = ()
+    """Probes (`fedbench list probes`): what they measure is written beside the history."""
     tune: Tune | None = None
+    """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":
@@ -156,6 +141,14 @@ class RunSpec(Strict):
             for key in self.tune.grid:
                 _check_searched(key, owner, run)
         return self
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The settings that differ from the defaults, for a line in a REPL."""
+        changed = self.model_dump(mode="python", exclude_defaults=True)
+        yield from changed.items()
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
@@ -244,30 +237,3 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     if part not in names:
         raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
     registry.require_known("method", part, {parameter: None})
-
-
-def assign(plain: dict[str, Any], key: str, value: Any) -> None:
-    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name.
-
-    `tune.grid` reaches into the search, as do its other fields.
-    """
-    part, _, parameter = key.partition(".")
-    if not parameter:
-        plain[key] = value
-    elif part == "tune":
-        if not plain.get("tune"):
-            raise FedbenchError(f"'{key}' names the search of a run that has none")
-        plain["tune"] = dict(plain["tune"]) | {parameter: value}
-    else:
-        _assign_to_part(plain, key, value)
-
-
-def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
-    part, _, parameter = key.partition(".")
-    owners = [p for p in plain["parts"] if p["name"] == part]
-    if not owners:
-        raise FedbenchError(
-            f"'{key}' names no part of this run, only {[p['name'] for p in plain['parts']]}"
-        )
-    for owner in owners:
-        owner["params"] = owner["params"] | {parameter: value}

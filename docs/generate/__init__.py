@@ -1,0 +1,1 @@
+"""The parts of the site that are made from the code; `docs/build.py` puts them into pages."""

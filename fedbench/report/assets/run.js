@@ -51,13 +51,13 @@ function curve(name, xs, ys, parent) {
   let low = Math.min(...values), high = Math.max(...values);
   if (low === high) { low -= 1; high += 1; }
   const first = seen[0][0], last = seen[seen.length - 1][0];
-  const px = x => 8 + 344 * (last === first ? 0.5 : (x - first) / (last - first));
+  const px = x => 50 + 302 * (last === first ? 0.5 : (x - first) / (last - first));
   const py = y => 8 + 134 * (high - y) / (high - low);
   const svg = draw('svg', { viewBox: '0 0 360 170', role: 'img', tabindex: 0 }, figure);
-  draw('path', { d: 'M8 142.5H352', class: 'axis' }, svg);
+  draw('path', { d: 'M50 142.5H352', class: 'axis' }, svg);
   draw('path', { d: 'M' + seen.map(([x, y]) => `${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join('L'), class: 'curve' }, svg);
   const dot = draw('circle', { r: 3.5, class: 'dot' }, svg);
-  for (const [x, y, anchor, text] of [[8, 160, 'start', first], [352, 160, 'end', `round ${last}`], [10, 16, 'start', high], [10, 138, 'start', low]]) {
+  for (const [x, y, anchor, text] of [[50, 160, 'start', first], [352, 160, 'end', `round ${last}`], [44, 14, 'end', high], [44, 144, 'end', low]]) {
     draw('text', { x, y, 'text-anchor': anchor }, svg).textContent = text;
   }
   let at = seen.length - 1;

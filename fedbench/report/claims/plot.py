@@ -10,7 +10,7 @@ from math import isfinite
 from fedbench.report.claims.finding import SHOWS, Evidence
 from fedbench.report.claims.wording import amount, interval_words
 
-WIDTH = 400.0
+WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
 _THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
 

@@ -12,6 +12,8 @@ from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values.metrics import Metric
 
+_NAMED = 3  # methods beside the first that a card names as best in some setting
+
 
 @dataclass(frozen=True)
 class TableOnPage:
@@ -67,7 +69,8 @@ class TableOnPage:
         if not wins:
             return ""
         (first, most), *others = wins
-        parts = [f"{first} is best in {most}", *(f"{name} in {n}" for name, n in others)]
+        parts = [f"{first} is best in {most}", *(f"{name} in {n}" for name, n in others[:_NAMED])]
+        parts += [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
         ranked = {_setting(cell) for cell in best}
         return f"{', '.join(parts)} of {len(ranked)} setting{'' if len(ranked) == 1 else 's'}"
 

@@ -27,7 +27,8 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     told: dict[str, dict[str, Any]] = {}
     shared = _Shared()
     for frame in frames.values():
-        names = [name for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
+        drawn = [name for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
+        names = sorted(drawn, key=lambda name: not Metric(str(name)).is_score)  # scores first
         told_of = frame[~frame["run_id"].isin(told)][["run_id", "status", "round", *names]]
         for run, history in told_of.groupby("run_id", sort=True):
             record = records.get(str(run), {})

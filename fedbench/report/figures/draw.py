@@ -78,7 +78,7 @@ def _framed(drawing: Drawing) -> Figure:
     place = {"x": 0.06 / panels.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
     layout.execute(figure)
-    figure.set_layout_engine("none")  # laid out once, for all files
+    figure.set_layout_engine(None)  # laid out once, for all files
     return figure
 
 

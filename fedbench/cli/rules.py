@@ -139,6 +139,14 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
         "reports"
     ),
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that share the work, with the same bytes for any number. "
+            "Default: one per core that this process may use.",
+        ),
+    ] = None,
 ) -> None:
     """Write the pages, tables and figures from the collected frames.
 
@@ -147,9 +155,10 @@ def report(
     with sentences():
         from fedbench.plan.outlook import planned
         from fedbench.report import build
+        from fedbench.report.crew import cores
 
         plan = planned(workflow, scale, split(papers), split(tables))
-        written = build(plan, results, out, workflow / "papers")
+        written = build(plan, results, out, workflow / "papers", workers or cores())
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
 

@@ -25,6 +25,8 @@ class Paper(Strict):
     """The paper's title."""
     authors: str
     """The paper's authors, separated by commas."""
+    bibtex: str = ""
+    """How to cite the paper: its entry for BibTeX."""
     settings: Settings = Field(default_factory=dict)
     """Settings that all runs of the paper share: fields of a run (`RunSpec`)."""
     always: tuple[Choice, ...] = ()

@@ -17,6 +17,8 @@ from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
+_ENDINGS = ("csv", "tex", "md")  # of a table's files
+
 
 def options(**values: object) -> str:
     """Command-line options, quoted for a shell: a folder may be called "bob's results & co"."""
@@ -126,11 +128,11 @@ class WorkflowPaths:
         return [f"{self._report}/{name}.html" for name in ("index", *self.scheduled.papers)]
 
     def tables(self) -> list[str]:
-        """Every table as CSV and LaTeX, and the evidence for the claims."""
+        """Every table as CSV, LaTeX and Markdown, and the evidence for the claims."""
         papers = self.scheduled.papers.items()
         keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
         claims = [f"{self._report}/claims/{n}.csv" for n, paper in papers if paper.claims]
-        tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in ("csv", "tex")]
+        tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in _ENDINGS]
         return tables + claims
 
     def figures(self) -> list[str]:

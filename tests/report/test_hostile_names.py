@@ -1,6 +1,7 @@
 """Names that reach paths are plain; labels may be any text and are text wherever they arrive."""
 
 import csv
+import json
 import re
 from html.parser import HTMLParser
 
@@ -18,10 +19,20 @@ from fedbench.report.tables.latex import escape
 from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from tests.project import PAPER
+from tests.report.answers_case import PAPER as TOY
+from tests.report.answers_case import written
 
 IMAGE = 'f"><img src=x onerror=alert(1)>'
 BAD = ["../../../evil", "..", ".", "", "a b", "a/b", "a\\b", IMAGE, "x$(touch hit)", "é", "x" * 201]
-LABEL = '=HYPERLINK("http://x")<img src=x onerror=alert(1)>\' onload=x & 50 % \\input{evil} #1'
+LABEL = (
+    '=HYPERLINK("http://x")<img src=x onerror=alert(1)>\' onload=x & 50 % \\input{evil} #1'
+    "</script><script>evil()</script></style>{{ evil }}"
+)
+CLAIM = """claims:
+  c: {text: %s, table: table1, kind: greater, winner: FedAvg, loser: %s}
+bibtex: %s
+deviations: [%s]
+"""
 
 
 def project(folder, paper=PAPER, name="tiny", printed=None):
@@ -86,11 +97,19 @@ class _Live(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.tags, self.attributes = set(), set()
+        self.tags, self.attributes, self.scripts, self.inside = set(), set(), [], ""
+        self.sources = set()
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
+        self.inside = tag
+        self.sources |= {value for name, value in attrs if name == "src"}
         self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            self.scripts.append(data)
+            self.inside = ""
 
 
 def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
@@ -99,16 +118,21 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     paper = paper.replace("FedProx: {parts", f"{quoted(LABEL)}: {{parts")
     paper = paper.replace("[FedAvg, FedProx]", f"[FedAvg, {quoted(LABEL)}]")
     paper = paper.replace("A tiny paper", quoted(LABEL)).replace(
-        "title: Table I,", f"title: {quoted(LABEL)},"
+        "title: Table I,", f"title: {quoted(LABEL)}, caption: {quoted(LABEL)},"
     )
+    paper = paper.replace("title: Fig. 1,", f"title: {quoted(LABEL)}, caption: {quoted(LABEL)},")
+    paper = paper.replace("authors: Nobody", f"authors: {quoted(LABEL)}")
+    paper += CLAIM % tuple(quoted(LABEL) for _ in range(4))
     plan = planned(project(tmp_path, paper), "paper")
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
     shown = tmp_path / "reports/paper"
     live = _Live()
-    for page in shown.glob("*.html"):
+    for page in shown.rglob("*.html"):
         live.feed(page.read_text(encoding="utf-8"))
-    assert "img" not in live.tags
     assert not {name for name in live.attributes if name.startswith("on")}
+    assert [text for text in live.scripts if "evil()" in text and r"\u003c" not in text] == []
+    assert "x" not in live.sources
+    assert len(list(shown.glob("methods/*.html"))) == 2
     with (shown / "tables/tiny/table1.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["dataset"] for row in rows} == {"'" + LABEL}
@@ -143,3 +167,14 @@ def test_a_damaged_record_is_named_when_hours_are_told(refuses, tmp_path):
         with refuses() as caught:
             measured_speeds(tmp_path)
         assert str(file) in str(caught.value)
+
+
+def test_labels_are_text_in_what_scripts_read(tmp_path):
+    shown = written(tmp_path, paper=TOY.replace("trick", quoted(LABEL)))
+    page = (shown / "toy.html").read_text(encoding="utf-8")
+    told = re.findall(r'class="readout">(.*?)</script>', page)
+    labels = {
+        line["label"] for text in told for panel in json.loads(text) for line in panel["lines"]
+    }
+    assert labels == {"A", "B+", LABEL}
+    assert "<script>evil()" not in page

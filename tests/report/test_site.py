@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
 from fedbench.report import build
 from fedbench.report.figures.draw import inline
 from fedbench.report.figures.styles import styles
-from fedbench.report.page import code
+from fedbench.report.pages.templates import code
 from fedbench.report.tables.latex import escape
 from fedbench.report.values.numbers import fixed, signed
 from tests.project import ROOT
@@ -38,30 +39,36 @@ def report(folder: Path, scale: str, curves: dict[int, list[float]] = CURVES) ->
 
 def test_writes_what_it_promises(tmp_path: Path) -> None:
     out = report(tmp_path, FULL)
+    collected = pd.read_parquet(tmp_path / "results/full/toy.parquet")["run_id"]
     found = {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
     assert found == {
-        "index.html", "toy.html", "tables/toy/t.csv", "tables/toy/t.tex",
+        "index.html", "toy.html", "run.html", "methods/a.html", "methods/b.html",
+        "methods/control.html", "tables/toy/t.csv", "tables/toy/t.tex", "tables/toy/t.md",
         "figures/toy/f.svg", "figures/toy/f.png",
+        *(f"runs/{run[-1]}.js" for run in collected),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("page", ["index.html", "toy.html"])
+@pytest.mark.parametrize("page", ["index.html", "toy.html", "methods/b.html", "run.html"])
 def test_pages_need_no_network_and_their_links_resolve(tmp_path: Path, page: str) -> None:
     out = report(tmp_path, FULL)
     text = (out / page).read_text(encoding="utf-8")
-    assert "http" not in text
+    assert not re.search(r"""(src|href|url)\W{1,3}https?:""", text)
     ids = set(re.findall(r'\bid="([^"]+)"', text))
     links = re.findall(r'\b(?:xlink:)?href="([^"]+)"', text)
     assert links
     for link in links:
         name, _, place = unquote(link).partition("#")
-        assert link.startswith("data:") or (out / name).exists(), link
+        there = (out / page).parent / name
+        assert link.startswith("data:") or there.exists(), link
+        if name.endswith(".html") and place and name != "run.html":
+            assert f'id="{place}"' in there.read_text(encoding="utf-8"), link
         assert name or place in ids, link
 
 
 def test_each_measured_cell_leads_to_its_runs(tmp_path: Path) -> None:
     text = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
-    assert len(re.findall(r'href="\.\./\.\./results/runs/mnist-[^"]+/"', text)) >= 3
+    assert len(re.findall(r'href="run.html#mnist-[^"]+"', text)) >= 3
     assert "1 diverged" in text
     assert "diverged at round 1" in text
 

@@ -10,6 +10,7 @@ from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.report.tables.cells import COLUMNS, TableCell, table_cells, tidy
 from fedbench.report.tables.layout import arrange
+from fedbench.report.tables.markdown import escape, to_markdown
 from fedbench.report.values import frames
 from tests.project import Refuses
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
@@ -232,3 +233,25 @@ def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan
     assert [block.kind for block in narrow.in_page] == [block.kind for block in narrow.blocks]
     wide = replace(narrow, blocks=tuple(replace(b, columns=b.columns * 5) for b in narrow.blocks))
     assert [block.kind for block in wide.in_page] == ["measured", "controls"]
+
+
+def test_markdown_says_what_latex_says(plan: Plan) -> None:
+    found = table_cells(
+        plan,
+        ("toy", "t"),
+        frame_of(plan, {0: [0.1, 0.5], 1: [0.8]}),
+        printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)),
+    )
+    table = plan.papers["toy"].tables["t"]
+    lines = to_markdown(table, arrange(table, found), "What | is <shown>.").splitlines()
+    cells = [
+        [cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if " | " in line
+    ]
+    assert cells[0][:2] == ["α", "Printed in the paper: A"]
+    assert cells[1][0] == r"**MNIST**"
+    assert cells[2][:3] == ["1", "50.00 ± 2.00", "65.00 ± 21.21 (2/3 seeds, 1 diverged)"]
+    assert lines[-1] == r"What \| is \<shown\>."
+
+
+def test_markdown_shows_every_character() -> None:
+    assert escape("a|b *c* <d> `e` _f_ [g]") == r"a\|b \*c\* \<d\> \`e\` \_f\_ \[g\]"

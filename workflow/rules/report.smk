@@ -18,7 +18,8 @@ rule report:
         "../../environment.yml"
     params:
         selection=SELECTION,
+    threads: 4 if CLUSTER else GIVEN.cores or 1
     shell:
         "python -m fedbench report {params.selection} "
-        f"{RESULTS} {options(out=PATHS.reports)} "
+        f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -22,9 +22,9 @@ class Evidence:
     measured effect between its bounds, None if this scale plans no such runs. `risks`: with what
     probability, at most, each bound may lead to a wrong verdict. `detectable`: the smallest true
     effect that these pairs would have shown with a probability of 80 %, not a number where they
-    have no spread. `shows`: the verdict if the measured means were exact. `planned`: how many pairs
-    of runs the plan has. `substituted`: how the runs differ from the paper's. `runs`: the ids of
-    the runs behind it.
+    have no spread. `marks`: the effects at which the claimed region ends. `shows`: the verdict if
+    the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
+    how the runs differ from the paper's. `runs`: the ids of the runs behind it.
     """
 
     cell: str
@@ -37,6 +37,7 @@ class Evidence:
     risks: Risks
     interval: Interval | None
     detectable: float
+    marks: tuple[float, ...]
     verdict: Verdict
     shows: Verdict
     planned: int

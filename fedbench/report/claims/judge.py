@@ -89,6 +89,7 @@ class _Bench:
             risks=limit.bounds(risks),
             interval=interval,
             detectable=limit.detectable(estimate, risks),
+            marks=limit.marks,
             verdict=limit.of(estimate, risks),
             shows=_on_means(limit, interval),
             planned=planned,

@@ -82,6 +82,11 @@ class Limit(ABC):
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
         """The smallest true effect that would be shown to fail with a probability of 80 %."""
 
+    @property
+    @abstractmethod
+    def marks(self) -> tuple[float, ...]:
+        """The effects at which the region ends."""
+
     @abstractmethod
     def allows(self, number: float) -> bool:
         """Whether a printed effect, which has no bounds, is inside."""
@@ -114,6 +119,11 @@ class Beyond(Limit):
     @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
         return estimate.reach(self.by, risks.fail, -1)
+
+    @property
+    @override
+    def marks(self) -> tuple[float, ...]:
+        return (self.by,)
 
     @override
     def allows(self, number: float) -> bool:
@@ -161,6 +171,11 @@ class Within(Limit):
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
         return estimate.reach(self.margin, self.bounds(risks).fail, 1)
 
+    @property
+    @override
+    def marks(self) -> tuple[float, ...]:
+        return (-self.margin, self.margin)
+
     @override
     def allows(self, number: float) -> bool:
         return abs(number) <= self.margin * (1 + 1e-9)
@@ -191,6 +206,11 @@ class Not(Limit):
     @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
         return self.limit.detectable(estimate, risks.swapped)
+
+    @property
+    @override
+    def marks(self) -> tuple[float, ...]:
+        return self.limit.marks
 
     @override
     def allows(self, number: float) -> bool:

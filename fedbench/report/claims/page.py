@@ -1,6 +1,5 @@
 """The claims as the paper's page and the command `fedbench claims` show them."""
 
-from collections import Counter
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -11,14 +10,24 @@ from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding
 from fedbench.report.claims.judge import findings
+from fedbench.report.claims.limits import Verdict
+from fedbench.report.claims.plot import Plot, plots
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.numbers import UNTESTED
+
+# What claims on a page can be filtered by → in words, the verdict on printed numbers first
+FILTERS = {
+    "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
+    "printed-none": "none printed", "here-holds": "hold", "here-fails": "fail",
+    "here-undecided": "undecided", "here-untested": "not tested", "shows": "show here",
+    "shows-not": "do not show here", "fails": "fail on either",
+}  # fmt: skip
+_SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "shows-not"}
 
 
 @dataclass(frozen=True)
 class ClaimOnPage:
-    """A row of the page's table of claims: the claim, its verdicts and the evidence for them."""
+    """A claim on the page: its words, its verdicts and the evidence for them."""
 
     finding: Finding
 
@@ -29,13 +38,21 @@ class ClaimOnPage:
 
     @property
     def printed_mark(self) -> str:
-        """The verdict on the printed numbers in one word; empty where nothing is printed."""
-        return self.finding.printed.verdict.value if self.finding.printed else ""
+        """The verdict on the printed numbers in one word; 'none' where nothing is printed."""
+        return self.finding.printed.verdict.value if self.finding.printed else "none"
 
     @property
     def mark(self) -> str:
         """The measured verdict in one word; 'untested' where only substitutes were run."""
         return self.finding.measured.verdict.value if self.finding.tested else "untested"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The entries of `FILTERS` that it belongs to."""
+        shows = "" if self.finding.tested else _SHOWS.get(self.finding.shows.verdict, "")
+        either = "fails" if Verdict.FAILS.value in (self.printed_mark, self.mark) else ""
+        tags = (f"printed-{self.printed_mark}", f"here-{self.mark}", shows, either)
+        return tuple(filter(None, tags))
 
     @property
     def evidence(self) -> str:
@@ -46,6 +63,11 @@ class ClaimOnPage:
     def basis(self) -> str:
         """How the measured verdict was reached; empty where nothing was tested."""
         return wording.basis(self.finding)
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The effects between their bounds, one picture per unit."""
+        return plots(self.finding.rows)
 
     @property
     def rows(self) -> list[tuple[Evidence, str, str, str]]:
@@ -83,10 +105,3 @@ def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding
     frame = frames.read(paths.frame(plan.scale, key))
     printed = read_printed(printed_file(papers, key))
     return findings(plan, key, Collected(frame, paths.runs), printed)
-
-
-def counts(claims: tuple[ClaimOnPage, ...]) -> dict[str, int]:
-    """How many claims have each verdict; those with substitutes alone count as not tested."""
-    names = {"holds": 0, "fails": 0, "undecided": 0, UNTESTED: 0}
-    marks = Counter(UNTESTED if claim.mark == "untested" else claim.mark for claim in claims)
-    return names | marks

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -12,15 +13,26 @@ from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.layout import FigureLayout, fill
 from fedbench.report.figures.legend import explain
 from fedbench.report.figures.look import INK, PAPER, write
+from fedbench.report.figures.readout import readout
 from fedbench.report.values.numbers import UNTESTED
 
 _LETTER = 0.078  # inches that a letter of a title takes
 
 
-def save(drawing: Drawing, folder: Path) -> list[Path]:
-    """Write `<key>.svg` and `<key>.png`; the same drawing gives the same bytes."""
+def save(drawing: Drawing, folder: Path) -> tuple[list[Path], list[dict[str, Any]]]:
+    """Write `<key>.svg` and `<key>.png`; the same drawing gives the same bytes.
+
+    Returns the files, and what a page's script tells of the curves in them.
+    """
     files = (folder / f"{drawing.key}.{ending}" for ending in ("svg", "png"))
-    return write(lambda: draw(drawing), *files)
+    told: list[dict[str, Any]] = []
+
+    def drawn() -> Figure:
+        figure = draw(drawing)
+        told.extend(readout(drawing, figure))
+        return figure
+
+    return write(drawn, *files), told
 
 
 def inline(svg: str, key: str) -> str:
@@ -66,7 +78,7 @@ def _framed(drawing: Drawing) -> Figure:
     place = {"x": 0.06 / panels.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
     layout.execute(figure)
-    figure.set_layout_engine("none")  # laid out once, for all files
+    figure.set_layout_engine(None)  # laid out once, for all files
     return figure
 
 

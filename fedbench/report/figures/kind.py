@@ -1,9 +1,10 @@
 """The base class of all kinds of figures, and how their lines and bars are drawn."""
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
@@ -34,6 +35,13 @@ class Kind(Checked, ABC):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""
 
+    def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
+        """Curves whose values a page tells: the hue's place, the hue, and its values by x.
+
+        What is drawn for it has the id `<panel's id>-<place>`, its band the same and '-band'.
+        """
+        yield from ()
+
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The whole figure, of panels that have something to show; None to draw each panel."""
         return None
@@ -51,6 +59,11 @@ class Kind(Checked, ABC):
         return Line2D([], [], linewidth=1.6, **stroke(hue))
 
     @property
+    def along(self) -> str:
+        """What the x of `curves_of` counts, in a word."""
+        return "x"
+
+    @property
     def named(self) -> bool:
         """Whether the figure itself names each hue, so that the legend need not."""
         return self.apart
@@ -58,6 +71,11 @@ class Kind(Checked, ABC):
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """The legend's entries where they are other than the hues."""
         return None
+
+
+def panel_id(place: int) -> str:
+    """The id of a panel in the SVG."""
+    return f"panel-{place}"
 
 
 def stroke(hue: Hue) -> dict[str, Any]:

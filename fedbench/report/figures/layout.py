@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.kind import panel_id
 from fedbench.report.figures.panel import Panel
 from fedbench.report.values.metrics import Metric
 
@@ -59,6 +60,8 @@ def fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
         for j, part in enumerate(drawing.parts):
             where = layout.place(i, j)
             drawn.add(where)
+            if j == 0:
+                axes[where].set_gid(panel_id(i))
             _fill_one(drawing, axes[where], replace(panel, part=part))
     _share(drawing, axes, layout)
     for where, one in ((w, axes[w]) for w in _places(layout)):

@@ -40,7 +40,16 @@ def write(draw: Callable[[], Figure], *files: Path) -> list[Path]:
             raise FedbenchError(f"{file}: a figure is written as one of {', '.join(_SAVED)}")
     with mpl.rc_context({**LOOK, "svg.hashsalt": files[0].stem}):
         figure = draw()
+        _lay_out(figure)
         for file in files:
             with atomic(file) as path:
                 figure.savefig(path, format=file.suffix[1:], **_SAVED[file.suffix])
     return list(files)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay a figure out once; one that keeps its engine is drawn twice, and anew, for each file."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)

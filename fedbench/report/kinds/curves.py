@@ -1,5 +1,6 @@
 """Curves over the rounds, or over the computation that a client has done."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -38,6 +39,13 @@ def passes_per_round(run: RunSpec) -> float:
     return float(epochs * (1 + sum(cost.forward for cost in costs) - once) + once)
 
 
+def _drawn(panel: Panel) -> Iterator[tuple[int, Hue]]:
+    """The hues that have curves, with their places."""
+    for place, hue in enumerate(panel.hues):
+        if hue.measured and len(hue.curves.columns):
+            yield place, hue
+
+
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
 _LABELS = {"round": "Communication round", "units": "Computation units (forward passes)"}
 
@@ -62,9 +70,8 @@ class Curves(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
-        for place, hue in enumerate(panel.hues):
-            if hue.measured and len(hue.curves.columns):
-                self._line(axes, hue, max(1.1, 2.2 - 0.2 * place))
+        for place, hue in _drawn(panel):
+            self._line(axes, hue, place)
         axes.set_xlabel(_LABELS[self.x])
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
@@ -74,14 +81,26 @@ class Curves(Kind):
         if self.mark:
             self._mark(axes, panel)
 
-    def _line(self, axes: Axes, hue: Hue, width: float) -> None:
+    def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
+        """The means over the seeds, by round or by units of computation."""
+        for place, hue in _drawn(panel):
+            mean = self._smoothed(hue).mean(axis=1)
+            yield place, hue, mean.set_axis(mean.index.to_numpy() * self._scale(hue))
+
+    @property
+    def along(self) -> str:
+        """Rounds or units."""
+        return self.x
+
+    def _line(self, axes: Axes, hue: Hue, place: int) -> None:
         """Draw one hue; later lines are thinner, so that a line below them can still be seen."""
-        runs = self._smoothed(hue)
+        runs, name = self._smoothed(hue), f"{axes.get_gid()}-{place}"
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
         x = mean.index.to_numpy() * self._scale(hue)
         band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
-        axes.fill_between(x, mean - std, mean + std, **band)
-        axes.plot(x, mean, linewidth=width, markevery=max(1, len(mean) // 8), **stroke(hue))
+        axes.fill_between(x, mean - std, mean + std, gid=f"{name}-band", **band)
+        width, every = max(1.1, 2.2 - 0.2 * place), max(1, len(mean) // 8)
+        axes.plot(x, mean, linewidth=width, markevery=every, gid=name, **stroke(hue))
 
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()

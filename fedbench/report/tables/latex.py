@@ -1,11 +1,10 @@
 """A table of runs as LaTeX."""
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.layout import Block, TableLayout
+from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
-from fedbench.report.values.metrics import Metric
-from fedbench.report.values.numbers import UNTESTED, fixed, signed
+from fedbench.report.tables.said import Said, heads, said
+from fedbench.report.values.numbers import UNTESTED
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -49,11 +48,7 @@ def _remarks(layout: TableLayout) -> list[str]:
     """What was substituted, each remark once, for the caption."""
     remarks = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
     remarks += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
-    named: dict[str, list[str]] = {g.substituted: [] for g in layout.groups if g.substituted}
-    for group in layout.groups:
-        if group.substituted:
-            named[group.substituted].append(group.title or "All rows")
-    return [f"{', '.join(t)}: {UNTESTED} ({text})." for text, t in named.items()] + remarks
+    return [f"{names}: {UNTESTED} ({text})." for names, text in layout.named] + remarks
 
 
 def _header(layout: TableLayout) -> list[str]:
@@ -79,33 +74,13 @@ def _group(group: Group, layout: TableLayout, table: Table, width: int) -> list[
 
 
 def _cells(row: Row, layout: TableLayout, table: Table) -> list[str]:
-    heads = [escape(text) if span else "" for text, span in row.heads]
-    heads[-1:] = [f"{head} (control)" if row.control else head for head in heads[-1:]]
     pairs = [(block, column) for block in layout.blocks for column in block.columns]
-    return heads + [
-        _cell(block, row.cells.get(column.point), layout, table) for block, column in pairs
-    ]
+    cells = [said(block, row.cells.get(column.point), layout, table) for block, column in pairs]
+    return [*map(escape, heads(row)), *map(_cell, cells)]
 
 
-def _cell(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> str:
-    if cell is None:
-        return ""
-    if block.kind == "difference":
-        metric, difference = Metric(cell.place.metric), cell.difference
-        points = None if difference is None else difference * metric.points(table)
-        return "" if points is None else escape(signed(points, metric.point_digits(table)))
-    stat = cell.printed if block.kind == "printed" else cell.measured
-    if stat is None:
-        return "" if block.kind == "printed" or not cell.missing else "missing"
-    mean = escape(fixed(stat.mean, table.digits))
-    text = rf"\textbf{{{mean}}}" if block.kind != "printed" and cell.best else mean
-    text += "" if stat.std is None else rf" $\pm$ {escape(fixed(stat.std, table.digits))}"
-    return text + ("" if block.kind == "printed" else _flags(cell, layout))
-
-
-def _flags(cell: TableCell, layout: TableLayout) -> str:
-    """What a reader must know beside the number: the mark of a note, seeds missing or diverged."""
-    flags = [f"({layout.notes[cell.substituted]})"] if cell.substituted in layout.notes else []
-    flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
-    flags += [f"{cell.diverged} diverged"] if cell.diverged else []
-    return rf"\textsuperscript{{{', '.join(flags)}}}" if flags else ""
+def _cell(cell: Said) -> str:
+    mean = escape(cell.value)
+    text = rf"\textbf{{{mean}}}" if cell.best else mean
+    text += rf" $\pm$ {escape(cell.deviation)}" if cell.deviation else ""
+    return text + (rf"\textsuperscript{{{', '.join(cell.flags)}}}" if cell.flags else "")

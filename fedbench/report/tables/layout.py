@@ -63,6 +63,15 @@ class TableLayout:
         return rest(text, self.common)
 
     @property
+    def named(self) -> list[tuple[str, str]]:
+        """What was substituted in whole groups: each text once, with the names of its groups."""
+        names: dict[str, list[str]] = {}
+        for group in self.groups:
+            if group.substituted:
+                names.setdefault(group.substituted, []).append(group.title or "All rows")
+        return [(", ".join(titles), text) for text, titles in names.items()]
+
+    @property
     def is_wide(self) -> bool:
         """Whether a page has no room for all blocks side by side."""
         return sum(block.size for block in self.blocks) > _ROOM

@@ -1,0 +1,56 @@
+// Tables sort by a click on a column's head, or the Enter key there, and can be filtered by words.
+(() => {
+  const first = text => {
+    const number = text.trim().match(/^[+−-]?[\d,]*\.?\d+/);
+    return number ? parseFloat(number[0].replace('−', '-').replaceAll(',', '')) : -Infinity;
+  };
+  Tablesort.extend('amount', () => false, (a, b) => first(b) === first(a) ? 0 : first(b) - first(a));
+
+  // Heads that span several rows are repeated in each, so that rows can change places.
+  function unspan(table) {
+    for (const head of table.querySelectorAll('tbody th[rowspan]')) {
+      const rows = [...head.closest('tbody').rows], at = rows.indexOf(head.parentElement);
+      const place = [...head.parentElement.cells].indexOf(head), span = head.rowSpan;
+      head.removeAttribute('rowspan');
+      for (const row of rows.slice(at + 1, at + span)) {
+        row.insertBefore(head.cloneNode(true), row.cells[place] || null);
+      }
+    }
+  }
+
+  function filter(table, words) {
+    unspan(table);
+    for (const body of table.tBodies) {
+      const title = body.querySelector('.group');
+      let shown = 0;
+      for (const row of body.rows) {
+        if (row === title) continue;
+        const text = `${title ? title.textContent : ''} ${row.textContent}`.toLowerCase();
+        row.hidden = !words.every(word => text.includes(word));
+        if (!row.hidden) shown += 1;
+      }
+      body.hidden = shown === 0;
+    }
+  }
+
+  for (const table of document.querySelectorAll('table.sorts')) {
+    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+    const rows = [...table.querySelectorAll('tbody tr:not(.group)')];
+    heads.forEach((head, column) => {
+      const texts = rows.map(row => row.cells[row.cells.length - heads.length + column])
+        .filter(Boolean).map(cell => cell.textContent.trim()).filter(text => text && text !== '–');
+      const numbers = texts.filter(text => first(text) > -Infinity).length;
+      if (2 * numbers > texts.length) head.setAttribute('data-sort-method', 'amount');
+    });
+    table.addEventListener('beforeSort', () => unspan(table));
+    new Tablesort(table, { descending: false });
+    if (rows.length < 8) continue;
+    const field = document.createElement('input');
+    field.type = 'search';
+    field.className = 'filter';
+    field.placeholder = 'filter rows';
+    field.setAttribute('aria-label', `Filter rows: ${table.parentElement.getAttribute('aria-label')}`);
+    field.addEventListener('input', () => filter(table, field.value.toLowerCase().split(/\s+/).filter(Boolean)));
+    table.parentElement.before(field);
+  }
+})();

@@ -1,0 +1,116 @@
+"""A claim's comparisons as a small picture: where effects and bounds lie, for an SVG in a page.
+
+The template draws it. No drawing library is used, since a report has thousands of these lines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from fedbench.report.claims.finding import SHOWS, Evidence
+from fedbench.report.claims.wording import amount, interval_words
+
+WIDTH = 304.0
+_MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
+_THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
+
+
+@dataclass(frozen=True)
+class Line:
+    """A comparison at height `y`; None for what it does not have. `look` is its class in CSS."""
+
+    y: float
+    low: float | None
+    effect: float | None
+    high: float | None
+    printed: float | None
+    look: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """All comparisons of one unit; `zero` and `marks` are upright lines, `ends` the scale's."""
+
+    height: float
+    lines: tuple[Line, ...]
+    zero: float
+    marks: tuple[float, ...]
+    ends: tuple[str, str]
+    about: str
+
+
+def plots(rows: Sequence[Evidence]) -> list[Plot]:
+    """One picture per unit of those comparisons that have a printed or a measured effect."""
+    seen = [row for row in rows if _effects(row)]
+    units = dict.fromkeys(_unit(row) for row in seen)
+    return [_plot([row for row in seen if _unit(row) == unit]) for unit in units]
+
+
+def _unit(row: Evidence) -> str:
+    return row.unit or row.metric
+
+
+def _effects(row: Evidence) -> list[float]:
+    """The effects, printed and measured, that can be drawn."""
+    measured = row.interval.effect if row.interval else None
+    return [x for x in (row.printed, measured) if x is not None and isfinite(x)]
+
+
+def _bounds(row: Evidence) -> list[float]:
+    """Both bounds; none where there is no test."""
+    return [row.interval.low, row.interval.high] if row.interval and row.interval.is_test else []
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From effects to places in the picture; what lies outside is drawn at the edge."""
+
+    low: float
+    high: float
+
+    def __call__(self, x: float | None) -> float | None:
+        return None if x is None or not isfinite(x) else self.place(x)
+
+    def place(self, x: float) -> float:
+        """Where the effect `x` stands."""
+        share = (min(max(x, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(_MARGIN + share * (WIDTH - 2 * _MARGIN), 1)
+
+
+def _scale(rows: Sequence[Evidence]) -> _Scale:
+    """All effects, marks and zero; bounds as far as they leave room to tell the effects apart."""
+    inner = [0.0, *(x for row in rows for x in (*_effects(row), *row.marks))]
+    low, high = min(inner), max(inner)
+    room = (high - low) or 1.0
+    outer = [x for row in rows for x in _bounds(row)]
+    low, high = max(min([low, *outer]), low - room), min(max([high, *outer]), high + room)
+    return _Scale(low, high) if low < high else _Scale(low - room, high + room)
+
+
+def _plot(rows: Sequence[Evidence]) -> Plot:
+    scale = _scale(rows)
+    step = min(_THICKEST, max(_THINNEST, _ROOM / len(rows)))
+    lines = tuple(_line(row, scale, round(step * (i + 0.5) + 2, 1)) for i, row in enumerate(rows))
+    marks = dict.fromkeys(scale.place(x) for row in rows for x in row.marks if x)
+    ends = (amount(scale.low, rows[0].unit), amount(scale.high, rows[0].unit))
+    n = len(rows)
+    about = (
+        f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {ends[0]} to {ends[1]}"
+    )
+    height = round(step * n + 4 + _FOOT, 1)
+    return Plot(height, lines, scale.place(0.0), tuple(marks), ends, about)
+
+
+def _line(row: Evidence, scale: _Scale, y: float) -> Line:
+    ends = [scale(x) for x in _bounds(row)] or [None, None]
+    effect = scale(row.interval.effect if row.interval else None)
+    title = ": ".join(filter(None, (row.cell, row.label, f"{interval_words(row)}, {row.words}")))
+    return Line(y, ends[0], effect, ends[1], scale(row.printed), _look(row), title)
+
+
+def _look(row: Evidence) -> str:
+    """The verdict; of a substitute 'faint' and what its means show."""
+    if not row.substituted:
+        return row.verdict.value
+    return f"faint {row.shows.value}" if SHOWS[row.shows] else "faint undecided"

@@ -1,0 +1,72 @@
+"""What a page's script tells of curves: each line's values, and where the panel lies in the SVG."""
+
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.kind import panel_id
+from fedbench.report.figures.panel import Hue, Panel
+
+_POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
+
+
+@dataclass(frozen=True)
+class LineReadout:
+    """A line: its points, and the ids of what is drawn for it."""
+
+    label: str
+    colour: str
+    ids: tuple[str, ...]
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class PanelReadout:
+    """A panel: left, top, right and bottom in points of the SVG, and the ends of its x axis."""
+
+    title: str
+    axis: str
+    box: tuple[float, ...]
+    x: tuple[float, float]
+    lines: tuple[LineReadout, ...]
+
+
+def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
+    """The panels with curves, of a figure that has been laid out."""
+    placed = {str(axes.get_gid()): axes for axes in figure.axes}
+    panels = []
+    for i, panel in enumerate(drawing.panels):
+        axes = placed.get(panel_id(i))
+        lines = _lines(drawing, i, panel) if axes else ()
+        if axes and lines:
+            width, height = (72 * inches for inches in figure.get_size_inches())
+            at = axes.get_position()
+            box = (at.x0 * width, (1 - at.y1) * height, at.x1 * width, (1 - at.y0) * height)
+            ends = (float(axes.get_xlim()[0]), float(axes.get_xlim()[1]))
+            axis, rounded = drawing.kind.along, tuple(round(x, 1) for x in box)
+            panels.append(asdict(PanelReadout(panel.title, axis, rounded, ends, lines)))
+    return panels
+
+
+def _lines(drawing: Drawing, i: int, panel: Panel) -> tuple[LineReadout, ...]:
+    curves = drawing.kind.curves_of(panel)
+    return tuple(_line(f"{drawing.key}-{panel_id(i)}-{n}", hue, curve) for n, hue, curve in curves)
+
+
+def _line(name: str, hue: Hue, curve: pd.Series) -> LineReadout:
+    n = len(curve)
+    rows = (
+        range(n) if n <= _POINTS else [round(j * (n - 1) / (_POINTS - 1)) for j in range(_POINTS)]
+    )
+    x = tuple(_short(float(curve.index[j])) or 0.0 for j in rows)
+    y = tuple(_short(float(curve.iloc[j])) for j in rows)
+    return LineReadout(hue.label, hue.style.colour, (name, f"{name}-band"), x, y)
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.{_DIGITS}g}") if isfinite(value) else None

@@ -1,0 +1,124 @@
+"""The tables and figures of a paper as its page shows them."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedbench.paper.items import Facts, Table
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.fact_table import FactTable
+from fedbench.report.tables.layout import TableLayout
+from fedbench.report.tables.ranks import RanksOnPage
+from fedbench.report.values.metrics import Metric
+
+_NAMED = 3  # methods beside the first that a card names as best in some setting
+
+
+@dataclass(frozen=True)
+class TableOnPage:
+    """A table of runs, laid out."""
+
+    key: str
+    table: Table
+    layout: TableLayout
+    caption: str
+    ranks: RanksOnPage | None
+
+    @property
+    def scores(self) -> bool:
+        """Whether all its metrics are scores, whose differences are percentage points."""
+        return all(Metric(name).is_score for name in self.table.metrics)
+
+    @property
+    def untested(self) -> bool:
+        """Whether every cell comes from substitutes, not from the paper's experiment."""
+        return all(cell.substituted for cell in self.cells)
+
+    @property
+    def substituted(self) -> bool:
+        """Whether any cell comes from a substitute."""
+        return any(cell.substituted for cell in self.cells)
+
+    @property
+    def marked(self) -> bool:
+        """Whether any cell is marked as the best one."""
+        return any(cell.best for cell in self.cells)
+
+    @property
+    def cells(self) -> list[TableCell]:
+        """All its cells, row by row."""
+        return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
+
+    @property
+    def size(self) -> str:
+        """'2 methods in 18 settings', or without methods '12 numbers'."""
+        methods = {cell.place.method for cell in self.cells if not cell.control}
+        settings = {_setting(cell) for cell in self.cells}
+        if len(methods) < 2:
+            return f"{len(self.cells)} number{'' if len(self.cells) == 1 else 's'}"
+        return (
+            f"{len(methods)} methods in {len(settings)} setting{'' if len(settings) == 1 else 's'}"
+        )
+
+    @property
+    def leaders(self) -> str:
+        """'MFL is best in 12, RMFL in 6 of 18 settings'; empty where no cell is marked as best."""
+        best = [cell for cell in self.cells if cell.best]
+        wins = Counter(cell.place.method for cell in best).most_common()
+        if not wins:
+            return ""
+        (first, most), *others = wins
+        parts = [f"{first} is best in {most}", *(f"{name} in {n}" for name, n in others[:_NAMED])]
+        parts += [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
+        ranked = {_setting(cell) for cell in best}
+        return f"{', '.join(parts)} of {len(ranked)} setting{'' if len(ranked) == 1 else 's'}"
+
+
+def _setting(cell: TableCell) -> tuple[str, str, str]:
+    return cell.place.dataset, cell.place.setting, cell.place.metric
+
+
+@dataclass(frozen=True)
+class FactOnPage:
+    """A table that needs no run."""
+
+    key: str
+    table: Facts
+    content: FactTable
+
+    @property
+    def size(self) -> str:
+        """'8 rows × 5 columns'."""
+        rows, columns = len(self.content.rows), len(self.content.columns)
+        return (
+            f"{rows} row{'' if rows == 1 else 's'} × {columns} column{'' if columns == 1 else 's'}"
+        )
+
+
+@dataclass(frozen=True)
+class FigureOnPage:
+    """A figure, drawn as an SVG for the page.
+
+    `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
+    says how its runs differ from the paper's; `readout` is what the page's script tells of curves.
+    """
+
+    key: str
+    name: str
+    title: str
+    caption: str
+    substituted: str
+    svg: str = field(repr=False)
+    readout: list[dict[str, Any]] = field(repr=False)
+
+    @property
+    def box(self) -> tuple[float, float]:
+        """Width and height of the SVG in inches."""
+        box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
+        return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
+
+    @property
+    def inches(self) -> float:
+        """The width; a figure wider than 5 inches has a whole row of the page."""
+        return self.box[0]

@@ -1,0 +1,187 @@
+"""The page of a method: what it is, what it costs by its own declaration, and how it fared."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+
+from fedbench.base import registry
+from fedbench.base.strict import checked
+from fedbench.paper.compositions import compositions
+from fedbench.paper.levels import level_settings
+from fedbench.paper.places import Level
+from fedbench.plan.plan import Plan
+from fedbench.report.pages.items import FigureOnPage, TableOnPage
+from fedbench.report.pages.paper import PaperPage
+from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
+from fedbench.report.values.metrics import Metric
+from fedbench.spec import Choice
+
+_SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
+
+
+@dataclass(frozen=True)
+class PartOnPage:
+    """A part of a method: its docstring, its parameters with their values, its declared cost."""
+
+    name: str
+    doc: str
+    parameters: dict[str, Any]
+    cost: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A method in one paper: its parts and settings there, and where it is shown."""
+
+    page: PaperPage = field(repr=False)
+    parts: tuple[PartOnPage, ...]
+    settings: dict[str, Any]
+    shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
+    ranks: tuple[tuple[float, int], ...]  # by setting: its rank, and among how many methods
+
+    @property
+    def standing(self) -> tuple[float, float] | None:
+        """The mean of its ranks, and of how many methods were ranked; None without any."""
+        if not self.ranks:
+            return None
+        return mean(rank for rank, _ in self.ranks), mean(n for _, n in self.ranks)
+
+
+@dataclass(frozen=True)
+class MethodPage:
+    """All that the page of a method shows; `file` is its name below `methods/`."""
+
+    name: str
+    file: str
+    citation: str
+    uses: tuple[Use, ...]
+
+    @property
+    def papers(self) -> list[str]:
+        """The papers that use it."""
+        return [use.page.key for use in self.uses]
+
+    @property
+    def ranks(self) -> list[tuple[float, int]]:
+        """Its ranks in all settings of all papers."""
+        return [rank for use in self.uses for rank in use.ranks]
+
+    @property
+    def standing(self) -> tuple[float, float] | None:
+        """The mean of its ranks over all settings, and of how many methods were ranked there."""
+        if not self.ranks:
+            return None
+        return mean(rank for rank, _ in self.ranks), mean(n for _, n in self.ranks)
+
+
+def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
+    """One page per level of the axis `method`, in the order of the papers and their grids."""
+    uses: dict[str, list[Use]] = {}
+    for page in pages:
+        ranks, shown = _ranks(page), _shown(plan, page)
+        for level in _methods(plan, page.key):
+            uses.setdefault(str(level), []).append(_use(page, level, shown, ranks))
+    files = _files(uses)
+    cited = {name: method.citation for name, method in compositions().items()}
+    return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
+
+
+def _methods(plan: Plan, paper: str) -> list[Level]:
+    """The methods that the paper's cells have, in their order."""
+    of_paper = (cell for cell in plan.cells if cell.paper == paper)
+    return list(dict.fromkeys(x.coords["method"] for x in of_paper if "method" in x.coords))
+
+
+def _files(names: Iterable[str]) -> dict[str, str]:
+    """A file name for each method: its words, and a number where two would have the same."""
+    files: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"[^a-z0-9]+", "-", name.lower().translate(_SIGNS)).strip("-") or "method"
+        taken, n = set(files.values()), 1
+        while f"{stem}{'' if n == 1 else f'-{n}'}.html" in taken:
+            n += 1
+        files[name] = f"{stem}{'' if n == 1 else f'-{n}'}.html"
+    return files
+
+
+def _use(
+    page: PaperPage,
+    level: Level,
+    shown: dict[str, list[TableOnPage | FigureOnPage]],
+    ranks: dict[str, list[tuple[float, int]]],
+) -> Use:
+    settings = level_settings(page.paper.levels, "method", level)
+    parts = tuple(_part(checked(Choice, part)) for part in settings.get("parts", ()))
+    others = {key: value for key, value in settings.items() if key != "parts"}
+    return Use(
+        page, parts, others, tuple(shown.get(str(level), ())), tuple(ranks.get(str(level), ()))
+    )
+
+
+def _part(choice: Choice) -> PartOnPage:
+    entry = registry.find("method", choice.name)
+    return PartOnPage(choice.name, entry.doc, entry.fields | choice.params, _cost(entry))
+
+
+def _cost(entry: registry.Entry) -> str:
+    """What the part's method `cost` says, as it is written; the file is read, not imported."""
+    tree = ast.parse(entry.file.read_text(encoding="utf-8"))
+    of_class = next(
+        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == entry.attribute
+    )
+    for node in of_class.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "cost":
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            return "\n".join(ast.unparse(line) for line in body)
+    bases = [ast.unparse(base) for base in of_class.bases]
+    return "" if bases == ["Part"] else f"as {', '.join(bases)}"
+
+
+def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
+    """By method, the tables and figures in which it stands."""
+    shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
+    for item in page.of_runs:
+        drawn = (page.paper.tables if isinstance(item, TableOnPage) else page.paper.figures)[
+            item.key
+        ]
+        cells = plan.select(page.key, drawn.grid, drawn.where)
+        for name in dict.fromkeys(str(x.coords["method"]) for x in cells if "method" in x.coords):
+            shown.setdefault(name, []).append(item)
+    return shown
+
+
+def _ranks(page: PaperPage) -> dict[str, list[tuple[float, int]]]:
+    """By method, its rank in every setting that was measured; the same runs count once."""
+    ranks: dict[str, list[tuple[float, int]]] = {}
+    seen: set[frozenset[str]] = set()
+    for table in page.tables:
+        for cells in _settings(table):
+            runs = frozenset(run.id for cell in cells for run in cell.measured_runs)
+            if runs not in seen:
+                seen.add(runs)
+                for name, rank in _ranked(table, cells):
+                    ranks.setdefault(name, []).append((rank, len(cells)))
+    return ranks
+
+
+def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
+    """The cells of each setting in which two methods or more were measured and one learned."""
+    settings: dict[tuple[str, str], list[TableCell]] = {}
+    metric = table.table.metrics[0]
+    for cell in table.cells if Metric(metric).is_ranked else []:
+        if cell.place.metric == metric and cell.place.method and cell.measured:
+            settings.setdefault((cell.place.dataset, cell.place.setting), []).append(cell)
+    for cells in settings.values():
+        if len(cells) > 1 and not all(is_near_chance(cell) for cell in cells):
+            yield cells
+
+
+def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[str, float]]:
+    """Each method's rank, 1 for the best; equal means share theirs."""
+    scores = [comparable(cell, table.table) for cell in cells]
+    for cell, score in zip(cells, scores, strict=True):
+        better, equal = sum(x > score for x in scores), scores.count(score)
+        yield cell.place.method, better + (equal + 1) / 2

@@ -1,0 +1,122 @@
+"""All that the page of a paper shows, and what the front page says of the paper."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fedbench.paper.claims import Claim, Together
+from fedbench.paper.items import Facts, Table
+from fedbench.paper.paper import Paper
+from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
+from fedbench.report.pages.making import Making
+from fedbench.report.tables.ranks import RanksOnPage
+from fedbench.report.values.numbers import UNTESTED
+
+_LINKS = 3  # tables and figures that a claim leads to
+
+
+@dataclass(frozen=True)
+class RunCount:
+    """How many runs a paper has, and which of them are missing or diverged.
+
+    `missing` says by id why, where the run failed; `diverged` says by id at which round;
+    `substitutes` is what the runs themselves say was used in place of a part of their data.
+    """
+
+    planned: int
+    missing: dict[str, str]
+    diverged: dict[str, str]
+    substitutes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperPage:
+    """All that a paper's page shows.
+
+    `failed` says why a table or figure could not be made; `unprinted` is a sentence where the
+    paper's printed numbers are missing.
+    """
+
+    key: str
+    paper: Paper = field(repr=False)
+    tables: tuple[TableOnPage, ...] = field(repr=False)
+    facts: tuple[FactOnPage, ...] = field(repr=False)
+    figures: tuple[FigureOnPage, ...] = field(repr=False)
+    claims: tuple[ClaimOnPage, ...] = field(repr=False)
+    count: RunCount = field(repr=False)
+    making: Making | None
+    failed: dict[str, str] = field(default_factory=dict)
+    unprinted: str = ""
+
+    @property
+    def substituted(self) -> bool:
+        """Whether any of its tables or figures notes what was used in place of the paper's."""
+        return any(item.substituted for item in self.of_runs)
+
+    @property
+    def of_runs(self) -> list[TableOnPage | FigureOnPage]:
+        """The tables and figures that show runs."""
+        return [*self.tables, *self.figures]
+
+    @property
+    def badge(self) -> str:
+        """What the front page says of the paper's tables and figures together, if anything."""
+        if not self.substituted:
+            return ""
+        all_ = all(
+            x.untested if isinstance(x, TableOnPage) else x.substituted for x in self.of_runs
+        )
+        return UNTESTED if all_ else f"in part {UNTESTED}"
+
+    @property
+    def items(self) -> list[TableOnPage | FactOnPage]:
+        """Tables in the file's order, each table of facts before the first with a higher number."""
+        items: list[TableOnPage | FactOnPage] = list(self.tables)
+        for fact in self.facts:
+            later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]
+            items.insert(later[0] if later else len(items), fact)
+        return items
+
+    @property
+    def ranks(self) -> list[RanksOnPage]:
+        """Diagrams of mean ranks, of the tables that have enough methods and settings."""
+        return [table.ranks for table in self.tables if table.ranks]
+
+    @property
+    def tally(self) -> Counter[str]:
+        """How many claims have each tag of `ClaimOnPage.tags`."""
+        return Counter(tag for claim in self.claims for tag in claim.tags)
+
+    @property
+    def swapped(self) -> list[tuple[str, str]]:
+        """What was substituted in figures, each text once with the names of its figures."""
+        named: dict[str, list[str]] = {}
+        for figure in self.figures:
+            if figure.substituted:
+                named.setdefault(figure.substituted, []).append(figure.title)
+        return [("; ".join(titles), text) for text, titles in named.items()]
+
+    def shown_by(self, claim: ClaimOnPage) -> list[TableOnPage | FigureOnPage]:
+        """Tables and figures that show a claim: those it names, else some of its grid's figures."""
+        singles = list(self._singles(claim.finding.claim))
+        tables = [x for x in self.tables if x.key in {getattr(c, "table", "") for c in singles}]
+        texts = " ".join(c.text for c in singles)
+        named = [x for x in self.figures if re.search(rf"{re.escape(x.name)}(?!\w)", texts)]
+        grids = {getattr(c, "grid", "") for c in singles}
+        of_grid = [x for x in self.figures if self.paper.figures[x.key].grid in grids]
+        others = named or ([] if tables else of_grid)
+        shown: list[TableOnPage | FigureOnPage] = [*tables, *others]
+        return shown[:_LINKS]
+
+    def _singles(self, claim: Claim) -> Iterator[Claim]:
+        yield claim
+        if isinstance(claim, Together):
+            yield from (self.paper.claims[key] for key in claim.claims)
+
+
+def _number(table: Table | Facts) -> int:
+    """The number in a title: 5 of 'Table 5'; 0 without one."""
+    digits = re.search(r"\d+", table.title)
+    return int(digits[0]) if digits else 0

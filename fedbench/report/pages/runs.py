@@ -1,0 +1,109 @@
+"""The data of the page `run.html`: what it shows of each run, in a few files that scripts load.
+
+A page that is opened from a disk may load scripts but no other files, so that the data are scripts.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from fedbench.paper.columns import meaning
+from fedbench.plan.plan import Plan
+from fedbench.report.pages.making import Record
+from fedbench.report.values.metrics import Metric
+
+_POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
+_PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
+
+Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
+
+
+def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:
+    """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
+    papers = _papers(plan)
+    told: dict[str, dict[str, Any]] = {}
+    shared = _Shared()
+    for frame in frames.values():
+        drawn = [name for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
+        names = sorted(drawn, key=lambda name: not Metric(str(name)).is_score)  # scores first
+        told_of = frame[~frame["run_id"].isin(told)][["run_id", "status", "round", *names]]
+        for run, history in told_of.groupby("run_id", sort=True):
+            record = records.get(str(run), {})
+            told[str(run)] = _told(history, record, papers.get(str(run), []), shared)
+    letters = sorted({run[-1] for run in told})
+    return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
+
+
+class _Shared:
+    """Texts that many runs have in common, each with its number."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, int] = {}
+
+    def number(self, facts: Any) -> int:
+        """The number of these facts, which are kept as JSON."""
+        return self.texts.setdefault(json.dumps(facts, ensure_ascii=False), len(self.texts))
+
+
+def _papers(plan: Plan) -> dict[str, list[str]]:
+    """The papers that each run belongs to."""
+    papers: dict[str, dict[str, None]] = {}
+    for cell in plan.cells:
+        papers.setdefault(cell.run_id, {})[cell.paper] = None
+    return {run: list(names) for run, names in papers.items()}
+
+
+def _told(
+    history: pd.DataFrame, record: Record, papers: list[str], shared: _Shared
+) -> dict[str, Any]:
+    rows = _thinned(history)
+    facts = {"device": record.get("device", ""), **record.get("versions", {})}
+    return {
+        "status": str(history["status"].iloc[-1]),
+        "rounds": int(history["round"].iloc[-1]),
+        "seconds": round(sum(record.get("seconds", {}).values()), 1),
+        "settings": record.get("settings", {}),
+        "made": shared.number(facts),
+        "data": shared.number(record.get("data", {})),
+        "sha256": record.get("files", {}).get("rounds.parquet", ""),
+        "papers": papers,
+        "x": [int(x) for x in rows["round"]],
+        "curves": {
+            name: _numbers(rows[name]) for name in rows.columns[3:] if rows[name].notna().any()
+        },
+    }
+
+
+def _thinned(history: pd.DataFrame) -> pd.DataFrame:
+    """At most so many rows, evenly spaced, the first and the last among them."""
+    n = len(history)
+    if n <= _POINTS:
+        return history
+    return history.iloc[[round(i * (n - 1) / (_POINTS - 1)) for i in range(_POINTS)]]
+
+
+def _is_curve(name: str) -> bool:
+    """Whether a column of the history is drawn; settings have no declared meaning."""
+    base = name.removeprefix("val_").partition("[")[0]
+    return name not in _PLAIN and not name.endswith("seconds") and meaning(base) is not None
+
+
+def _is_number(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column)
+
+
+def _numbers(column: pd.Series) -> list[float | None]:
+    factor = 100.0 if Metric(str(column.name)).is_score else 1.0
+    values = (float(x) * factor for x in column)
+    return [float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None for x in values]
+
+
+def _script(runs: dict[str, dict[str, Any]], shared: _Shared) -> str:
+    """A call of the function that the page defines."""
+    used = {run[key] for run in runs.values() for key in ("made", "data")}
+    facts = {str(n): json.loads(text) for text, n in shared.texts.items() if n in used}
+    content = {"facts": facts, "runs": runs}
+    return f"showRuns({json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"

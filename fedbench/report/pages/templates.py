@@ -1,0 +1,78 @@
+"""The templates of the pages, filled with what they show."""
+
+import operator
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from fedbench.paper.items import Table
+from fedbench.report.claims.page import FILTERS
+from fedbench.report.pages.items import TableOnPage
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.fact_table import shown
+from fedbench.report.values import numbers
+from fedbench.report.values.metrics import Metric
+
+_REPORT = Path(__file__).parents[1]
+
+
+def filled(template: str, **shown_on_it: Any) -> str:
+    """The HTML of a page, from the template of that name."""
+    return _templates().get_template(f"{template}.html.j2").render(shown_on_it)
+
+
+def caption(table: Table) -> str:
+    """The caption in the paper's file; without one, a sentence that says what the numbers are."""
+    moment = {"final": "after the last round", "best": "at the best round"}
+    at = moment.get(str(table.at), f"at round {table.at}")
+    unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
+    scores = any(Metric(name).is_score for name in table.metrics)
+    what = f"Mean ± sample standard deviation over the seeds, {at}"
+    return table.caption or (f"{what}, in {unit}." if scores else f"{what}.")
+
+
+def change(cell: TableCell, table: Table) -> str:
+    """The difference in percentage points, or in the metric's unit if it is no score."""
+    metric = Metric(cell.place.metric)
+    points = (cell.difference or 0.0) * metric.points(table)
+    return numbers.signed(points, metric.point_digits(table))
+
+
+def code(text: str) -> Markup:
+    """Text of a YAML file, escaped for HTML; text in back-ticks becomes code."""
+    parts = [escape(part) for part in text.split("`")]
+    pairs = zip_longest(parts[::2], parts[1::2])
+    return Markup("").join(
+        plain + (Markup("<code>") + quoted + Markup("</code>") if quoted is not None else "")
+        for plain, quoted in pairs
+    )
+
+
+def labelled(svg: str, title: str) -> Markup:
+    """An SVG of ours, with a title for readers who do not see it."""
+    start, end = svg.split("<svg", 1)
+    return Markup(f'{start}<svg role="img" aria-label="{escape(title)}"{end}')  # noqa: S704
+
+
+def _is_table(item: object) -> bool:
+    return isinstance(item, TableOnPage)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    """The templates, which escape every text they show."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([_REPORT / "templates", _REPORT / "assets"]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
+    made.globals |= {"change": change, "untested": numbers.UNTESTED, "filters": FILTERS}
+    made.tests |= {"table": _is_table, "contains": operator.contains}
+    return made

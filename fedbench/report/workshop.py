@@ -1,0 +1,184 @@
+"""Makes the parts of a report one by one: a table, a figure, a paper's claims."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from fedbench import store
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import write_text
+from fedbench.paper.items import Table
+from fedbench.plan.plan import Plan
+from fedbench.plan.printed import Printed, printed_file, read_printed
+from fedbench.report.claims import findings
+from fedbench.report.claims import tidy as tidy_claims
+from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.figures import draw, rank_figure
+from fedbench.report.figures.drawing import drawing
+from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
+from fedbench.report.pages.templates import caption
+from fedbench.report.tables.cells import TableCell, table_cells, tidy
+from fedbench.report.tables.fact import fact_table
+from fedbench.report.tables.latex import to_latex
+from fedbench.report.tables.layout import arrange
+from fedbench.report.tables.markdown import facts_to_markdown, to_markdown
+from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
+from fedbench.report.values import frames
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.spreadsheet import to_csv
+
+Item = TableOnPage | FactOnPage | FigureOnPage | tuple[ClaimOnPage, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part of a report: its paper, its kind (claims, figure, table or fact) and its key."""
+
+    paper: str
+    kind: str
+    key: str
+
+    @property
+    def at(self) -> tuple[str, str]:
+        """The keys of paper and part."""
+        return self.paper, self.key
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a task: the item for the page and the files written, or why it failed."""
+
+    item: Item | None = field(repr=False)
+    files: tuple[Path, ...]
+    failure: str = ""
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """All parts of a report; those that take long come first."""
+    kinds = {"claims": "claims", "figure": "figures", "table": "tables", "fact": "facts"}
+    keys = {
+        (paper, kind): ["claims"] if kind == "claims" else list(getattr(plan.papers[paper], field))
+        for kind, field in kinds.items()
+        for paper in plan.papers
+    }
+    return [Task(paper, kind, key) for (paper, kind), names in keys.items() for key in names]
+
+
+class Workshop:
+    """Makes parts from what one folder of results holds, and writes their files to another."""
+
+    def __init__(self, plan: Plan, results: Path, folder: Path, papers: Path) -> None:
+        self.plan, self.folder, self.papers = plan, folder, papers
+        self._paths = store.Results(results)
+        self._papers: dict[str, _OfPaper] = {}
+
+    def make(self, task: Task) -> Made:
+        """Make one part; whatever goes wrong, the others can be made."""
+        bench = _Bench(self.plan, self.folder, self.of(task.paper))
+        try:
+            item = getattr(bench, task.kind)(task.at)
+        except Exception as error:  # whatever went wrong, the others are shown
+            worded = isinstance(error, FedbenchError)
+            return Made(None, tuple(bench.files), str(error) if worded else short(error))
+        return Made(item, tuple(bench.files))
+
+    def of(self, paper: str) -> "_OfPaper":
+        """What was collected for a paper and what it prints, read once."""
+        if paper not in self._papers:
+            self._papers[paper] = _OfPaper(
+                self._paths.frame(self.plan.scale, paper),
+                self._paths.runs,
+                printed_file(self.papers, paper),
+            )
+        return self._papers[paper]
+
+
+@dataclass(frozen=True)
+class _OfPaper:
+    """What was collected for a paper and what it prints, read when first asked for."""
+
+    frame_file: Path
+    runs: Path
+    printed_file: Path
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The histories of its runs."""
+        return frames.read(self.frame_file)
+
+    @cached_property
+    def collected(self) -> Collected:
+        """The histories and the folders of its runs."""
+        return Collected(self.frame, self.runs)
+
+    @cached_property
+    def printed(self) -> Printed:
+        """The numbers that it prints."""
+        return read_printed(self.printed_file)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Makes one part, and notes the files that it has written."""
+
+    plan: Plan
+    folder: Path
+    of_paper: _OfPaper
+    files: list[Path] = field(default_factory=list)
+
+    def table(self, at: tuple[str, str]) -> TableOnPage:
+        """A table of runs."""
+        table = self.plan.papers[at[0]].tables[at[1]]
+        cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed)
+        layout, words = arrange(table, cells), caption(table)
+        stem = f"tables/{at[0]}/{at[1]}"
+        self._text(f"{stem}.csv", to_csv(tidy(at[0], cells)))
+        label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {words}"
+        self._text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
+        self._text(f"{stem}.md", to_markdown(table, layout, label))
+        return TableOnPage(at[1], table, layout, words, self._ranks(at, table, cells))
+
+    def fact(self, at: tuple[str, str]) -> FactOnPage:
+        """A table that needs no run."""
+        paper = self.plan.papers[at[0]]
+        facts, content = paper.facts[at[1]], fact_table(at[1], paper, self.of_paper.printed)
+        stem = f"tables/{at[0]}/{at[1]}"
+        self._text(f"{stem}.csv", content.to_csv())
+        words = " ".join(filter(None, [f"{facts.title} ({at[0]}).", facts.caption]))
+        self._text(f"{stem}.tex", content.to_latex("-".join(at), words))
+        self._text(f"{stem}.md", facts_to_markdown(content, words))
+        return FactOnPage(at[1], facts, content)
+
+    def figure(self, at: tuple[str, str]) -> FigureOnPage:
+        """A figure."""
+        drawn = drawing(self.plan, at, self.of_paper.collected)
+        files, told = draw.save(drawn, self.folder / "figures" / at[0])
+        self.files.extend(files)
+        svg = draw.inline(self.files[0].read_text(encoding="utf-8"), at[1])
+        name = self.plan.papers[at[0]].figures[at[1]].title
+        return FigureOnPage(at[1], name, drawn.title, drawn.caption, drawn.substituted, svg, told)
+
+    def claims(self, at: tuple[str, str]) -> tuple[ClaimOnPage, ...]:
+        """All claims of a paper."""
+        judged = findings(self.plan, at[0], self.of_paper.collected, self.of_paper.printed)
+        if judged:
+            self._text(f"claims/{at[0]}.csv", to_csv(tidy_claims(at[0], judged)))
+        return tuple(ClaimOnPage(finding) for finding in judged)
+
+    def _ranks(
+        self, at: tuple[str, str], table: Table, cells: list[TableCell]
+    ) -> RanksOnPage | None:
+        placed = ranks(table, cells)
+        if placed is None:
+            return None
+        key, title = f"ranks_{at[1]}", rank_title(table, placed)
+        written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
+        self.files.extend(written)
+        svg = draw.inline(written[0].read_text(encoding="utf-8"), key)
+        return RanksOnPage(key, title, placed, svg)
+
+    def _text(self, name: str, text: str) -> None:
+        write_text(self.folder / name, text)
+        self.files.append(self.folder / name)

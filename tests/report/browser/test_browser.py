@@ -1,0 +1,171 @@
+"""The report as a reader has it: opened from disk in a browser, without a network."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.browser.conftest import Reader
+
+AXE = gzip.decompress(Path(__file__).with_name("axe.min.js.gz").read_bytes()).decode()
+PAGES = ("index.html", "toy.html", "methods/b-plus.html", "run.html")
+
+
+def run_of(report: Path) -> str:
+    """The id of a run in the report."""
+    script = min((report / "runs").glob("*.js")).read_text(encoding="utf-8")
+    return str(min(json.loads(script.strip().removeprefix("showRuns(")[:-2])["runs"]))
+
+
+def address(reader: Reader, page: str) -> str:
+    return f"{page}#{run_of(reader.report)}" if page == "run.html" else page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_opens_without_errors_and_asks_no_host(reader: Reader, page: str) -> None:
+    reader.open(address(reader, page))
+    reader.page.wait_for_load_state("networkidle")
+    assert reader.errors == []
+    assert [url for url in reader.asked if not url.startswith(("file:", "data:", "about:"))] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_readers_of_all_kinds_can_use_it(reader: Reader, page: str) -> None:
+    reader.open(address(reader, page))
+    reader.page.evaluate(AXE)
+    found = reader.page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    serious = [x for x in found if x["impact"] in ("serious", "critical")]
+    assert [(x["id"], [node["html"][:200] for node in x["nodes"][:3]]) for x in serious] == []
+
+
+def test_all_pictures_load(light: Reader) -> None:
+    for page in ("index.html", "toy.html"):
+        light.open(page)
+        light.page.evaluate("document.querySelectorAll('img').forEach(x => x.loading = 'eager')")
+        light.page.wait_for_function("[...document.images].every(x => x.complete)")
+        broken = "[...document.images].filter(x => !x.naturalWidth).map(x => x.src)"
+        assert light.page.evaluate(broken) == []
+        assert light.page.locator("img").count() > 0
+
+
+def numbers(page: Any, table: str, column: int) -> list[list[float]]:
+    """The numbers in a column, by body of the table."""
+    return page.evaluate(
+        """([table, column]) => [...document.querySelectorAll(table + ' tbody')].map(body =>
+        [...body.rows].filter(x => !x.className.includes('group')).map(x =>
+        parseFloat(x.cells[column].textContent)))""",
+        [table, column],
+    )
+
+
+def test_a_table_sorts_by_mouse_and_keyboard_with_its_heads(light: Reader) -> None:
+    page = light.open("toy.html")
+    head = page.locator("#long thead tr:last-child th").last
+    before = numbers(page, "#long table", 2)
+    assert before == [[61.0, 51.0, 71.0, 61.0, 51.0, 71.0]] * 2
+    head.click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert numbers(page, "#long table", 2) == [[51.0, 51.0, 61.0, 61.0, 71.0, 71.0]] * 2
+    head.focus()
+    page.keyboard.press("Enter")
+    assert numbers(page, "#long table", 2)[0] == [71.0, 71.0, 61.0, 61.0, 51.0, 51.0]
+    heads = page.locator("#long tbody").first.locator("tr:not(.group) th:first-child")
+    assert sorted(heads.all_text_contents()) == ["0.1"] * 3 + ["1"] * 3
+
+
+def test_every_table_sorts(light: Reader) -> None:
+    for name in ("index.html", "toy.html"):
+        page = light.open(name)
+        page.evaluate("document.querySelectorAll('details').forEach(x => x.open = true)")
+        assert page.locator("table:not(.sorts)").count() == 0
+        for table in page.locator("table.sorts").all():
+            head = table.locator("thead tr:last-child th").last
+            head.click()
+            assert head.get_attribute("aria-sort") == "ascending"
+
+
+def test_rows_are_filtered_by_words(light: Reader) -> None:
+    page = light.open("toy.html")
+    page.locator("#long .filter").fill("digits trick")
+    rows = page.locator("#long tbody tr:not(.group):visible")
+    assert rows.count() == 2
+    assert page.locator("#long tbody:visible").count() == 1
+
+
+def test_claims_are_filtered_by_the_address_alone(light: Reader) -> None:
+    page = light.open("toy.html#claims-fails")
+    assert page.locator(".claim:visible").count() == 2
+    page.locator(".filters .all").click()
+    assert page.locator(".claim:visible").count() == 3
+
+
+def test_a_run_is_two_clicks_from_the_top_of_a_page(light: Reader) -> None:
+    page = light.open("toy.html")
+    page.locator("#claim-better summary").click()
+    page.locator("#claim-better .runs a").first.click()
+    page.wait_for_selector("#run h1")
+    assert page.locator("#run h1").text_content() == page.url.partition("#")[2]
+    assert "accuracy:" in str(page.locator("#run figcaption").first.text_content())
+    assert page.locator("#run a", has_text="Folder of the run").count() == 1
+
+
+def test_an_unknown_run_is_said_to_be_missing(light: Reader) -> None:
+    for name in (
+        "run.html",
+        "run.html#none",
+        "run.html#toy-s0-0123456789a0",
+        "run.html#__proto__a",
+    ):
+        page = light.open(name)
+        page.wait_for_selector("#run p")
+        assert page.locator("#run dl").count() == 0
+
+
+def test_curves_tell_their_values_and_hide(light: Reader) -> None:
+    page = light.open("toy.html")
+    svg, chips = page.locator("#f svg"), page.locator("#f .series button")
+    svg.scroll_into_view_if_needed()
+    svg.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#f .series > span").first.text_content() == "MNIST, round 4"
+    assert chips.all_text_contents() == ["A61", "B+51", "trick71"]
+    assert page.locator("#f .spoken").text_content() == "MNIST, round 4: A 61, B+ 51, trick 71"
+    page.keyboard.press("ArrowLeft")
+    assert chips.first.text_content() == "A45.75"
+    chips.first.click()
+    assert not page.locator("[id='f-panel-0-0']").is_visible()
+    assert page.locator("[id='f-panel-0-1']").is_visible()
+
+
+def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader) -> None:
+    page = light.open("toy.html")
+    svg = page.locator("#f svg")
+    svg.scroll_into_view_if_needed()
+    line = page.locator("[id='f-panel-1-0']").bounding_box()
+    box = svg.bounding_box()
+    assert line
+    assert box
+    page.mouse.move(line["x"] + line["width"] / 3, line["y"] + line["height"] / 2)
+    assert page.locator("#f .series > span").first.text_content() == "Digits, round 2"
+
+
+def test_all_inside_links_resolve(light: Reader) -> None:
+    collect = "[...document.querySelectorAll('a[href]')].map(x => x.href.split('#'))"
+    ids = "[...document.querySelectorAll('[id]')].map(x => x.id)"
+    root = light.report.as_uri()
+    links = {name: light.open(name).evaluate(collect) for name in PAGES[:3]}
+    there = {f"{root}/{name}": set(light.open(name).evaluate(ids)) for name in PAGES[:3]}
+    for target, *place in (link for of_page in links.values() for link in of_page):
+        path = Path(target.removeprefix("file://"))
+        assert path.exists(), target
+        if place and target in there:
+            assert place[0] in there[target], f"{target}#{place[0]}"
+
+
+def test_nothing_is_wider_than_a_phone(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 420, "height": 900})
+    for name in PAGES:
+        page = light.open(address(light, name))
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420, name

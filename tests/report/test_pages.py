@@ -1,0 +1,133 @@
+"""What the pages answer: the scorecard, claims by verdict, methods, and where runs come from."""
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from fedbench.report.pages.making import making
+from fedbench.report.pages.method import _files
+from tests.report.answers_case import PAPER, written
+
+Read = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("full"))
+
+
+def text(page: Path) -> str:
+    """What a reader sees, with one blank between words."""
+    html = page.read_text(encoding="utf-8")
+    html = re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_the_scorecard_counts_claims_and_links_to_them(full: Path) -> None:
+    html = (full / "index.html").read_text(encoding="utf-8")
+    row = re.search(r'<a href="toy.html#claims">toy</a></th>(.*?)</tr>', html, re.DOTALL)
+    assert row
+    cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", row[1], re.DOTALL)]
+    # printed: A 50 and B+ 52; measured with 3 seeds: A 60 to 62, B+ 50 to 52
+    assert [int(x) for x in cells] == [2, 1, 0, 0, 2, 1, 0, 0, 0, 0]
+    assert 'href="toy.html#claims-printed-fails">1</a>' in row[1]
+    assert 'href="toy.html#claims-here-fails">1</a>' in row[1]
+
+
+def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
+    part = text(full / "index.html").partition("Claims that fail toy")[2].partition("Papers")[0]
+    assert "A is better than B+ (Fig. 1)." in part
+    assert "B+ is better than A." in part
+    assert "A is above 40." not in part
+
+
+def test_substitutes_show_but_test_nothing(tmp_path: Path) -> None:
+    html = (written(tmp_path, "small") / "index.html").read_text(encoding="utf-8")
+    assert 'href="toy.html#claims-shows">' in html
+    assert "in part not tested at this scale" in text(tmp_path / "reports/small/index.html")
+
+
+def test_a_claim_is_found_by_its_verdicts_and_shown_by_its_figure(full: Path) -> None:
+    html = (full / "toy.html").read_text(encoding="utf-8")
+    cards = dict(re.findall(r'<article class="claim ([^"]*)" id="claim-(\w+)"', html))
+    assert cards["printed-fails here-holds fails"] == "better"
+    assert cards["printed-holds here-fails fails"] == "worse"
+    card = html.partition('id="claim-better"')[2].partition("</article>")[0]
+    assert re.findall(r'class="see" href="(.*?)"', card) == ["#t", "#f"]
+    assert len(re.findall(r'href="run.html#', card)) == 4 * 2 * 3  # cells, methods, seeds
+
+
+def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
+    html = (full / "toy.html").read_text(encoding="utf-8")
+    picture = html.partition('id="claim-better"')[2].partition("</svg>")[0]
+    # the scale reaches from the printed −2 to the measured +10: zero stands at 6 + 292 · 2/12
+    assert 'class="axis" x1="54.7"' in picture
+    assert picture.count('<circle cx="298.0"') == 4
+    assert picture.count('class="said" d="M6.0 ') == 4
+    assert picture.count('<g class="holds">') == 4
+
+
+def test_a_card_says_who_is_best_and_how_the_runs_were_made(full: Path) -> None:
+    shown = text(full / "index.html")
+    assert "Table 1 2 methods in 4 settings A is best in 4 of 4 settings" in shown
+    assert "time 1.0 hours of training and scoring" in shown  # 36 runs of 100 seconds
+    assert "versions fedbench 0.1.0 data digits, source: a test" in shown
+
+
+def test_facts_that_differ_say_of_how_many_runs() -> None:
+    records = [{"device": "cpu"}, {"device": "GPU"}, {"device": "cpu"}]
+    made = making({**record, "seconds": {"train": 20.0}} for record in records)
+    assert made is not None
+    assert made.devices == ("cpu (2 runs)", "GPU (1 runs)")
+    assert made.spent == "1.0 minutes"
+    assert making([]) is None
+
+
+def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
+    shown = text(full / "methods/b-plus.html")
+    assert "Mean rank 3.00 of 3.0 methods over 4 settings" in shown  # behind A and the control
+    assert "g + μ (y − x_t)" in shown
+    assert "mu: 0.1" in shown
+    assert "@misc{toy, title = {A toy paper}}" in shown
+    assert "No parts: federated averaging" in text(full / "methods/a.html")
+
+
+def test_methods_whose_names_differ_in_signs_have_pages_of_their_own() -> None:
+    assert _files(["X (a)", "X a", "X+"]) == {
+        "X (a)": "x-a.html", "X a": "x-a-2.html", "X+": "x-plus.html"
+    }  # fmt: skip
+
+
+def test_a_run_has_its_curve_settings_and_origin(full: Path) -> None:
+    runs, facts = {}, {}
+    for file in (full / "runs").glob("*.js"):
+        content = json.loads(
+            file.read_text(encoding="utf-8").strip().removeprefix("showRuns(")[:-2]
+        )
+        assert {run[-1] for run in content["runs"]} == {file.stem}
+        runs |= content["runs"]
+        facts |= content["facts"]
+    assert len(runs) == 36
+    run = next(each for name, each in runs.items() if name.startswith("mnist") and "-s0-" in name)
+    assert run["x"] == [1, 2, 3, 4]
+    assert run["curves"]["accuracy"][-1] in (60.0, 50.0, 70.0)
+    assert run["sha256"] == "cd"
+    assert facts[str(run["made"])] == {"device": "cpu", "fedbench": "0.1.0"}
+
+
+def test_any_number_of_processes_writes_the_same_bytes(full: Path, tmp_path: Path) -> None:
+    shared = written(tmp_path, workers=2)
+    names = sorted(x.relative_to(full) for x in full.rglob("*") if x.is_file())
+    assert names == sorted(x.relative_to(shared) for x in shared.rglob("*") if x.is_file())
+    assert [x for x in names if (full / x).read_bytes() != (shared / x).read_bytes()] == []
+
+
+def test_what_fails_in_a_process_is_named(refuses, tmp_path: Path) -> None:
+    paper = PAPER.replace("panels: [dataset]}", "panels: [dataset], metric: macro_f1}")
+    with refuses("not shown are toy/f: toy: figures.f: no run has the column 'macro_f1'"):
+        written(tmp_path, paper=paper, workers=2)
+    assert "toy/f is not shown" in text(tmp_path / "reports/full/toy.html")

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
@@ -36,10 +37,12 @@ class Digits(Source):
         return Dataset("digits", x[~test], y[~test], x[test], y[test], classes=10, origin=origin)
 
 
+@cache
 def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """All images and labels, from the table that `sklearn.datasets.load_digits` reads.
 
-    Importing scikit-learn takes longer than training on these images for several rounds.
+    Importing scikit-learn takes longer than training on these images for several rounds; and so
+    does reading the text of the table, which a process with many runs does once.
     """
     file = metadata.distribution("scikit-learn").locate_file("sklearn/datasets/data/digits.csv.gz")
     table = np.loadtxt(str(file), delimiter=",")

@@ -16,15 +16,17 @@ torch.set_num_threads(1)  # on small models threads cost more than they give
 
 @pytest.hookimpl(tryfirst=True)  # before the processes are told their groups
 def pytest_collection_modifyitems(items):
-    """Tests of a file run in one process, and all that look at the finished project in one too.
+    """Tests of a file run in one process, and so do those that share what is dear to make.
 
-    These take the longest and come first, so that no process is left without work.
+    That is the finished project, and the plans of all papers. They take the longest and come first,
+    so that no process is left without work.
     """
     of_project = {item.path for item in items if "built" in item.fixturenames}
-    items.sort(key=lambda item: item.path not in of_project)
+    of_papers = {item.path for item in items if item.path.parent.name == "paper"}
+    items.sort(key=lambda item: (item.path not in of_project, item.path not in of_papers))
+    shared = dict.fromkeys(of_project, "finished project") | dict.fromkeys(of_papers, "papers")
     for item in items:
-        group = "finished project" if item.path in of_project else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PYTHON = Path(sys.executable)
 Refuses = Callable[..., AbstractContextManager[Any]]  # the type of the fixture `refuses`
 
 PAPER = """
@@ -57,10 +58,15 @@ def make_project(folder: Path, paper: str = PAPER, printed: str = PRINTED) -> Pa
     return folder
 
 
-def snakemake(folder: Path, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """`snakemake --cores 2 ARGS` in `folder`; its output, and a failed test if it should pass."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *args]
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+def snakemake(
+    folder: Path, *args: str, check: bool = True, python: Path = PYTHON
+) -> subprocess.CompletedProcess[str]:
+    """`snakemake --cores 1 ARGS` in `folder`; its output, and a failed test if it should pass.
+
+    With more cores more processes train, each of which takes seconds to start.
+    """
+    command = [python, "-m", "snakemake", "--cores", "1", *args]
+    env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     if check and done.returncode:
         pytest.fail(done.stdout + done.stderr)

@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,7 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.plugins import plugin_files
 from fedbench.plan.schedule import load_schedule, schedule, to_json
 from tests.project import ROOT, snakemake
+from tests.wheel import INSTALLED, install, python
 
 METHOD = """
 from dataclasses import dataclass
@@ -257,50 +256,37 @@ def test_a_new_folder_is_written_once(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel of this checkout, unpacked: what an installation would have."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    for name in ("Snakefile", "environment.yml", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for name in ("fedbench", "workflow", "profiles"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    code = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    zipfile.ZipFile(next(folder.glob("*.whl"))).extractall(folder / "unpacked")
-    return folder / "unpacked"
+def site(tmp_path_factory):
+    """The site-packages of a fresh environment with the wheel of this checkout."""
+    return install(tmp_path_factory.mktemp("wheel"))
 
 
-def test_the_wheel_has_every_file_of_the_package_and_of_the_workflow(wheel):
+def test_the_wheel_has_every_file_of_the_package_and_of_the_workflow(site):
     def below(root):
         files = (f for f in root.rglob("*") if f.is_file() and "__pycache__" not in f.parts)
         return {f.relative_to(root).as_posix() for f in files}
 
-    installed = below(wheel / "fedbench")
+    installed = below(site / "fedbench")
     top = {f"{name}/{file}" for name in ("workflow", "profiles") for file in below(ROOT / name)}
-    top |= {"Snakefile", "environment.yml"}
+    top |= set(INSTALLED)
     assert installed == below(ROOT / "fedbench") | {f"project/{name}" for name in top}
 
 
 @pytest.mark.slow
-def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(wheel, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(wheel))
+def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(site, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # which may name the sources
     monkeypatch.chdir(tmp_path)
 
     def fedbench(*words):
-        command = [sys.executable, "-m", "fedbench", *words]
+        command = [python(site), "-m", "fedbench", *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     fedbench("init", ".")
     snakefile = fedbench("workflow").strip()
-    assert Path(snakefile) == wheel / "fedbench/project/Snakefile"
+    assert Path(snakefile) == site / "fedbench/project/Snakefile"
     snakemake(
         tmp_path, "-s", snakefile, "reports/paper/mine.html",
-        "--config", "papers=mine", "scale=paper",
+        "--config", "papers=mine", "scale=paper", python=python(site),
     )  # fmt: skip
     assert "Shrink" in (tmp_path / "reports/paper/mine.html").read_text()
     assert len(list((tmp_path / "results/runs").glob("digits-mlp-dr-shrink-*/run.json"))) == 4

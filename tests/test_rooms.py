@@ -104,17 +104,24 @@ def test_a_method_has_its_own_file():
     assert {name: entry.module.rpartition(".")[2] for name, entry in found} == {f: f for f in files}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import fedbench",
-        *(f"import fedbench.{room}" for room in ("base", "data", "paper", "plan", "spec", "store")),
-        "import fedbench.plan.plan, fedbench.report.site, fedbench.jobs.collect",
-        "from fedbench import RunSpec; from fedbench.base.registry import entries;"
-        "entries('method'); RunSpec(parts=['fedprox']).id",
-    ],
-)
-def test_what_starts_without_pytorch(code):
-    code = f"import sys; {code}; sys.exit('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+WITHOUT_TORCH = [
+    *("import fedbench", "import fedbench.base", "import fedbench.data", "import fedbench.paper"),
+    *("import fedbench.plan", "import fedbench.spec", "import fedbench.store"),
+    "import fedbench.plan.plan, fedbench.report.site, fedbench.jobs.collect",
+    "from fedbench.base.registry import entries; entries('method')",
+    "from fedbench import RunSpec; RunSpec(parts=['fedprox']).id",
+    "from fedbench.paper.compositions import named; named('FedADC+').run_settings()",
+    # searches, and all papers as a user asks what they cost
+    "from fedbench.plan.outlook import planned;"
+    "planned(Path('workflow'), 'paper', ('rmfl',), ('table1',))",
+    "from fedbench.__main__ import app; app(['plan'], standalone_mode=False)",
+]
+
+
+def test_what_starts_without_pytorch():
+    """One process does one after the other: the first that imports torch is named."""
+    code = "import sys; from pathlib import Path\n"
+    for line in WITHOUT_TORCH:
+        code += f"{line}\nassert 'torch' not in sys.modules, {line!r}\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 import platform
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -35,8 +36,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "device": device_name(problem.device),
         "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         **workers.described,
-        "versions": {name: metadata.version(name) for name in _PACKAGES}
-        | {"python": platform.python_version()},
+        "versions": dict(_versions()),
         "data": {
             "name": problem.data.name,
             **problem.data.origin,
@@ -46,6 +46,13 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """The versions of Python and of what a result depends on most, looked up once in a process."""
+    packages = {name: metadata.version(name) for name in _PACKAGES}
+    return packages | {"python": platform.python_version()}
 
 
 def device_name(device: torch.device) -> str:

@@ -261,7 +261,7 @@ class Training:
         """The run's result; writes the run's files if it has a folder."""
         progress = self.progress
         status = "diverged" if progress.diverged else "finished"
-        history = pd.DataFrame(progress.rows).astype({"round": int, "cohort": int})
+        history = pd.DataFrame(progress.rows)
         record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
         tables = self._tables()

@@ -43,7 +43,7 @@ def refusal(tmp_path, text):
         ("a: &a [*a]", "line 1: an alias stands inside what it names"),
         (BOMB, f"more than {MOST:,} values, aliases followed"),
         ("lr: " + "x" * 600_000, "600,004 letters; at most 500,000 are read"),
-        ('lr: "\\ud800"', "has a control character or half a letter"),
+        ('lr: "\\ud800"', "invalid Unicode character escape code"),
         ('lr: "\\e[31m"', "has a control character"),
         ("lr: 1\nlr: 2", "line 2: 'lr' is given twice"),
         ("clip: .inf", "clip = inf is not allowed: input should be a finite number"),

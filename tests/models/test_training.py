@@ -12,6 +12,7 @@ from fedbench import Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Net
 from fedbench.core.stacked import StackedNet
+from tests.few import few_digits
 from tests.models.networks import DIGITS, PAIRS, SMALL, images, small
 
 CPU = Machine(device="cpu", workers=1)
@@ -20,6 +21,10 @@ SHORT = {"rounds": 2, "clients": 3, "participation": 1.0, "steps": 2, "batch": 8
 STILL = SMALL | {"tinyvit": SMALL["tinyvit"] | {"drop_path": 0.0}}
 
 names = pytest.mark.parametrize("name", SMALL)
+
+
+def trained(spec, **objects):
+    return run(spec, machine=CPU, data=few_digits(), **objects)
 
 
 def test_every_model_is_tried_here_or_has_tests_of_its_own():
@@ -82,9 +87,9 @@ def test_clients_train_together_as_alone(name, precision, together):
         model={name: STILL[name]}, parts=["moon"], projection=8, momentum=0.9, **settings
     )
     together(1)
-    alone = run(spec, machine=CPU, partition=rows)
+    alone = trained(spec, partition=rows)
     together(3)
-    found = run(spec, machine=CPU, partition=rows)
+    found = trained(spec, partition=rows)
     assert found.record["clients_at_once"] == 3
     near = 1e-10 if precision == "float64" else 1e-4
     torch.testing.assert_close(found.weights, alone.weights, rtol=near, atol=near)
@@ -94,7 +99,7 @@ def test_clients_train_together_as_alone(name, precision, together):
 
 @names
 def test_two_rounds_of_fedavg(name):
-    result = run(RunSpec(model={name: SMALL[name]}, **SHORT), machine=CPU)
+    result = trained(RunSpec(model={name: SMALL[name]}, **SHORT))
     assert result.status == "finished"
     assert result.history["loss"].notna().tolist() == [True, True]
 
@@ -110,7 +115,7 @@ def test_two_rounds_of_fedavg(name):
 )
 def test_moon_on_a_projection_head(model):
     more = {"parts": ["moon"], "projection": 8, "momentum": 0.9, "lr": 0.01}
-    result = run(RunSpec(model=model, **SHORT, **more), machine=CPU)
+    result = trained(RunSpec(model=model, **SHORT, **more))
     assert result.status == "finished"
     counters = [v for k, v in result.buffers.items() if k.endswith("num_batches_tracked")]
     assert all(v.dtype == torch.int64 and int(v) == 4 for v in counters)
@@ -123,10 +128,10 @@ def test_moon_on_a_projection_head(model):
 def test_drop_path_is_the_clients_own():
     spec = RunSpec(model={"tinyvit": SMALL["tinyvit"] | {"drop_path": 0.9}}, **SHORT)
     torch.manual_seed(3)
-    first = run(spec, machine=CPU).weights
+    first = trained(spec).weights
     torch.manual_seed(4)  # torch's shared generator is neither read nor moved
     before = torch.get_rng_state()
-    assert torch.equal(first, run(spec, machine=CPU).weights)
+    assert torch.equal(first, trained(spec).weights)
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -144,7 +149,7 @@ def test_constants_of_a_module_are_no_state_of_a_model():
     module = small("tinyvit")
     assert dict(module.named_buffers())
     assert Net(module).start().buffers == {}
-    result = run(RunSpec(model={"tinyvit": SMALL["tinyvit"]}, **SHORT), machine=CPU)
+    result = trained(RunSpec(model={"tinyvit": SMALL["tinyvit"]}, **SHORT))
     assert result.buffers == {}
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.paper.claims import Claim
-from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.plan import Plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.claims.finding import Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.values.frames import Collected, read
-from tests.project import ROOT
+from tests.paper import published
+from tests.paper.published import WORKFLOW
 
 FILE = Path(__file__).with_name("claims.csv")
-WORKFLOW = ROOT / "workflow"
 COLUMNS = (
     *("paper", "claim", "kind", "negate", "cells", "by", "margin", "relative", "metrics"),
     *("comparisons", "printed"),
@@ -50,4 +50,4 @@ if __name__ == "__main__":
     with FILE.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows(make_plan(WORKFLOW, "paper")))
+        writer.writerows(rows(published.plan()))

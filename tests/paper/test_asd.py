@@ -1,22 +1,15 @@
 """The ASD paper's runs: strengths by data set and batches, one search, controls, shared runs."""
 
 import math
-from functools import cache
 
 import pytest
 
 from fedbench.base import registry
-from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
-from tests.project import ROOT
+from tests.paper.published import cells, plan
 
 COMMON = 0.05  # FedDyn's α of the released configuration, which its code divides by the batches
-
-
-@cache
-def plan() -> Plan:
-    return make_plan(ROOT / "workflow", "paper", ("asd",))
 
 
 def runs(grid: str, **where) -> list[RunSpec]:
@@ -70,7 +63,7 @@ def test_the_strength_of_asd_is_that_of_the_data_set():
         ("imagenet", "ImageNet-100", 20),
     ):
         assert strengths("asd", "lam", runs(grid, dataset=dataset)) == {lam}
-    everything = [cell.run for cell in plan().cells]
+    everything = [cell.run for cell in cells("asd")]
     assert None not in strengths("asd", "lam", everything) | strengths("asd", "tau", everything)
 
 

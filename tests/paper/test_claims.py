@@ -1,26 +1,19 @@
 """What each paper's claims say: one table of all, and what makes a claim test its sentence."""
 
 import csv
-from functools import cache
 
 import pytest
 
 from fedbench.paper.claims import Greater, SingleClaim, Together
-from fedbench.paper.paper import load_papers
-from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.interval import FEWEST
-from tests.paper.claims_table import FILE, WORKFLOW, rows
+from tests.paper import published
+from tests.paper.claims_table import FILE, rows
 
 PAPERS = ("asd", "fedadc", "feddpc", "fedgkd", "rmfl")
 
 
-@cache
-def plan() -> Plan:
-    return make_plan(WORKFLOW, "paper")
-
-
 def claim(paper: str, key: str) -> SingleClaim:
-    found = load_papers(WORKFLOW, (paper,))[paper].claims[key]
+    found = published.papers()[paper].claims[key]
     assert not isinstance(found, Together)
     return found
 
@@ -28,14 +21,14 @@ def claim(paper: str, key: str) -> SingleClaim:
 def test_the_claims_are_those_of_the_committed_table():
     with FILE.open(encoding="utf-8", newline="") as stream:
         committed = list(csv.DictReader(stream))
-    assert list(rows(plan())) == committed, (
+    assert list(rows(published.plan())) == committed, (
         "run `python -m tests.paper.claims_table`, read the diff"
     )
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_has_repeats_enough_for_an_interval(paper):
-    found = load_papers(WORKFLOW, (paper,))[paper]
+    found = published.papers()[paper]
     for key, one in found.claims.items():
         if not isinstance(one, Together):
             table = found.tables[one.table] if one.table else None
@@ -48,7 +41,7 @@ def test_every_claim_has_repeats_enough_for_an_interval(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_margin_is_a_quarter_of_the_size_and_said_to_be_ours(paper):
-    for key, one in load_papers(WORKFLOW, (paper,))[paper].claims.items():
+    for key, one in published.papers()[paper].claims.items():
         if isinstance(one, Greater) and one.margin:
             assert one.margin == one.by / 4, key
             assert "margin" in one.text, key
@@ -78,7 +71,7 @@ def test_mfl_is_compared_with_fedavg_at_equal_step_length():
     found = claim("rmfl", "mfl_fedavg")
     assert isinstance(found, Greater)
     assert (found.winner, found.loser) == ("MFL", "FedAvg, rate η/(1−β)")
-    assert load_papers(WORKFLOW, ("rmfl",))["rmfl"].grids["drift"].seeds == tuple(range(10))
+    assert published.papers()["rmfl"].grids["drift"].seeds == tuple(range(10))
 
 
 @pytest.mark.parametrize(

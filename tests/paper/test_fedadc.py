@@ -1,25 +1,18 @@
 """What fedadc.yaml says of the paper's runs, where the printed text or its tables decide it."""
 
-from functools import cache
-
 import pytest
 
-from fedbench.plan.plan import Cell, Plan, make_plan
-from tests.project import ROOT
-
-
-@cache
-def plan() -> Plan:
-    return make_plan(ROOT / "workflow", "paper", ("fedadc",))
+from fedbench.plan.plan import Cell
+from tests.paper import published
 
 
 def cells(grid: str, **where: object) -> list[Cell]:
-    own = [cell for cell in plan().cells if cell.grid == grid]
+    own = [cell for cell in published.cells("fedadc") if cell.grid == grid]
     return [c for c in own if all(c.coords[axis] == level for axis, level in where.items())]
 
 
 def ids(found: list[Cell]) -> set[str]:
-    return {cell.run.id for cell in found}
+    return {cell.run_id for cell in found}
 
 
 def test_fedgkd_is_run_as_printed():
@@ -47,7 +40,7 @@ def test_weight_decay_by_section():
 
 def test_a_distillation_of_weight_0_is_fedadc_itself():
     zero = {"selfconfidence": 0}
-    lams = {(p.name, p.params.get("lam")) for c in plan().cells for p in c.run.parts}
+    lams = {(p.name, p.params.get("lam")) for c in published.cells("fedadc") for p in c.run.parts}
     assert lams.isdisjoint(zero.items())
     here = cells("weights", method="FedADC", split="s = 2")
     assert ids(here) == ids(cells("main", method="FedADC", split="s = 2", C=0.1))

@@ -1,24 +1,15 @@
 """What fedgkd.yaml says of the paper's runs, where the printed text or its tables decide it."""
 
 from collections import defaultdict
-from functools import cache
 
 import pytest
 
-from fedbench.paper.paper import load_papers
-from fedbench.plan.plan import Cell, Plan, make_plan
-from tests.project import ROOT
-
-WORKFLOW = ROOT / "workflow"
-
-
-@cache
-def plan() -> Plan:
-    return make_plan(WORKFLOW, "paper", ("fedgkd",))
+from fedbench.plan.plan import Cell
+from tests.paper import published
 
 
 def cells(grid: str, **where: object) -> list[Cell]:
-    own = [cell for cell in plan().cells if cell.grid == grid]
+    own = [cell for cell in published.cells("fedgkd") if cell.grid == grid]
     return [c for c in own if all(c.coords[axis] == level for axis, level in where.items())]
 
 
@@ -75,18 +66,18 @@ def test_on_sst5_vote_takes_the_official_development_set():
 
 
 def test_a_watched_run_is_not_trained_again_unwatched():
-    watching = defaultdict(set)
-    for run in plan().runs.values():
-        watching[run.changed(watch=()).id].add(run.id)
+    watching, runs = defaultdict(set), published.plan().runs
+    for run_id in published.plan().needed(published.cells("fedgkd")):
+        watching[runs[run_id].model_copy(update={"watch": ()}).id].add(run_id)
     assert [ids for ids in watching.values() if len(ids) > 1] == []
 
 
 def test_fig_2_has_the_three_seeds_of_table_3():
-    paper = load_papers(WORKFLOW, ("fedgkd",))["fedgkd"]
-    drawn = plan().select("fedgkd", "images", paper.figures["fig2"].where)
+    paper = published.papers()["fedgkd"]
+    drawn = published.plan().select("fedgkd", "images", paper.figures["fig2"].where)
     assert sorted((c.coords["method"], c.seed) for c in drawn) == [
         (method, seed) for method in ("FedAvg", "FedGKD", "FedProx") for seed in (0, 1, 2)
     ]
     assert {str(c.run.watch[0]) for c in drawn} == {"embedding(samples=1000, perplexity=30)"}
     table7 = cells("buffers", dataset="CIFAR-10", alpha=0.1, M=5)
-    assert {c.run.id for c in table7} < {c.run.id for c in drawn}
+    assert {c.run_id for c in table7} < {c.run_id for c in drawn}

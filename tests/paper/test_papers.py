@@ -1,20 +1,16 @@
 """The papers as they are in workflow/: their tables and figures, and a plan for each of them."""
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from fedbench.paper.paper import load_papers
-from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import read_printed
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.tables.cells import table_cells
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from tests.project import ROOT
+from tests.paper.published import WORKFLOW, papers, plan
 
-WORKFLOW = ROOT / "workflow"
 SCALES = ("demo", "paper")
 NOTHING = Collected(frames.read(Path("no such file")), Path("no such folder"))
 # The published papers: the numbers of their tables (facts among them) and of their figures with
@@ -49,14 +45,9 @@ names = pytest.mark.parametrize("paper", PAPERS)
 scales = pytest.mark.parametrize("scale", SCALES)
 
 
-@cache
-def plan(scale: str) -> Plan:
-    return make_plan(WORKFLOW, scale)
-
-
 @pytest.mark.parametrize("paper", ITEMS)
 def test_the_paper_has_its_tables_and_figures(paper: str) -> None:
-    found = load_papers(WORKFLOW, (paper,))[paper]
+    found = papers()[paper]
     tables, figures = ITEMS[paper]
     wanted = {f"table{n}" for n in tables.split()} | {f"fig{n}" for n in figures.split()}
     assert {*found.tables, *found.facts, *found.figures} == wanted | OWN[paper]
@@ -95,8 +86,8 @@ def test_every_figure_can_be_laid_out(paper: str, scale: str) -> None:
         shown = [hue for panel in drawn.panels for hue in panel.hues]
         for panel in drawn.panels:
             assert len({hue.style for hue in panel.hues}) == len(panel.hues), (key, panel.title)
-        assert {cell.run.id for hue in shown for cell in hue.cells} == {
-            cell.run.id for cell in made.select(paper, figure.grid, figure.where)
+        assert {cell.run_id for hue in shown for cell in hue.cells} == {
+            cell.run_id for cell in made.select(paper, figure.grid, figure.where)
         }
 
 

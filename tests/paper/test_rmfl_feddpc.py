@@ -6,36 +6,36 @@ import pytest
 
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.paper import Paper
-from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import Printed, read_printed
 from fedbench.report.tables.cells import table_cells
 from fedbench.report.tables.fact import fact_table
 from fedbench.report.values.frames import read
-from tests.project import ROOT
+from tests.paper.published import WORKFLOW, cells, papers, plan
 
-WORKFLOW = ROOT / "workflow"
 NOTHING = read(WORKFLOW / "no such file")
 NONE = Printed(WORKFLOW / "none.csv", {})
-
-
-@cache
-def plan() -> Plan:
-    return make_plan(WORKFLOW, "paper", ("rmfl", "feddpc"))
+PAPERS = ("feddpc", "rmfl")
 
 
 def runs(grid: str, **where):
-    return [cell.run for paper in plan().papers for cell in plan().select(paper, grid, where)]
+    return [cell.run for paper in PAPERS for cell in plan().select(paper, grid, where)]
+
+
+@cache
+def weights():
+    """The rows of the table of gradients' weights: all clients of Table I are dealt for it."""
+    return [row.values for row in fact_table("weights", papers()["rmfl"], NONE).rows]
 
 
 def test_fig3_is_drawn_at_the_local_steps_of_table_1():
-    paper = plan().papers["rmfl"]
-    counted = {row.values[1] for row in fact_table("weights", paper, NONE).rows}
+    paper = papers()["rmfl"]
+    counted = {values[1] for values in weights()}
     assert sorted(paper.figures["fig3_table1"].kind.params["steps"]) == sorted(counted)
 
 
 def test_under_r1_the_last_gradient_counts_more_than_the_first_in_all_of_table_1():
-    for row in fact_table("weights", plan().papers["rmfl"], NONE).rows:
-        first, last, _ = row.values[5:8]
+    for values in weights():
+        first, last, _ = values[5:8]
         assert first == "0.090"
         assert float(last) > 0.09
 
@@ -100,4 +100,5 @@ def test_a_table_that_borrows_from_none_is_refused(refuses):
 
 def test_only_runs_that_are_read_are_watched():
     read = {run.id for grid in ("drift", "drift_epochs", "ablation") for run in runs(grid)}
-    assert {run.id for run in plan().runs.values() if run.watch} <= read
+    needed = plan().needed(cell for paper in PAPERS for cell in cells(paper))
+    assert {run_id for run_id in needed if plan().runs[run_id].watch} <= read

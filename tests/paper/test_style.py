@@ -12,10 +12,11 @@ import yaml
 from fedbench.base import registry
 from fedbench.paper.claims import SingleClaim, Together
 from fedbench.paper.items import Figure
-from fedbench.paper.paper import Paper, load_papers
+from fedbench.paper.paper import Paper
 from fedbench.paper.places import reading
-from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.sides import scope_of
+from tests.paper import published
+from tests.paper.published import plan
 from tests.project import ROOT
 
 FILES = sorted((ROOT / "workflow/papers").glob("*.yaml"))
@@ -74,23 +75,16 @@ def test_what_is_watched_is_read(file: Path) -> None:
     # by run, so that a run may watch in one grid what another grid of it reads
     read_by = set(readings(file.stem))
     watched = {
-        (cell.grid, cell.run.id, probe.name)
-        for cell in plan().cells
-        if cell.paper == file.stem
+        (cell.grid, cell.run_id, probe.name)
+        for cell in published.cells(file.stem)
         for probe in cell.run.watch
     }
     unread = {(grid, probe) for grid, run, probe in watched if (run, probe) not in read_by}
     assert unread == set()
 
 
-@cache
-def plan() -> Plan:
-    return make_plan(ROOT / "workflow", "paper")
-
-
-@cache
 def read(file: Path) -> Paper:
-    return load_papers(ROOT / "workflow", (file.stem,))[file.stem]
+    return published.papers()[file.stem]
 
 
 def readings(key: str) -> Iterator[tuple[str, str]]:
@@ -118,7 +112,7 @@ def claimed(key: str, name: str, claim: SingleClaim) -> Iterator[tuple[str, str]
 def pairs(key: str, grid: str, where: Any, probes: set[str]) -> Iterator[tuple[str, str]]:
     if any(probes):
         for cell in plan().select(key, grid, where):
-            yield from ((cell.run.id, probe) for probe in probes)
+            yield from ((cell.run_id, probe) for probe in probes)
 
 
 @cache

@@ -1,17 +1,14 @@
 """What a paper did stands in its file: a changed default of the code cannot change a paper."""
 
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
 from fedbench.base import registry
-from fedbench.paper.paper import load_papers
-from fedbench.plan.plan import Plan, make_plan, points, resolve
+from fedbench.plan.plan import points, resolve
 from fedbench.spec import RunSpec
-from tests.project import ROOT
+from tests.paper import published
 
-WORKFLOW = ROOT / "workflow"
 PAPERS = ("asd", "fedadc", "feddpc", "fedgkd", "rmfl")
 
 # Parameters that may be left to the code, and why: (kind, name, parameter), * for any.
@@ -51,11 +48,6 @@ ALWAYS = {
 SEARCH = {"grid", "by", "on", "share", "seeds"}
 
 
-@cache
-def plan() -> Plan:
-    return make_plan(WORKFLOW, "paper")
-
-
 def unwritten(run: RunSpec) -> Iterator[tuple[str, str, str]]:
     """Parameters of what the run uses that its settings do not name."""
     chosen = [(kind, getattr(run, kind)) for kind in ("dataset", "model", "partition", "sampler")]
@@ -72,19 +64,19 @@ def may_be_left(kind: str, name: str, field: str) -> bool:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_parameter_of_what_a_paper_uses_is_written_in_its_file(paper):
-    used = {each for cell in plan().cells if cell.paper == paper for each in unwritten(cell.run)}
+    used = {each for cell in published.cells(paper) for each in unwritten(cell.run)}
     assert sorted(each for each in used if not may_be_left(*each)) == []
 
 
 def test_what_may_be_left_out_is_left_out_somewhere():
-    used = {each for cell in plan().cells for each in unwritten(cell.run)}
+    used = {each for cell in published.plan().cells for each in unwritten(cell.run)}
     names = used | {(kind, "*", field) for kind, _, field in used}
     assert set(LEFT) - names == set()
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_settings_and_searches_of_every_run_are_written(name):
-    paper = load_papers(WORKFLOW, (name,))[name]
+    paper = published.papers()[name]
     for grid in paper.grids.values():
         for point in points(grid):
             settings = resolve(paper, grid, point)
@@ -97,7 +89,7 @@ def test_settings_and_searches_of_every_run_are_written(name):
 
 
 def test_a_fedgkd_with_a_divergence_says_its_temperature():
-    for cell in plan().cells:
+    for cell in published.plan().cells:
         for part in cell.run.parts:
             if part.name == "fedgkd" and part.params["regulariser"] == "kl":
                 assert {"T", "scale_t"} <= set(part.params)

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.plan.plan import make_plan
 from fedbench.plan.printed import Place, read_printed
-from fedbench.report.tables.cells import table_cells
-from fedbench.report.values.frames import read
 from tests.project import ROOT, Refuses
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
@@ -46,13 +43,6 @@ def test_one_wrong_digit_is_found(line: int, tmp_path: Path) -> None:
     changed = tmp_path / "changed.csv"
     changed.write_text("\n".join(text), encoding="utf-8")
     assert len(differences(changed)) == 2
-
-
-def test_every_printed_number_belongs_to_a_cell_of_the_plan(tmp_path: Path) -> None:
-    plan = make_plan(ROOT / "workflow", "paper", ("rmfl",))
-    found = table_cells(plan, ("rmfl", "table1"), read(tmp_path / "none"), read_printed(PRINTED))
-    assert sum(entry.printed is not None for entry in found) == 36
-    assert not any(entry.printed for entry in found if entry.control)
 
 
 def test_reads_numbers_by_place(tmp_path: Path) -> None:

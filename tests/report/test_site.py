@@ -37,10 +37,21 @@ def report(folder: Path, scale: str, curves: dict[int, list[float]] = CURVES) ->
     return folder / "reports" / scale
 
 
-def test_writes_what_it_promises(tmp_path: Path) -> None:
-    out = report(tmp_path, FULL)
-    collected = pd.read_parquet(tmp_path / "results/full/toy.parquet")["run_id"]
-    found = {file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()}
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report as printed, which tests only look at."""
+    return report(tmp_path_factory.mktemp("full"), FULL)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report with another data set, which tests only look at."""
+    return report(tmp_path_factory.mktemp("small"), SMALL)
+
+
+def test_writes_what_it_promises(full: Path) -> None:
+    collected = pd.read_parquet(full.parents[1] / "results/full/toy.parquet")["run_id"]
+    found = {file.relative_to(full).as_posix() for file in full.rglob("*") if file.is_file()}
     assert found == {
         "index.html", "toy.html", "run.html", "methods/a.html", "methods/b.html",
         "methods/control.html", "tables/toy/t.csv", "tables/toy/t.tex", "tables/toy/t.md",
@@ -50,31 +61,30 @@ def test_writes_what_it_promises(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["index.html", "toy.html", "methods/b.html", "run.html"])
-def test_pages_need_no_network_and_their_links_resolve(tmp_path: Path, page: str) -> None:
-    out = report(tmp_path, FULL)
-    text = (out / page).read_text(encoding="utf-8")
+def test_pages_need_no_network_and_their_links_resolve(full: Path, page: str) -> None:
+    text = (full / page).read_text(encoding="utf-8")
     assert not re.search(r"""(src|href|url)\W{1,3}https?:""", text)
     ids = set(re.findall(r'\bid="([^"]+)"', text))
     links = re.findall(r'\b(?:xlink:)?href="([^"]+)"', text)
     assert links
     for link in links:
         name, _, place = unquote(link).partition("#")
-        there = (out / page).parent / name
+        there = (full / page).parent / name
         assert link.startswith("data:") or there.exists(), link
         if name.endswith(".html") and place and name != "run.html":
             assert f'id="{place}"' in there.read_text(encoding="utf-8"), link
         assert name or place in ids, link
 
 
-def test_each_measured_cell_leads_to_its_runs(tmp_path: Path) -> None:
-    text = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
+def test_each_measured_cell_leads_to_its_runs(full: Path) -> None:
+    text = (full / "toy.html").read_text(encoding="utf-8")
     assert len(re.findall(r'href="run.html#mnist-[^"]+"', text)) >= 3
     assert "1 diverged" in text
     assert "diverged at round 1" in text
 
 
-def test_names_from_yaml_are_escaped(tmp_path: Path) -> None:
-    text = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
+def test_names_from_yaml_are_escaped(full: Path) -> None:
+    text = (full / "toy.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;</th>" in text
     assert "Toys &amp; &lt;i&gt;games&lt;/i&gt;" in text
     assert "a &lt; b &amp; c" in text
@@ -86,15 +96,15 @@ def test_backticks_become_code_and_all_else_is_escaped() -> None:
     assert code("<i>") == "&lt;i&gt;"
 
 
-def test_difference_only_where_nothing_is_substituted(tmp_path: Path) -> None:
-    full = (report(tmp_path, FULL) / "toy.html").read_text(encoding="utf-8")
-    small = (report(tmp_path, SMALL) / "toy.html").read_text(encoding="utf-8")
+def test_difference_only_where_nothing_is_substituted(full: Path, small: Path) -> None:
+    printed = (full / "toy.html").read_text(encoding="utf-8")
+    changed = (small / "toy.html").read_text(encoding="utf-8")
     # 50, 70, 20 → 46.67; printed 50.00
-    assert re.search(r'<td class="difference start">\s*−3\.33', full)
-    assert 'class="difference' not in small
-    assert "dataset digits for mnist" in small
-    assert "not tested at this scale" in small
-    assert "not tested at this scale" not in full
+    assert re.search(r'<td class="difference start">\s*−3\.33', printed)
+    assert 'class="difference' not in changed
+    assert "dataset digits for mnist" in changed
+    assert "not tested at this scale" in changed
+    assert "not tested at this scale" not in printed
 
 
 def test_missing_runs_are_named_on_the_page(tmp_path: Path) -> None:
@@ -123,8 +133,8 @@ def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
     assert {file: file.read_bytes() for file in first} == first
 
 
-def test_latex_is_booktabs_and_names_the_substitution(tmp_path: Path) -> None:
-    text = (report(tmp_path, SMALL) / "tables/toy/t.tex").read_text(encoding="utf-8")
+def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
+    text = (small / "tables/toy/t.tex").read_text(encoding="utf-8")
     assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
     assert "not tested at this scale (dataset digits for mnist)" in text
     assert r"control\_\%" in text

@@ -11,7 +11,7 @@ rule collect:
     log:
         PATHS.log("collect-{paper}"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     shell:
         "python -m fedbench collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
         f"{RESULTS} "

@@ -2,12 +2,14 @@
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.paper.scale import load_scale
+from fedbench.plan.environment import write_environment
 from fedbench.plan.outlook import planned
 from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths, options
@@ -39,6 +41,11 @@ SELECTION = options(
 RESULTS = options(results=PATHS.results)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
+# The conda environment of the rules, which Snakemake makes if it is started with `--sdm conda`
+ENVIRONMENT = Path(workflow.basedir, "environment.yml")
+if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+    ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
+
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
 
@@ -52,7 +59,7 @@ rule plan:
     log:
         PATHS.log("plan"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         selection=SELECTION,
     shell:

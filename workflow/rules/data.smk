@@ -16,7 +16,7 @@ rule data:
         PATHS.log("data-{dataset}"),
     priority: FIRST
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         dataset=lambda wildcards: PATHS.dataset(wildcards.dataset).model_dump_json(),
         folder=DATA_DIR,

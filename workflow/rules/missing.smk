@@ -11,7 +11,7 @@ rule missing:
     log:
         PATHS.log("missing"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     shell:
         "python -m fedbench missing --plan {input.plan:q} "
         f"{RESULTS} "

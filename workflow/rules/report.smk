@@ -15,7 +15,7 @@ rule report:
     log:
         PATHS.log("report"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         selection=SELECTION,
     threads: 4 if CLUSTER else GIVEN.cores or 1

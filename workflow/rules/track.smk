@@ -10,7 +10,7 @@ rule track:
     log:
         PATHS.log("track"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         selection=SELECTION,
     shell:

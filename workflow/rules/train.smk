@@ -33,7 +33,7 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
             job.log,
         priority: job.priority
         conda:
-            "../../environment.yml"
+            ENVIRONMENT
         threads: config["workers"]
         resources:
             gpu=math.ceil(config["gpus"]),
@@ -57,7 +57,7 @@ rule select:
         PATHS.log("select-{search}"),
     priority: FIRST
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     shell:
         "python -m fedbench select {wildcards.search:q} --plan {input.plan:q} "
         f"{RESULTS} "

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
@@ -27,24 +28,27 @@ class Digits(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""
-        x, y = _images()
+        x, y, version = _images()
         test = _every_fifth(y)
         origin = {
-            "source": f"scikit-learn {metadata.version('scikit-learn')} load_digits",
+            "source": f"scikit-learn {version} load_digits",
             "sha256": hashlib.sha256(x.tobytes() + y.tobytes()).hexdigest(),
         }
         return Dataset("digits", x[~test], y[~test], x[test], y[test], classes=10, origin=origin)
 
 
-def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """All images and labels, from the table that `sklearn.datasets.load_digits` reads.
+@cache
+def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
+    """All images and labels, from the table that `sklearn.datasets.load_digits` reads; its version.
 
-    Importing scikit-learn takes longer than training on these images for several rounds.
+    Importing scikit-learn takes longer than training on these images for several rounds. Reading
+    the table takes as long as a short run, so a process that has many of them does it once.
     """
-    file = metadata.distribution("scikit-learn").locate_file("sklearn/datasets/data/digits.csv.gz")
+    distribution = metadata.distribution("scikit-learn")
+    file = distribution.locate_file("sklearn/datasets/data/digits.csv.gz")
     table = np.loadtxt(str(file), delimiter=",")
     x = np.rint(table[:, :-1].reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
-    return x, table[:, -1].astype(np.int64)
+    return x, table[:, -1].astype(np.int64), distribution.version
 
 
 def _every_fifth(labels: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,0 +1,55 @@
+"""The conda environment that `snakemake --sdm conda` makes for the rules, from environment.yml.
+
+Snakemake copies that file into a folder of its own before conda reads it, so that relative paths in
+it would lead nowhere; and where fedbench was installed from a wheel, no project lies beside it.
+"""
+
+import json
+import shlex
+from importlib import metadata
+from pathlib import Path
+
+from fedbench.base.files import read_text, write_text
+
+_CONSTRAINTS, _FEDBENCH = "-c constraints.txt", "-e ."  # as environment.yml writes them
+
+
+def write_environment(file: Path, copy: Path) -> str:
+    """Write environment.yml as it holds in any folder; returns the path of the copy, absolute."""
+    write_text(copy, environment(file.resolve()))
+    return str(copy.resolve())
+
+
+def environment(file: Path) -> str:
+    """The text of environment.yml with paths from the root, and with the fedbench that runs here.
+
+    `file` is an absolute path; `constraints.txt` lies beside it.
+    """
+    constraints = f"-c {shlex.quote(str(file.with_name('constraints.txt')))}"
+    changes = {_CONSTRAINTS: constraints, _FEDBENCH: _fedbench(file.parent)}
+    text = read_text(file)
+    for written, instead in changes.items():
+        text = text.replace(f"- {written}\n", f"- {json.dumps(instead)}\n")
+    return text
+
+
+def _fedbench(project: Path) -> str:
+    """What pip is told in order to install it: the checkout, or where it was installed from."""
+    if (project / "pyproject.toml").is_file():
+        return f"-e {shlex.quote(str(project))}"
+    distribution = metadata.distribution("fedbench")
+    return installed_from(distribution.version, distribution.read_text("direct_url.json"))
+
+
+def installed_from(version: str, record: str | None) -> str:
+    """The requirement that installs fedbench again, from pip's record of where it came from.
+
+    There is no record of a version that came from a package index.
+    """
+    if not record:
+        return f"fedbench=={version}"
+    origin = json.loads(record)
+    source = origin.get("vcs_info")
+    if source:
+        return f"fedbench @ {source['vcs']}+{origin['url']}@{source['commit_id']}"
+    return f"fedbench @ {origin['url']}"

@@ -73,14 +73,13 @@ def story(built, tmp_path_factory):
     killed = times(folder)
     checkpoint.unlink()
     checkpoint.write_bytes(b"half a checkpoint")
-    snakemake(folder, "--unlock", *CONFIG)
-    failed_call = snakemake(folder, *WHOLE, check=False)
+    failed_call = snakemake(folder, "--nolock", *WHOLE, check=False)  # it is still locked
     failed = times(folder)
     table = pd.read_csv(folder / TABLE)
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
     checkpoint.unlink()
-    snakemake(folder, *WHOLE)
+    snakemake(folder, "--nolock", *WHOLE)
     return SimpleNamespace(
         folder=folder,
         new=new,
@@ -111,7 +110,7 @@ def test_the_report_is_built_without_it_and_the_end_says_what_failed_and_what_to
     said = story.failed_call.stderr
     assert "1 of 8 runs failed; the report is built without them:" in said
     assert f"  {story.new[1]}: " in said
-    assert re.search(r"To train them again: snakemake --cores 2 .*--config scale=paper", said)
+    assert re.search(r"To train them again: snakemake --cores 1 .*--config scale=paper", said)
 
 
 def test_a_run_that_is_mended_is_trained_and_its_error_is_gone(story):

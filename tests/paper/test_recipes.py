@@ -30,7 +30,7 @@ SMALL = {
     },
     "method": {"N": 2, "hidden": 8, "noise": 4},
     "probe": {
-        "samples": 16, "perplexity": 3.0, "grid": 4, "probes": 2, "steps": 4, "points": 16,
+        "samples": 8, "perplexity": 3.0, "grid": 4, "probes": 2, "steps": 4, "points": 16,
         "iterations": 4, "every": 1, "at": 2,
     },
 }  # fmt: skip

@@ -9,8 +9,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
@@ -31,11 +32,11 @@ class Stopped(SystemExit):
 
 
 class _Request:
-    """The signal that has come, when, and the signals that this process listens to."""
+    """The signal that has come, when, and the handlers of those that this process listens to."""
 
     by: signal.Signals | None = None
     at = 0.0
-    heard: tuple[signal.Signals, ...] = ()
+    before: Mapping[signal.Signals, Any] = {}
 
 
 def requested() -> signal.Signals | None:
@@ -56,14 +57,14 @@ def stoppable() -> Iterator[None]:
     Blocks may be nested: the outermost listens. Handlers of the caller's own stay, and in other
     threads than the main one, which get no signals, nothing is changed.
     """
-    if _Request.heard or threading.current_thread() is not threading.main_thread():
+    if _Request.before or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {each: signal.getsignal(each) for each in SIGNALS}
     mine = {each: handler for each, handler in before.items() if handler in _DEFAULTS}
     for each in mine:
         signal.signal(each, _note)
-    _Request.heard = tuple(mine)
+    _Request.before = mine
     obeyed = False
     try:
         yield
@@ -77,8 +78,8 @@ def stoppable() -> Iterator[None]:
         obeyed = True
         raise Stopped(signal.SIGINT, "at once") from None
     finally:
-        _default()
-        late, _Request.by, _Request.heard = _Request.by, None, ()
+        _restore()
+        late, _Request.by, _Request.before = _Request.by, None, {}
         if late and not obeyed and sys.exc_info()[0] is None:
             os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
 
@@ -89,14 +90,13 @@ def _note(number: int, _: object) -> None:
         _Request.by, _Request.at = by, time.monotonic()
         _say(f"{by.name}: stops after this round; a second signal stops at once\n")
     elif time.monotonic() - _Request.at > _ECHO:
-        _default()
+        _restore()
         os.kill(os.getpid(), number)
 
 
-def _default() -> None:
-    for each in _Request.heard:
-        own = signal.default_int_handler if each is signal.SIGINT else signal.SIG_DFL
-        signal.signal(each, own)
+def _restore() -> None:
+    for each, handler in _Request.before.items():
+        signal.signal(each, handler)
 
 
 def _say(line: str) -> None:

@@ -13,7 +13,7 @@ from fedbench.jobs.worker import train
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
 from fedbench.plan.search import select
-from fedbench.store import Results, read_frame, state, write_frame
+from fedbench.store import Results, read_frame, write_frame
 from tests.faults.counts import COUNTS
 
 PAPER = """
@@ -61,9 +61,9 @@ class Small:
         return load_schedule(file)
 
     def train(self, planned: Schedule, run_ids: list[str]) -> None:
-        failed = train(planned, run_ids, self.results, CPU, None, lambda _: None)
-        if failed:
-            raise FedbenchError(state(self.paths.run(failed[0])).why)
+        said: list[str] = []
+        if train(planned, run_ids, self.results, CPU, None, said.append):
+            raise FedbenchError(next(s for s in said if ": failed: " in s).split(": failed: ")[1])
 
     def choose(self, planned: Schedule, search: str) -> None:
         file = self.paths.winner(search)

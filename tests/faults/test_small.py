@@ -65,7 +65,7 @@ def killed_after(grid, seconds, processes=1):
 def test_finished_runs_outlive_kills_at_any_moment(undisturbed, tmp_path, processes):
     _, table, seconds = undisturbed
     rng = random.Random(processes)  # noqa: S311
-    for kill in range(max(4, MANY)):
+    for kill in range(max(3, MANY)):
         grid = Small(tmp_path / str(kill))
         killed_after(grid, rng.uniform(0, seconds), processes)
         before = grid.finished()
@@ -115,15 +115,32 @@ def test_a_damaged_file_is_named_and_the_way_out_works(undisturbed, copy, kind, 
         same(copy, table, before)
 
 
+def killed_at(grid, checkpoint_):
+    """Go until so many checkpoints have been written, then die of a kill -9."""
+    from fedbench.engine import checkpoint
+
+    left, save = iter(range(checkpoint_)), checkpoint.save_checkpoint
+
+    def save_and_die(*args):
+        save(*args)
+        next(left, None) is None and os.kill(os.getpid(), signal.SIGKILL)
+
+    checkpoint.save_checkpoint = save_and_die
+    grid.go()
+
+
 def test_a_damaged_checkpoint_is_named_and_the_way_out_works(undisturbed, tmp_path):
-    _, table, seconds = undisturbed
+    _, table, _ = undisturbed
     rng = random.Random(0)  # noqa: S311
     for kill in range(max(2, MANY)):
         grid = Small(tmp_path / str(kill))
-        while not (left := list(grid.results.rglob("checkpoint.pt"))):
-            killed_after(grid, rng.uniform(0, seconds))
+        process = FORK.Process(target=killed_at, args=(grid, rng.randrange(1, 20)))
+        process.start()
+        process.join()
+        COUNTS["kills"] += 1
+        (left,) = grid.results.rglob("checkpoint.pt")
         before = grid.finished()
-        left[0].write_bytes(cut(left[0].read_bytes(), rng))
+        left.write_bytes(cut(left.read_bytes(), rng))
         COUNTS["faults"] += 1
         assert recovered(grid) == table
         same(grid, table, before)

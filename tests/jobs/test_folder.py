@@ -18,18 +18,18 @@ def locked(tmp_path):
     return tmp_path
 
 
-def run_for_ever(folder, begun):
+def run_for_ever(folder, line):
     hold(folder)
-    begun.set()
+    line.send("running")
     time.sleep(60)
 
 
 @pytest.fixture
 def workflow(locked):
-    begun = FORK.Event()
-    process = FORK.Process(target=run_for_ever, args=(locked, begun))
+    mine, its = FORK.Pipe()
+    process = FORK.Process(target=run_for_ever, args=(locked, its))
     process.start()
-    begun.wait()
+    mine.recv()
     yield process
     process.kill()
     process.join()

@@ -3,16 +3,17 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
+from fedbench import Machine, RunSpec
 from fedbench.base.files import atomic
 from fedbench.base.stop import Stopped, stoppable
 from fedbench.core.spill import Spill
+from fedbench.jobs.worker import train
+from fedbench.plan.schedule import Schedule
 from fedbench.store import CHECKPOINT, RunFolder, alone
 
 FORK = multiprocessing.get_context("fork")
@@ -24,21 +25,21 @@ def folder(tmp_path):
     return RunFolder(tmp_path / "run")
 
 
-def hold(folder, begun, over):
+def hold(folder, line):
     with alone(folder):
-        begun.set()
-        over.wait()
+        line.send("held")
+        line.recv()
 
 
 @pytest.fixture
 def other(folder):
     """Another process that holds the folder; `other()` lets it end."""
-    begun, over = FORK.Event(), FORK.Event()
-    process = FORK.Process(target=hold, args=(folder, begun, over))
+    mine, its = FORK.Pipe()
+    process = FORK.Process(target=hold, args=(folder, its))
     process.start()
-    begun.wait()
-    yield process, over.set
-    over.set()
+    mine.recv()
+    yield process, lambda: mine.send("end")
+    process.kill()
     process.join()
 
 
@@ -111,10 +112,10 @@ def enter(folder, waiting):
         pass
 
 
-def spill_and_wait(begun):
+def spill_and_wait(line):
     spill = Spill(1e-12)
     (spill.folder / "states").write_bytes(b"large")
-    begun.set()
+    line.send("spilt")
     time.sleep(60)
 
 
@@ -124,10 +125,10 @@ def test_states_of_a_killed_process_are_deleted_and_those_of_a_living_one_stay(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     processes = []
     for _ in range(2):
-        begun = FORK.Event()
-        processes.append(FORK.Process(target=spill_and_wait, args=(begun,)))
+        mine, its = FORK.Pipe()
+        processes.append(FORK.Process(target=spill_and_wait, args=(its,)))
         processes[-1].start()
-        begun.wait()
+        mine.recv()
     killed, living = processes
     killed.kill()
     killed.join()
@@ -150,19 +151,20 @@ def test_a_folder_that_cannot_be_locked_is_used_all_the_same(folder, monkeypatch
         pass
 
 
+def train_and_tell(results, spec, line):
+    plan = Schedule(scale="a", runs={spec.id: spec}, searches={}, papers={})
+    said = []
+    train(plan, [spec.id], results, Machine("cpu", 1), None, said.append)
+    line.send(said[-1])
+
+
 def test_a_run_that_two_processes_were_asked_for_is_trained_once(tmp_path):
-    code = (
-        "import sys; from fedbench import RunSpec; from fedbench.engine.machine import Machine;"
-        "from fedbench.jobs.worker import train; from fedbench.plan.schedule import Schedule;"
-        "from pathlib import Path;"
-        "spec = RunSpec(model={'mlp': {'hidden': 4}}, clients=4, rounds=300);"
-        "plan = Schedule(scale='a', runs={spec.id: spec}, searches={}, papers={});"
-        f"train(plan, [spec.id], Path({str(tmp_path)!r}), Machine('cpu', 1), None)"
-    )
-    both = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    said = sorted(process.communicate()[0].splitlines()[-1] for process in both)
-    assert "finished at round 300" in said[1]
-    assert said[0].endswith("finished before")
+    spec = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=40)
+    lines = []
+    for _ in range(2):
+        mine, its = FORK.Pipe()
+        FORK.Process(target=train_and_tell, args=(tmp_path, spec, its)).start()
+        lines.append(mine)
+    first, second = sorted(line.recv() for line in lines)
+    assert "finished at round 40" in first
+    assert second.endswith("finished before")

@@ -102,7 +102,7 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
         content["runs"] = _wanted(content["runs"], run_ids)
     with _is_plan(file):
         planned = Schedule(**content)
-    _require_as_named(file, planned)
+    _require_as_named(file, planned, every=run_ids is not None)
     return planned
 
 
@@ -124,13 +124,14 @@ def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:
     return {run_id: runs[run_id] for run_id in run_ids}
 
 
-def _require_as_named(file: Path, planned: Schedule) -> None:
+def _require_as_named(file: Path, planned: Schedule, every: bool) -> None:
     """Raise `FedbenchError` if a run is not the one that its id names.
 
-    Then the file is damaged, or a plug-in that the run uses was edited since.
+    Then the file is damaged, or a plug-in that the run uses was edited since. Unless `every` run is
+    asked for, only those with plug-ins are looked at: an id takes a tenth of a millisecond.
     """
     for run_id, run in planned.runs.items():
-        if run.id != run_id:
+        if (every or run.plugins()) and run.id != run_id:
             used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
             raise FedbenchError(
                 f"{file}: run {run_id} "

@@ -47,10 +47,10 @@ class Small:
         """Do what is left, and return the table; a fault ends in `FedbenchError`."""
         planned = self.plan()
         trials = [run_id for ids in planned.searches.values() for run_id in ids]
-        self.train(planned, trials)
+        self.train(trials)
         for search in planned.searches:
             self.choose(planned, search)
-        self.train(planned, list(planned.papers[NAME]))
+        self.train(list(planned.papers[NAME]))
         return self.table(planned)
 
     def plan(self) -> Schedule:
@@ -60,8 +60,9 @@ class Small:
             write_text(file, to_json(wanted))
         return load_schedule(file)
 
-    def train(self, planned: Schedule, run_ids: list[str]) -> None:
+    def train(self, run_ids: list[str]) -> None:
         said: list[str] = []
+        planned = load_schedule(self.paths.plan(SCALE), run_ids)
         if train(planned, run_ids, self.results, CPU, None, said.append):
             raise FedbenchError(next(s for s in said if ": failed: " in s).split(": failed: ")[1])
 

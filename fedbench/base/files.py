@@ -10,6 +10,8 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError
 
+PARTIAL = ".part"  # how the names of files end that are being written
+
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
@@ -19,7 +21,7 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     require_writable(path.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
     except (OSError, ValueError) as error:
         raise FedbenchError(f"{path}: cannot be written: {_reason(error)}") from None
     os.close(handle)

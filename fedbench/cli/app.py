@@ -69,6 +69,9 @@ Workers = Annotated[
         "Default: one per core; on a GPU one.",
     ),
 ]
+CheckpointMinutes = Annotated[
+    float, typer.Option(help="Minutes between two checkpoints of a run.")
+]
 PlanFile = Annotated[
     Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")
 ]

@@ -13,6 +13,7 @@ from rich.table import Table
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     AsJson,
+    CheckpointMinutes,
     DataFolder,
     Device,
     Papers,
@@ -60,8 +61,13 @@ def run(
     data_dir: DataFolder = None,
     device: Device = "auto",
     workers: Workers = None,
+    checkpoint_minutes: CheckpointMinutes = 5.0,
 ) -> None:
-    """Train one run; a run that was stopped goes on from its last checkpoint."""
+    """Train one run; a run that was stopped goes on from its last checkpoint.
+
+    Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
+    one stops at once.
+    """
     with sentences():
         from fedbench.base.plugins import search_also
         from fedbench.paper.named import load_run
@@ -78,7 +84,7 @@ def run(
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
 
-        machine = Machine(device, workers, keep_model=True)
+        machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
         with watching(console, settings) as watch:
             result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")

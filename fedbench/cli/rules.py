@@ -1,6 +1,7 @@
 """The commands that the workflow's rules call, each for one step from data to report."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
+    CheckpointMinutes,
     DataFolder,
     Device,
     Papers,
@@ -23,7 +25,6 @@ from fedbench.cli.app import (
     sentences,
 )
 
-RUNS_FAILED = 3  # the exit code of `train`, which tells failed runs from bad input
 _DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
@@ -56,17 +57,17 @@ def train(
     data_dir: DataFolder = None,
     device: Device = "auto",
     workers: Workers = 1,
-    checkpoint_minutes: Annotated[
-        float, typer.Option(help="Minutes between two checkpoints of a run.")
-    ] = 5.0,
+    checkpoint_minutes: CheckpointMinutes = 5.0,
 ) -> None:
     """Train some runs of a plan one after the other; those that are finished are skipped.
 
-    A run that fails leaves its error in its folder and does not stop the others; the exit code is 3
-    then.
+    A run that fails, or that the system kills, leaves its error in its folder and does not stop the
+    others; the exit code is 3 then. Ctrl-C and the signals TERM, USR1 and HUP stop all of them
+    after the round, with a checkpoint.
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
+        from fedbench.jobs.apart import train_apart
         from fedbench.jobs.worker import train as work
         from fedbench.plan.schedule import load_schedule
 
@@ -74,10 +75,12 @@ def train(
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
-        failed = work(schedule, run_ids, results, machine, data_dir)
-        if failed:
-            console.print(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
-            raise typer.Exit(RUNS_FAILED)
+        say = partial(print, flush=True)  # the log says which run a killed process was at
+        code = train_apart(
+            lambda left: work(schedule, left, results, machine, data_dir, say), run_ids, results
+        )
+        if code:
+            raise typer.Exit(code)
 
 
 @app.command()

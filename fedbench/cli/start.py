@@ -1,4 +1,4 @@
-"""The commands to begin with: where the workflow is, and a folder for your methods and papers."""
+"""The commands around the workflow: where it is, a locked folder, a folder for your methods."""
 
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,20 @@ _FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml")
 def workflow() -> None:
     """Print the path of the Snakefile: snakemake -s "$(fedbench workflow)" --cores all."""
     print((project() / "Snakefile").resolve())
+
+
+@app.command()
+def unlock(
+    folder: Annotated[
+        Path, typer.Argument(help="Where the workflow was started.", show_default=False)
+    ] = Path(),
+) -> None:
+    """Free the folder of a workflow that was killed; refused while one still runs there."""
+    with sentences():
+        from fedbench.jobs.folder import unlock as free
+
+        locked = free(folder)
+    console.print("the folder is free" if locked else "the folder was not locked")
 
 
 @app.command()

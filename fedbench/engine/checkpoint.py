@@ -1,14 +1,86 @@
 """Checkpoints of unfinished runs: written, and read back without running any code."""
 
+import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base import stop
+from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists
-from fedbench.store import CHECKPOINT
+from fedbench.engine.problem import Problem
+from fedbench.engine.progress import Progress
+from fedbench.store import CHECKPOINT, RunFolder
+
+_AGAIN = "start it again in the same way to go on"
+
+
+class Checkpoints:
+    """The checkpoints of one run: saved every few minutes, and when a signal stops the run.
+
+    Without a folder nothing is saved, and a run that is stopped is lost.
+    """
+
+    def __init__(self, folder: RunFolder | None, problem: Problem, minutes: float) -> None:
+        self._folder, self._problem, self._minutes = folder, problem, minutes
+        self._saved = time.monotonic()
+
+    def load(self) -> Progress | None:
+        """The progress of a run that was stopped; raises `FedbenchError` if it cannot be used."""
+        if self._folder is None:
+            return None
+        problem = self._problem
+        state = load_checkpoint(self._folder.path, problem.identity.id, problem.device)
+        if state:
+            self._require_same_data(self._folder.path, state.get("data"))
+        try:
+            return Progress.of(state, problem.fed.spill) if state else None
+        except (KeyError, TypeError, AttributeError):
+            raise FedbenchError(
+                f"{self._folder.path / CHECKPOINT}: damaged checkpoint, or of "
+                "another version; delete it to start the run again"
+            ) from None
+
+    def after_round(self, progress: Progress, over: bool) -> None:
+        """Save one if it is due; stop if a signal has asked for it, unless the run is over."""
+        if (time.monotonic() - self._saved) / 60 >= self._minutes:
+            self._try_to_save(progress)
+        if stop.requested() and not over:
+            where = self._try_to_save(progress)
+            run_id, rounds = self._problem.identity.id, self._problem.spec.rounds
+            stop.stop_if_requested(f"after round {progress.round} of {rounds} of {run_id}; {where}")
+
+    def _try_to_save(self, progress: Progress) -> str:
+        """Save a checkpoint; says where. One that cannot be written ends no run."""
+        self._saved = time.monotonic()
+        if self._folder is None:
+            return "nothing was saved, as the run has no folder"
+        file = self._folder.path / CHECKPOINT
+        try:
+            self._save(self._folder.path, progress)
+        except (FedbenchError, OSError, RuntimeError) as error:  # torch's error on a full disk
+            said = f"{file}: could not be saved ({short(error)})"
+            warnings.warn(f"{said}; the run goes on, and the next is tried later", stacklevel=2)
+            before = "from the one before" if exists(file) else "from the first round"
+            return f"{said}; {_AGAIN} {before}"
+        return f"saved in {file}; {_AGAIN}"
+
+    def _save(self, folder: Path, progress: Progress) -> None:
+        owner = {"id": self._problem.identity.id, "data": self._problem.data.checksum}
+        save_checkpoint(folder, {**owner, **progress.state()})
+
+    def _require_same_data(self, folder: Path, before: str | None) -> None:
+        """Refuse a checkpoint of other data; those of earlier versions name no data."""
+        data = self._problem.data
+        if before and before != data.checksum:
+            raise FedbenchError(
+                f"{folder / CHECKPOINT}: the run was trained on data set '{data.name}' "
+                f"with checksum {before[:12]}, but the data now have {data.checksum[:12]}; restore "
+                f"the former data, or delete the folder {folder} to train on the new data"
+            )
 
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:

@@ -1,22 +1,17 @@
 """The record of a run for its folder, and the result that `run` returns."""
 
-import platform
 from dataclasses import dataclass
-from functools import cache
-from importlib import metadata
 from typing import Any
 
 import pandas as pd
-import torch
 from torch import Tensor
 
 from fedbench.core.flat import Buffers
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
+from fedbench.engine.provenance import code, device_name, machine, processor, versions
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
-
-_PACKAGES = ("fedbench", "torch", "numpy")
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
@@ -34,9 +29,11 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},
         "device": device_name(problem.device),
-        "machine": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
         **workers.described,
-        "versions": dict(_versions()),
+        "machine": machine(),
+        "processor": processor(),
+        "code": dict(code()),
+        "versions": dict(versions()),
         "data": {
             "name": problem.data.name,
             **problem.data.origin,
@@ -46,18 +43,6 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
     }
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """The versions of Python and of what a result depends on most, looked up once in a process."""
-    packages = {name: metadata.version(name) for name in _PACKAGES}
-    return packages | {"python": platform.python_version()}
-
-
-def device_name(device: torch.device) -> str:
-    """'cpu', or the GPU's name."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,8 +1,8 @@
 """The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack, cast
@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.stop import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
-from fedbench.engine.checkpoint import load_checkpoint, save_checkpoint
+from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
@@ -26,7 +27,7 @@ from fedbench.engine.server import aggregate, open_round, views
 from fedbench.engine.turns import PreparedClient, exchange, prepare, twins
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
-from fedbench.store import CHECKPOINT, RunFolder
+from fedbench.store import RunFolder, alone
 
 Watch = Callable[[Row], None]
 
@@ -49,6 +50,9 @@ def run(
     place of what the spec names; they are then part of the run's identity (see `engine/objects`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings, which identifies the run. Raises `FedbenchError` on bad input.
+
+    Ctrl-C and the signals TERM, USR1 and HUP stop the run after its round, with a checkpoint in
+    `out`; `Stopped`, a SystemExit, is raised then. A second signal stops at once.
     """
     if spec.tune:
         raise FedbenchError(
@@ -58,15 +62,16 @@ def run(
     folder = RunFolder(Path(out)) if out is not None else None
     if folder:
         folder.require_writable()
-        if folder.record():
+    with stoppable(), alone(folder) if folder else nullcontext():
+        if folder and folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
-    problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)
-    if searched:
-        problem = replace(problem, identity=replace(problem.identity, spec=searched))
-    if folder:
-        problem.identity.require_known(str(out))
-    probes = cast("tuple[Probe, ...] | None", objects.get("probes"))
-    return Training(problem, machine, folder, watch, probes).run()
+        problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)
+        if searched:
+            problem = replace(problem, identity=replace(problem.identity, spec=searched))
+        if folder:
+            problem.identity.require_known(str(out))
+        probes = cast("tuple[Probe, ...] | None", objects.get("probes"))
+        return Training(problem, machine, folder, watch, probes).run()
 
 
 class Training:
@@ -91,8 +96,8 @@ class Training:
         self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
         for probe in self.probes:
             probe.require(problem)
-        self.progress = self._resumed() or self._fresh()
-        self._saved = time.monotonic()
+        self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
+        self.progress = self.checkpoints.load() or self._fresh()
 
     def __repr__(self) -> str:
         done = f"{self.progress.round} of {self.spec.rounds} rounds made"
@@ -110,7 +115,7 @@ class Training:
         return self.result()
 
     def round(self) -> None:
-        """Make the next round, and save a checkpoint if it is due."""
+        """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
         self._round(self.progress.round)
         self._checkpoint()
 
@@ -217,12 +222,7 @@ class Training:
         return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
 
     def _checkpoint(self) -> None:
-        """Save the progress if `checkpoint_minutes` have passed since the last time."""
-        minutes = (time.monotonic() - self._saved) / 60
-        if self.folder and minutes >= self.machine.checkpoint_minutes:
-            owner = {"id": self.problem.identity.id, "data": self.problem.data.checksum}
-            save_checkpoint(self.folder.path, {**owner, **self.progress.state()})
-            self._saved = time.monotonic()
+        self.checkpoints.after_round(self.progress, self.over)
 
     def _fresh(self) -> Progress:
         global_model = self.fed.start
@@ -232,30 +232,6 @@ class Training:
             global_model, server, ClientStates(self.fed.spill),
             memory=[{} for _ in probes], tables=[[] for _ in probes],
         )  # fmt: skip
-
-    def _resumed(self) -> Progress | None:
-        if self.folder is None:
-            return None
-        state = load_checkpoint(self.folder.path, self.problem.identity.id, self.problem.device)
-        if state:
-            self._require_same_data(state.get("data"))
-        try:
-            return Progress.of(state, self.fed.spill) if state else None
-        except (KeyError, TypeError, AttributeError):
-            raise FedbenchError(
-                f"{self.folder.path / CHECKPOINT}: damaged checkpoint, or of "
-                "another version; delete it to start the run again"
-            ) from None
-
-    def _require_same_data(self, before: str | None) -> None:
-        """Refuse a checkpoint of other data; those of earlier versions name no data."""
-        data, folder = self.problem.data, self.folder
-        if folder and before and before != data.checksum:
-            raise FedbenchError(
-                f"{folder.path / CHECKPOINT}: the run was trained on data set '{data.name}' "
-                f"with checksum {before[:12]}, but the data now have {data.checksum[:12]}; restore "
-                f"the former data, or delete the folder {folder.path} to train on the new data"
-            )
 
     def result(self) -> Result:
         """The run's result; writes the run's files if it has a folder."""

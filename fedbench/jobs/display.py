@@ -10,10 +10,12 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from fedbench.jobs.folder import LOCKED
 from fedbench.jobs.status import Overview, Watcher
 from fedbench.jobs.words import duration
 
 _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
+_LOCKED = "LockException"  # begins Snakemake's message on a locked folder
 _SHARE = 50  # looks take at most a fiftieth of the time
 # Events of Snakemake's log that the line stands for
 _LISTS = frozenset(
@@ -80,6 +82,8 @@ class Display(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note which job began or ended; an error is printed in one line."""
+        if str(record.msg).startswith(_LOCKED):
+            self._console.print(LOCKED, markup=False, highlight=False, soft_wrap=True)
         match _event(record):
             case "job_info":
                 self._jobs[record.__dict__["jobid"]] = record.__dict__["rule_name"]
@@ -94,7 +98,8 @@ class Display(logging.Handler):
         """Whether the line stands for this record; warnings and other errors are shown."""
         event, shown = _event(record), self._thread.is_alive()
         plain = not event and record.levelno <= logging.INFO
-        return event in _LISTS or (shown and plain) or str(record.msg).startswith("RuleException")
+        said_in_short = str(record.msg).startswith(("RuleException", _LOCKED))
+        return event in _LISTS or (shown and plain) or said_in_short
 
     def _show(self) -> None:
         if not self._console.is_terminal:

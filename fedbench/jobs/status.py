@@ -42,12 +42,16 @@ class Tally:
 
 @dataclass(frozen=True)
 class Overview:
-    """All runs of a plan at one moment: by paper, altogether, and those that run or have failed."""
+    """All runs of a plan at one moment: by paper, altogether, and those that are not complete.
+
+    left: those that wait or were stopped.
+    """
 
     papers: dict[str, Tally]
     everything: Tally
     running: dict[str, RunState]
     failed: dict[str, RunState]
+    left: list[str]
 
     @property
     def seconds_left(self) -> float | None:
@@ -83,6 +87,7 @@ class Watcher:
             self._tally(states, paces),
             {key: each for key, each in states.items() if each.status is Status.running},
             {key: each for key, each in states.items() if each.status is Status.failed},
+            [key for key, each in states.items() if each.status in (Status.waiting, Status.stopped)],
         )
 
     def _states(self) -> dict[str, RunState]:

@@ -1,14 +1,19 @@
 """Copies finished runs into MLflow; a second call adds nothing, and no file is changed."""
 
 import os
+import socket
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import mlflow
 import pandas as pd
-from mlflow.entities import Metric, Param, RunTag
+from mlflow.entities import Metric, Param
 from mlflow.tracking import MlflowClient
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, require_writable
@@ -19,6 +24,7 @@ from fedbench.store import Results, RunFolder
 
 _SQLITE = b"SQLite format 3\x00"  # what such a file begins with
 _MOST = 1000  # metrics that MLflow takes per call
+_PATIENCE = 5.0  # seconds in which a server answers, or is away
 _CLOCKS = tuple(f"{phase}_seconds" for phase in ("train", "server", "evaluate", "watch"))
 
 
@@ -38,6 +44,7 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     require_writable(results)
     uri = uri or default_uri(results)
     _refuse_no_database(uri)
+    _refuse_no_server(uri)
     client = _client(uri)
     experiment = _experiment(client, f"fedbench-{plan.scale}")
     mirrored = _mirrored(client, experiment)
@@ -64,12 +71,38 @@ def _refuse_no_database(uri: str) -> None:
             raise FedbenchError(f"{file}: no database of MLflow (SQLite); move it away")
 
 
+def _refuse_no_server(uri: str) -> None:
+    """Refuse a server that is away within seconds; MLflow itself would try for minutes."""
+    address = urlsplit(uri)
+    if address.scheme not in ("http", "https"):
+        return
+    port = address.port or {"http": 80, "https": 443}[address.scheme]
+    try:
+        socket.create_connection((address.hostname or "", port), _PATIENCE).close()
+    except OSError as error:
+        raise FedbenchError(
+            f"tracking_uri = {uri!r}: no server answers there ({error}); once it runs, the same "
+            "command copies the runs"
+        ) from None
+
+
+@event.listens_for(Engine, "connect")
+def _wait_for_no_disk(connection: object, _: object) -> None:
+    """SQLite does not wait for the disk after each of a run's six transactions.
+
+    A process that is killed damages nothing so; after a power cut the copy may have to be made anew.
+    """
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
+
+
 def _client(uri: str) -> MlflowClient:
     try:
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
     except Exception as error:  # an error of MLflow, SQLAlchemy or requests
-        raise FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}") from None
+        way_out = "; delete the file to copy all runs anew" if uri.startswith("sqlite:") else ""
+        raise FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}") from None
     return client
 
 
@@ -113,13 +146,12 @@ def _copy(
     tags: dict[str, str],
 ) -> None:
     began, ended = _span(folder, record)
-    run = client.create_run(experiment, start_time=began, run_name=record["id"])
+    labels = tags | {"fedbench.run_id": record["id"], "fedbench.status": record["status"]}
+    run = client.create_run(experiment, began, labels, run_name=record["id"])
     settings = columns(RunSpec(**record["resolved"]))
     params = [Param(k, str(v)) for k, v in settings.items() if v is not None]
-    labels = tags | {"fedbench.run_id": record["id"], "fedbench.status": record["status"]}
-    run_tags = [RunTag(key, value) for key, value in labels.items()]
     metrics = list(_metrics(folder.history(), began))
-    client.log_batch(run.info.run_id, metrics[:_MOST], params, run_tags)
+    client.log_batch(run.info.run_id, metrics[:_MOST], params)
     for first in range(_MOST, len(metrics), _MOST):
         client.log_batch(run.info.run_id, metrics[first : first + _MOST])
     client.set_terminated(run.info.run_id, end_time=ended)

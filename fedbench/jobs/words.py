@@ -30,3 +30,10 @@ def failures(seen: Overview, command: str) -> Iterator[str]:
     if count > _SHOWN:
         yield f"  and {count - _SHOWN} more, which `fedbench status` lists"
     yield f"To train them again: {command}"
+
+
+def unfinished(seen: Overview, command: str) -> Iterator[str]:
+    """How many runs are left after a stop, and the command that goes on."""
+    if seen.left and not seen.failed:
+        done = seen.everything.complete
+        yield f"{done:,} of {seen.everything.runs:,} runs are done. To go on: {command}"

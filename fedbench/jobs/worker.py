@@ -3,12 +3,20 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fedbench.base.stop import stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
 from fedbench.engine.training import run
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
-from fedbench.store import Results, RunFolder, forget_failure, note_failure, signs_of_life
+from fedbench.store import (
+    Results,
+    RunFolder,
+    alone,
+    forget_failure,
+    note_failure,
+    signs_of_life,
+)
 
 
 def train(
@@ -21,23 +29,40 @@ def train(
 ) -> list[str]:
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
-    A run that fails leaves error.txt in its folder and does not stop the others. `say` is called
-    with one line per run.
+    A run that fails leaves error.txt in its folder and does not stop the others; a signal stops all
+    of them. `say` is called with one line per run.
     """
     failed = []
-    for place, run_id in enumerate(run_ids, 1):
-        prefix = f"[{place}/{len(run_ids)}] {run_id}"
-        folder = Results(results).run(run_id)
-        try:
-            if folder.finished(run_id):
-                say(f"{prefix}: finished before")
-                continue
-            say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")
-        except Exception as error:  # whatever it was, the other runs are trained
-            failed.append(run_id)
-            note_failure(folder, error)
-            say(f"{prefix}: failed: {error}")
+    with stoppable():
+        for place, run_id in enumerate(run_ids, 1):
+            stop_if_requested(f"before run {place} of {len(run_ids)}; those before it are finished")
+            prefix = f"[{place}/{len(run_ids)}] {run_id}"
+            folder = Results(results).run(run_id)
+            try:
+                run = schedule.run(run_id)
+                say(f"{prefix}: {_finished(run, folder, results, machine, data_dir, say)}")
+            except Exception as error:  # whatever it was, the other runs are trained
+                failed.append(run_id)
+                note_failure(folder, error)
+                say(f"{prefix}: failed: {error}")
     return failed
+
+
+def _finished(
+    spec: RunSpec,
+    folder: RunFolder,
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    say: Callable[[str], None],
+) -> str:
+    """How the run ended: before now, or trained here as the only process."""
+    folder.require_writable()
+    with alone(folder, say):
+        if folder.finished(spec.id):
+            folder.forget_checkpoint()  # the process was killed just after it wrote the record
+            return "finished before"
+        return _train_one(spec, folder, results, machine, data_dir)
 
 
 def _train_one(

@@ -17,6 +17,9 @@ from fedbench.plan.plan import Plan
 # than a minute is not cut further, as starting a process takes some seconds.
 _JOBS_PER_CORE = 4
 _WORTH_A_PROCESS = 60.0
+# On a cluster a job waits in a queue, and one that is lost is trained again from its checkpoints:
+# long enough to be worth the first, short enough for the second.
+_ON_CLUSTER = 20 * 60.0
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,10 @@ def deal(
     """The jobs that train the runs of which `seconds` has the costs, in the order to start them.
 
     size: the most runs that a job has; cores: how many jobs run at the same time. Without `cores`,
-    as on a cluster, the size alone decides how many jobs there are. Trials come first, since other
-    runs wait for them, then the longest jobs.
+    as on a cluster, a job takes up to about 20 minutes. Trials come first, since other runs wait
+    for them, then the longest jobs.
     """
-    longest = _longest(sum(seconds.values()), cores) if cores else math.inf
+    longest = _longest(sum(seconds.values()), cores) if cores else _ON_CLUSTER
     batches = [
         Batch(*key, piece, sum(seconds[run_id] for run_id in piece))
         for key, run_ids in _groups(plan, seconds).items()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import read_json
 from fedbench.base.strict import Name, Strict
@@ -14,9 +15,16 @@ from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
 
 
-class Schedule(Strict):
-    """Runs by id, trial ids by search, and the run ids of each paper."""
+_HEAD = 200  # characters at the beginning of the file, in which the fingerprint stands
 
+
+class Schedule(Strict):
+    """Runs by id, trial ids by search, and the run ids of each paper.
+
+    fingerprint: of all these ids, by which a plan of another selection is told from this one.
+    """
+
+    fingerprint: str = ""
     scale: str
     runs: dict[Name, RunSpec]
     searches: dict[Name, tuple[Name, ...]]
@@ -55,7 +63,9 @@ def schedule(plan: Plan) -> Schedule:
         for name in plan.papers
     }
     searches = {search: tuple(ids) for search, ids in plan.trials.items()}
-    return Schedule(scale=plan.scale, runs=plan.runs, searches=searches, papers=papers)
+    ids = [plan.scale, list(plan.runs), searches, papers]
+    fields = {"scale": plan.scale, "runs": plan.runs, "searches": searches, "papers": papers}
+    return Schedule(fingerprint=digest(ids), **fields)
 
 
 def to_json(planned: Schedule) -> str:
@@ -63,8 +73,21 @@ def to_json(planned: Schedule) -> str:
     runs = {
         key: run.model_dump(mode="json", exclude_defaults=True) for key, run in planned.runs.items()
     }
-    fields = {"scale": planned.scale, "runs": runs, "searches": planned.searches}
-    return json.dumps(fields | {"papers": planned.papers}, indent=1) + "\n"
+    head = {"fingerprint": planned.fingerprint, "scale": planned.scale}
+    fields = {"runs": runs, "searches": planned.searches, "papers": planned.papers}
+    return json.dumps(head | fields, indent=1) + "\n"
+
+
+def fits(file: Path, planned: Schedule) -> bool:
+    """Whether the file is this plan; one of other tables, papers or settings is not.
+
+    Only its beginning is read: a plan of 100,000 runs has tens of megabytes.
+    """
+    try:
+        with file.open(encoding="utf-8") as stream:
+            return f'"fingerprint": "{planned.fingerprint}"' in stream.read(_HEAD)
+    except (OSError, ValueError):
+        return False
 
 
 def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
@@ -79,7 +102,7 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
         content["runs"] = _wanted(content["runs"], run_ids)
     with _is_plan(file):
         planned = Schedule(**content)
-    _require_same_plugins(file, planned)
+    _require_as_named(file, planned, every=run_ids is not None)
     return planned
 
 
@@ -89,7 +112,8 @@ def _is_plan(file: Path) -> Iterator[None]:
         yield
     except FedbenchError as error:
         raise FedbenchError(
-            f"{file}: is no plan ({error}); make it with `fedbench plan --json`"
+            f"{file}: is no plan ({error}); delete it and start the workflow again, or make it "
+            "with `fedbench plan --json`"
         ) from None
 
 
@@ -100,13 +124,18 @@ def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:
     return {run_id: runs[run_id] for run_id in run_ids}
 
 
-def _require_same_plugins(file: Path, planned: Schedule) -> None:
-    """Raise `FedbenchError` if a run uses a plug-in whose file was edited since the plan."""
+def _require_as_named(file: Path, planned: Schedule, every: bool) -> None:
+    """Raise `FedbenchError` if a run is not the one that its id names.
+
+    Then the file is damaged, or a plug-in that the run uses was edited since. Unless `every` run is
+    asked for, only those with plug-ins are looked at: an id takes a tenth of a millisecond.
+    """
     for run_id, run in planned.runs.items():
-        used = run.plugins()
-        if used and run.id != run_id:
-            names = ", ".join(sorted(str(entry.file) for entry in used.values()))
+        if (every or run.plugins()) and run.id != run_id:
+            used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
             raise FedbenchError(
-                f"{file}: run {run_id} was planned with other plug-ins than there are now in "
-                f"{names}; make the plan again"
+                f"{file}: run {run_id} "
+                + (f"was planned with other plug-ins than there are now in {used}" if used else
+                   "has other settings than its id says")
+                + "; delete the file and start the workflow again to make it anew"
             )

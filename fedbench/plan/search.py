@@ -1,12 +1,12 @@
 """Searches of settings: which trials a search needs, and which settings they choose."""
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, read_json
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import Results, RunFolder
@@ -134,22 +134,26 @@ def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:
     other settings, because the file or a trial was changed since.
     """
     file = Results(results).winner(search)
-    try:
-        winner = json.loads(file.read_text(encoding="utf-8"))
-        if winner.get("failed"):
-            raise FedbenchError(
-                f"its search has no winner, as its trial {winner['failed'][0]} failed"
-            )
-        chosen = winner["chosen"]
-    except (OSError, KeyError, AttributeError, json.JSONDecodeError) as error:
-        raise FedbenchError(
-            f"{file}: the winner of a search cannot be read ({error}); train its trials and run "
-            "`fedbench select`"
-        ) from None
-    again = select(run, trial_runs(run), results)["chosen"]
-    if chosen != again:
+    winner = _winner(file)
+    if winner.get("failed"):
+        raise FedbenchError(f"its search has no winner, as its trial {winner['failed'][0]} failed")
+    chosen = winner["chosen"]
+    again = select(run, trial_runs(run), results).get("chosen")
+    if again is None or chosen != again:
         raise FedbenchError(
             f"{file}: says {chosen}, but by its trials the winner is {again}; delete the file to "
             "have the winner chosen again"
         )
     return run.changed(tune=None, **again)
+
+
+def _winner(file: Path) -> Winner:
+    if not exists(file):
+        raise FedbenchError(f"{file}: is missing; the same command of Snakemake chooses a winner")
+    try:
+        winner = read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(f"{error}; delete it to have the winner chosen again") from None
+    if not (winner.get("failed") or isinstance(winner.get("chosen"), dict)):
+        raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
+    return winner

@@ -19,7 +19,9 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
     folder = Results(results).run(run_id)
     record = folder.finished(run_id)
     if record is None:
-        raise FedbenchError(f"{folder.path}: this run is not complete; train it first")
+        raise FedbenchError(
+            f"{folder.path}: this run is not complete; the same command of Snakemake trains it"
+        )
     return folder, record
 
 

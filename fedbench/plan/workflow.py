@@ -9,6 +9,7 @@ from fedbench.base.errors import unknown
 from fedbench.base.files import exists
 from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.cost import costs
+from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.deal import Batch, deal
 from fedbench.plan.plan import Plan
@@ -18,6 +19,7 @@ from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
+_AT_ONCE = 24  # runs that share a process on one machine, where no size is given
 
 
 def options(**values: object) -> str:
@@ -31,7 +33,7 @@ class Job:
 
     data, searches: the files that the job waits for; retries: files that are newer than the stamps
     if runs are to be trained again; stamps: the files that it writes; priority: the job with the
-    highest is started first.
+    highest is started first; minutes, memory_mb: what a cluster is asked for.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Job:
     retries: list[str]
     stamps: list[str]
     log: str
+    minutes: int
+    memory_mb: int
 
 
 @dataclass(frozen=True)
@@ -141,11 +145,16 @@ class WorkflowPaths:
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in ("svg", "png")]
 
-    def jobs(self, size: int, cores: int | None, speeds: Speeds) -> list[Job]:
-        """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time."""
+    def jobs(
+        self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False
+    ) -> list[Job]:
+        """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
+
+        Without a size 24 runs share a job on one machine; on a cluster their time alone decides.
+        """
         cost = costs(self.scheduled.runs, speeds, assumed_samples)
-        seconds = {run_id: each.core_seconds for run_id, each in cost.items()}
-        batches = deal(self.scheduled, seconds, size, cores)
+        seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
+        batches = deal(self.scheduled, seconds, size or (_AT_ONCE if cores else None), cores)
         return [self._job(n, len(batches) - n, batch) for n, batch in enumerate(batches)]
 
     def _job(self, n: int, priority: int, batch: Batch) -> Job:
@@ -157,6 +166,8 @@ class WorkflowPaths:
             retries=[str(file) for file in map(self._results.retry, batch.run_ids) if exists(file)],
             stamps=[self.stamp(run_id) for run_id in batch.run_ids],
             log=self.log(f"train-{n}"),
+            minutes=minutes(batch.seconds),
+            memory_mb=max(memory_mb(self.scheduled.runs[run_id]) for run_id in batch.run_ids),
         )
 
     def _runs(self, paper: str) -> dict[str, RunSpec]:

@@ -1,5 +1,6 @@
 """What a run leaves on disk, and where everything below a results folder lies."""
 
+from fedbench.store.alone import alone
 from fedbench.store.frames import read_frame, write_frame
 from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
@@ -7,6 +8,7 @@ from fedbench.store.states import (
     RunState,
     Status,
     forget_failure,
+    left_by,
     note_failure,
     signs_of_life,
     state,
@@ -19,7 +21,9 @@ __all__ = [
     "RunFolder",
     "RunState",
     "Status",
+    "alone",
     "forget_failure",
+    "left_by",
     "note_failure",
     "read_frame",
     "require_record",

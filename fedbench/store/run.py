@@ -173,6 +173,10 @@ class RunFolder:
             files["model.safetensors"] = self._write_weights(tensors)
         whole = {**record, "files": files}
         write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
+        self.forget_checkpoint()
+
+    def forget_checkpoint(self) -> None:
+        """Delete the checkpoint, if there is one; it may be as large as the states of all clients."""
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:

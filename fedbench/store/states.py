@@ -69,19 +69,29 @@ def state(folder: RunFolder) -> RunState:
 def signs_of_life(folder: RunFolder) -> Iterator[Callable[[int], None]]:
     """Say in the folder that this process trains the run; the function is told each round.
 
-    The file is deleted at the end; a process that is killed leaves it behind.
+    The file is deleted at the end; a process that is killed leaves it behind. A disk that is full
+    meanwhile stops no run for the sake of a sign.
     """
     last = _write_sign(folder, 0)
 
     def beat(round_: int) -> None:
         nonlocal last
         if time.time() - last >= _PAUSE:
-            last = _write_sign(folder, round_)
+            last = time.time()
+            with suppress(OSError, FedbenchError):
+                _write_sign(folder, round_)
 
     try:
         yield beat
     finally:
-        (folder.path / _SIGN).unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder.path / _SIGN).unlink()
+
+
+def left_by(folder: RunFolder, pid: int) -> bool:
+    """Whether the process of this machine ended while it trained the run."""
+    sign = _sign(folder) or {}
+    return (sign.get("host"), sign.get("pid")) == (socket.gethostname(), pid)
 
 
 def note_failure(folder: RunFolder, error: Exception) -> None:

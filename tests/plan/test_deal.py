@@ -2,8 +2,10 @@
 
 import pytest
 
+from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.deal import deal, elapsed
 from fedbench.plan.plan import make_plan
+from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 
 
@@ -50,6 +52,22 @@ def test_without_a_number_of_cores_the_size_decides(tmp_path):
     plan = plan_of(tmp_path, seeds=12)
     jobs = deal(plan, taking(plan, *[100.0] * 24), size=10)
     assert [len(job.run_ids) for job in jobs] == [8, 8, 8]
+
+
+def test_a_job_of_a_cluster_takes_about_20_minutes(tmp_path):
+    # 24 runs of 100 s are 40 minutes: two jobs; of 1 s one; a run of an hour is a job of its own
+    plan = plan_of(tmp_path, seeds=12)
+    for seconds, sizes in ((100.0, [12, 12]), (1.0, [24]), (3600.0, [1] * 24)):
+        jobs = deal(plan, taking(plan, *[seconds] * 24))
+        assert [len(job.run_ids) for job in jobs] == sizes
+
+
+def test_a_cluster_is_asked_for_three_times_what_is_expected():
+    # 20 minutes: 60, and five to begin with; a ResNet-50 is slower than 50 samples per second
+    assert minutes(1200) == 65
+    assert minutes(1) == 6
+    assert memory_mb(RunSpec(model="mlp")) == 2000
+    assert memory_mb(RunSpec(model="rn50")) == 10_000
 
 
 def test_jobs_take_similar_times_and_the_longest_starts_first(tmp_path):

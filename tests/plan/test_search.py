@@ -95,7 +95,7 @@ def test_a_search_on_the_test_set_reads_test_accuracy(tmp_path):
 def test_the_run_takes_the_winner_and_keeps_its_identity(refuses, tmp_path):
     run = searched("final")
     file = Results(tmp_path).winner(search_id(run))
-    with refuses("the winner of a search cannot be read"):
+    with refuses("is missing; the same command of Snakemake chooses a winner"):
         resolved(run, search_id(run), tmp_path)
     for trial, value in zip(trial_runs(run), (0.5, 0.6, 0.7), strict=True):
         write(tmp_path, trial, [0, 0, value])

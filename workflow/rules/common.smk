@@ -11,6 +11,7 @@ from fedbench.base.yamlfile import split
 from fedbench.paper.scale import load_scale
 from fedbench.plan.environment import write_environment
 from fedbench.plan.outlook import planned
+from fedbench.plan.schedule import fits, schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths, options
 
@@ -46,6 +47,10 @@ ENVIRONMENT = Path(workflow.basedir, "environment.yml")
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
 
+# Snakemake knows what a plan was made from only as long as its own notes are there
+if Path(PATHS.plan).exists() and not fits(Path(PATHS.plan), schedule(PLAN)):
+    workflow.dag_settings.forcerun = {*workflow.dag_settings.forcerun, PATHS.plan}
+
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
 
@@ -63,5 +68,5 @@ rule plan:
     params:
         selection=SELECTION,
     shell:
-        "python -m fedbench plan {params.selection} --check --json > {output:q} 2> {log:q} "
-        "|| (cat {log:q} >&2; exit 1)"
+        "python -m fedbench plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
+        "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

@@ -7,10 +7,11 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from fedbench.jobs.display import Display
+from fedbench.jobs.folder import hold
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import failures
-from fedbench.plan.schedule import schedule
+from fedbench.jobs.words import failures, unfinished
+from fedbench.jobs.workers import pass_signals_on
 from fedbench.plan.summary import summary
 
 DISPLAY = Display(lambda: Watcher(schedule(PLAN), Path(config["results"]), SPEEDS))
@@ -22,13 +23,15 @@ if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
 def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
-    let_retry(schedule(PLAN), seen.failed, Path(config["results"]))
+    let_retry(schedule(PLAN), seen, Path(config["results"]))
     again = shlex.join(["snakemake", *sys.argv[1:]])
-    for line in failures(seen, again):
+    for line in (*failures(seen, again), *unfinished(seen, again)):
         print(line, file=sys.stderr)
 
 
 onstart:
+    hold(Path())
+    pass_signals_on()
     DISPLAY.start()
 
 

@@ -10,14 +10,19 @@
 # the machine on which Snakemake was started with `--resources gpu_percent=100`.
 #
 # The jobs fill the cores that Snakemake was given. On a cluster, where it counts nodes, and in a
-# process that was started there, `batch_size` alone says how many runs share a job.
+# process that was started there, a job takes about 20 minutes by the plan. A second try, after a job
+# was killed there, is given twice the time and memory, and goes on from the checkpoints.
+#
+# The shell waits for its process when it gets a signal too: it would leave it alone with its round.
 import math
 
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
 AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
 
-for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
+ON_GPU = config["gpus"] > 0
+
+for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS, ON_GPU):
 
     rule:
         name:
@@ -38,9 +43,13 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS):
         resources:
             gpu=math.ceil(config["gpus"]),
             gpu_percent=round(100 * config["gpus"]),
-            mem_mb=2000,
+            request_gpus=math.ceil(config["gpus"]), # as HTCondor calls it, and its memory below
+            mem_mb=lambda wildcards, attempt, job=job: job.memory_mb * 2 ** (attempt - 1),
+            htcondor_request_mem_mb=lambda wildcards, attempt, job=job: job.memory_mb
+            * 2 ** (attempt - 1),
+            runtime=lambda wildcards, attempt, job=job: job.minutes * 2 ** (attempt - 1),
         shell:
-            "python -m fedbench train {output:q} --plan {input.plan:q} "
+            "trap : TERM INT HUP USR1; python -m fedbench train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
             f"{options(device=config['device'], workers=config['workers'])} "
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"

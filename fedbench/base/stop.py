@@ -1,0 +1,105 @@
+"""Signals that ask to stop: noted when they come, obeyed where the work can go on later.
+
+The first signal is noted, and the training loop asks for it between two rounds. A second one does
+at once what it would do without fedbench.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
+_DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
+# Ctrl-C reaches every process of a terminal, and a workflow hands it on to those that it started:
+# what comes again within a second is the same request.
+_ECHO = 1.0
+
+
+class Stopped(SystemExit):
+    """Work was stopped by a signal; the exit code is the one that shells use, 128 + its number."""
+
+    def __init__(self, by: signal.Signals, where: str) -> None:
+        super().__init__(128 + by)
+        self.words = f"stopped by {by.name} {where}"
+
+    def __str__(self) -> str:
+        return self.words
+
+
+class _Request:
+    """The signal that has come, when, and the handlers of those that this process listens to."""
+
+    by: signal.Signals | None = None
+    at = 0.0
+    before: Mapping[signal.Signals, Any] = {}
+
+
+def requested() -> signal.Signals | None:
+    """The signal that asked this process to stop, if one has."""
+    return _Request.by
+
+
+def stop_if_requested(where: str) -> None:
+    """Raise `Stopped` if a signal has asked for it."""
+    if _Request.by:
+        raise Stopped(_Request.by, where)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Signals stop the work in the block at its next `stop_if_requested`; then say where.
+
+    Blocks may be nested: the outermost listens. Handlers of the caller's own stay, and in other
+    threads than the main one, which get no signals, nothing is changed.
+    """
+    if _Request.before or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    mine = {each: handler for each, handler in before.items() if handler in _DEFAULTS}
+    for each in mine:
+        signal.signal(each, _note)
+    _Request.before = mine
+    obeyed = False
+    try:
+        yield
+    except Stopped as stopped:
+        obeyed = True
+        _say(f"{stopped}\n")
+        raise
+    except KeyboardInterrupt:
+        if _Request.by is None:
+            raise
+        obeyed = True
+        raise Stopped(signal.SIGINT, "at once") from None
+    finally:
+        _restore()
+        late, _Request.by, _Request.before = _Request.by, None, {}
+        if late and not obeyed and sys.exc_info()[0] is None:
+            os.kill(os.getpid(), late)  # it came after the last question: it is for the caller
+
+
+def _note(number: int, _: object) -> None:
+    by = signal.Signals(number)
+    if _Request.by is None:
+        _Request.by, _Request.at = by, time.monotonic()
+        _say(f"{by.name}: stops after this round; a second signal stops at once\n")
+    elif time.monotonic() - _Request.at > _ECHO:
+        _restore()
+        os.kill(os.getpid(), number)
+
+
+def _restore() -> None:
+    for each, handler in _Request.before.items():
+        signal.signal(each, handler)
+
+
+def _say(line: str) -> None:
+    """Write to stderr itself: a handler may interrupt a print, and the terminal may be gone."""
+    with suppress(OSError):
+        os.write(2, line.encode())

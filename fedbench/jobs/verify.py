@@ -1,0 +1,110 @@
+"""Trains finished runs again and compares: the same bits, or on another build nearly the same."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedbench.engine.machine import Machine
+from fedbench.engine.record import Result
+from fedbench.engine.training import run
+from fedbench.plan.search import resolved, search_id
+from fedbench.plan.versions import complete
+from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
+
+
+_BUILD = ("versions", "device", "machine")  # the fields of a record that say what it was computed with
+_CODE = "versions.fedbench"  # a change of fedbench's own code must not move a number
+
+
+@dataclass(frozen=True)
+class Again:
+    """A run that was trained a second time, beside the first.
+
+    difference: the largest over all numbers, as |a - b| / max(1, |a|), seconds left out; where: the
+    place of that difference; build: how the packages or the processor differ, '' if they do not.
+    """
+
+    run_id: str
+    difference: float
+    where: str
+    build: str
+
+    def holds(self, tolerance: float) -> bool:
+        """Whether the bits are the same; on another build, whether the tolerance is kept."""
+        return self.difference <= (tolerance if self.build else 0.0)
+
+    def words(self) -> str:
+        """The comparison in one line."""
+        said = f"differs by up to {self.difference:.3g} ({self.where})" if self.where else "same"
+        return f"{self.run_id}: {said}{f'; other {self.build}' if self.build else ''}"
+
+
+def train_again(
+    spec: RunSpec, results: Path, machine: Machine, data_dir: Path | None = None
+) -> Again:
+    """Train a finished run again, without writing anything, and compare all that it wrote."""
+    folder, record = complete(spec.id, results)
+    final = resolved(spec, search_id(spec), results) if spec.tune else spec
+    again = run(final, machine=machine, data_dir=data_dir, searched=spec)
+    difference, where = max(_differences(folder, record, again), key=lambda found: found[0])
+    return Again(spec.id, difference, where, ", ".join(_other(record, again.record)))
+
+
+def _differences(
+    folder: RunFolder, record: Mapping[str, Any], again: Result
+) -> Iterator[tuple[float, str]]:
+    yield 0.0, ""
+    tables = {"rounds": again.history, **again.tables}
+    names = {Path(file).stem for file in record["files"] if file.endswith(".parquet")}
+    for name in names ^ tables.keys():
+        yield np.inf, f"only one has the table '{name}'"
+    for name in sorted(names & tables.keys()):
+        for difference, where in _of_frames(folder.table(name), tables[name]):
+            yield difference, f"{name}: {where}"
+
+
+def _of_frames(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[tuple[float, str]]:
+    """The differences of two tables, by column, where there are any."""
+    if list(first) != list(second) or len(first) != len(second):
+        yield np.inf, f"{first.shape} rows and columns, now {second.shape}"
+        return
+    for name in first:
+        if not str(name).endswith("_seconds"):
+            apart = _apart(first[name], second[name])
+            if apart.any():
+                row = int(apart.argmax())
+                said = f"{name} {first[name].iloc[row]}, now {second[name].iloc[row]}, row {row}"
+                yield float(apart[row]), said
+
+
+def _apart(first: pd.Series, second: pd.Series) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
+        return np.where(first.to_numpy() == second.to_numpy(), 0.0, np.inf)
+    a, b = first.to_numpy(np.float64), second.to_numpy(np.float64)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a - b) / np.maximum(1.0, np.abs(a))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0.0, np.nan_to_num(apart, nan=np.inf))
+
+
+def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What the run was computed with before, where it is something else now."""
+    first, second = _flat(before), _flat(now)
+    for name in first.keys() & second.keys() - {_CODE}:
+        if first[name] != second[name]:
+            yield f"{name} {first[name]} → {second[name]}"
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, str]:
+    """'versions.torch' and so on; a field that the record does not have is left out."""
+    fields = {name: record[name] for name in _BUILD if name in record}
+    return {
+        f"{name}.{key}" if key else name: str(value)
+        for name, field in fields.items()
+        for key, value in (field.items() if isinstance(field, dict) else [("", field)])
+    }

@@ -1,0 +1,115 @@
+"""A small grid in this process: plan, train, choose, collect, as the workflow's rules do."""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+from fedbench import FedbenchError, Machine
+from fedbench.base.files import write_text
+from fedbench.jobs.collect import collect
+from fedbench.jobs.worker import train
+from fedbench.plan.plan import make_plan
+from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
+from fedbench.plan.search import select
+from fedbench.store import Results, read_frame, write_frame
+from tests.faults.counts import COUNTS
+
+PAPER = """
+title: A grid to be disturbed
+authors: Nobody
+settings: {model: {mlp: {hidden: 4}}, clients: 10, participation: 0.3, rounds: 12, lr: 0.1}
+levels:
+  method:
+    SCAFFOLD: {parts: [scaffold]}
+    Searched: {parts: [{fedprox: {mu: 0.1}}], rounds: 4, tune: {grid: {lr: [0.1, 0.3]}}}
+grids:
+  main: {axes: {method: [SCAFFOLD, Searched]}, seeds: [0, 1]}
+tables:
+  table1: {title: Table I, grid: main, rows: [], columns: [method]}
+"""
+CPU = Machine(device="cpu", workers=1, checkpoint_minutes=1e-9)  # a checkpoint after each round
+SCALE, NAME = "paper", "tiny"
+
+
+class Small:
+    """The grid in a folder. `go` is the same command each time: it does what is left to do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workflow, self.results = folder / "workflow", folder / "results"
+        self.paths = Results(self.results)
+        for name, text in (("papers/tiny.yaml", PAPER), ("scales/paper.yaml", "about: All.\n")):
+            (self.workflow / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.workflow / name).write_text(text)
+
+    def go(self) -> str:
+        """Do what is left, and return the table; a fault ends in `FedbenchError`."""
+        planned = self.plan()
+        trials = [run_id for ids in planned.searches.values() for run_id in ids]
+        self.train(trials)
+        for search in planned.searches:
+            self.choose(planned, search)
+        self.train(list(planned.papers[NAME]))
+        return self.table(planned)
+
+    def plan(self) -> Schedule:
+        file = self.paths.plan(SCALE)
+        wanted = schedule(make_plan(self.workflow, SCALE))
+        if not fits(file, wanted):
+            write_text(file, to_json(wanted))
+        return load_schedule(file)
+
+    def train(self, run_ids: list[str]) -> None:
+        said: list[str] = []
+        planned = load_schedule(self.paths.plan(SCALE), run_ids)
+        if train(planned, run_ids, self.results, CPU, None, said.append):
+            raise FedbenchError(next(s for s in said if ": failed: " in s).split(": failed: ")[1])
+
+    def choose(self, planned: Schedule, search: str) -> None:
+        file = self.paths.winner(search)
+        if not file.exists():
+            winner = select(planned.searched(search), planned.trials(search), self.results)
+            write_text(file, json.dumps(winner))
+
+    def table(self, planned: Schedule) -> str:
+        """All numbers of all runs but for seconds; collected once, as the rule does."""
+        file = self.paths.frame(SCALE, NAME)
+        if not file.exists():
+            write_frame(collect(planned.paper(NAME), self.results), file)
+        frame = read_frame(file)
+        return frame[[name for name in frame if not name.endswith("_seconds")]].to_csv()
+
+    def finished(self) -> dict[Path, str]:
+        """The checksum of each file of each finished run."""
+        files = [
+            file
+            for record in self.paths.records()
+            for file in record.parent.iterdir()
+            if file.name == "run.json" or file.suffix == ".parquet"
+        ]
+        COUNTS["files checked"] += len(files)
+        return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def way_out(sentence: str) -> None:
+    """Do what the sentence says: delete the folder or the file that it names."""
+    if folder := re.search(r"delete the folder (\S+)", sentence):
+        shutil.rmtree(folder[1])
+    elif re.search(r"delete (it|the file)\b", sentence):
+        Path(sentence.partition(": ")[0]).unlink()
+    else:
+        COUNTS["dead ends"] += 1
+        raise AssertionError(f"no way out: {sentence}")
+
+
+def recovered(grid: Small) -> str:
+    """The table after as many ways out as it takes."""
+    for _ in range(6):
+        try:
+            return grid.go()
+        except FedbenchError as error:
+            way_out(str(error))
+    COUNTS["dead ends"] += 1
+    raise AssertionError("the ways out lead nowhere")
+

@@ -1,0 +1,104 @@
+"""A run that kills its process has failed; the others of its batch are trained all the same."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from fedbench.base.errors import FedbenchError
+from fedbench.jobs.apart import train_apart
+from fedbench.store import Results, Status, note_failure, signs_of_life, state
+from tests.jobs.four_runs import IDS
+
+
+def finish(results, run_id):
+    """Leave the record of a finished run."""
+    record = {"id": run_id, "status": "finished", "rounds": 1, "seconds": {"train": 1.0}}
+    (Results(results).run(run_id).path / "run.json").write_text(json.dumps(record))
+
+
+def working(results, deeds):
+    """Work that does to each run what `deeds` says, else finishes it."""
+
+    def work(run_ids):
+        for run_id in run_ids:
+            folder = Results(results).run(run_id)
+            with signs_of_life(folder):
+                deeds.get(run_id, lambda: None)()
+            if run_id in deeds:
+                note_failure(folder, FedbenchError("as usual"))
+            else:
+                finish(results, run_id)
+
+    return work
+
+
+def by(number):
+    return lambda: os.kill(os.getpid(), number)
+
+
+def status(results, run_id):
+    return state(Results(results).run(run_id)).status
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path):
+    for run_id in IDS:
+        Results(tmp_path).run(run_id).path.mkdir(parents=True)
+
+
+def test_all_is_well(tmp_path):
+    assert train_apart(working(tmp_path, {}), IDS, tmp_path) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS])
+def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, capfd, number):
+    work = working(tmp_path, {IDS[1]: by(number)})
+    assert train_apart(work, IDS, tmp_path) == 3
+    assert status(tmp_path, IDS[1]) is Status.failed
+    assert [status(tmp_path, each) for each in IDS if each != IDS[1]] == [Status.finished] * 3
+    why = state(Results(tmp_path).run(IDS[1])).why
+    assert why.startswith(f"its process was ended by {signal.Signals(number).name}")
+    assert ("memory runs out" in why) == (number == signal.SIGKILL)
+    assert f"1 of 4 runs failed: {IDS[1]}" in capfd.readouterr().out
+
+
+def test_two_killers_in_one_batch(tmp_path):
+    deeds = {IDS[0]: by(signal.SIGKILL), IDS[3]: by(signal.SIGKILL)}
+    assert train_apart(working(tmp_path, deeds), IDS, tmp_path) == 3
+    assert [status(tmp_path, each).value for each in IDS] == [
+        *("failed", "finished", "finished", "failed")
+    ]
+
+
+def test_a_stop_is_no_failure(tmp_path):
+    def work(_):
+        raise SystemExit(143)
+
+    assert train_apart(work, IDS, tmp_path) == 143
+    assert status(tmp_path, IDS[0]) is Status.waiting
+
+
+def test_a_signal_to_the_parent_reaches_the_child_which_is_not_blamed(tmp_path):
+    def deed():
+        os.kill(os.getppid(), signal.SIGTERM)
+        signal.pause()
+
+    assert train_apart(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
+    assert status(tmp_path, IDS[0]) is Status.stopped
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbench.store.states.write_text", _full)
+
+    def work(run_ids):
+        for run_id in run_ids:
+            note_failure(Results(tmp_path).run(run_id), ValueError("no space"))
+
+    assert train_apart(work, IDS, tmp_path) == 1
+
+
+def _full(*_):
+    raise OSError(28, "No space left on device")

@@ -1,0 +1,97 @@
+"""A finished run that is trained again gives the same bits; what was changed is found."""
+
+import functools
+import json
+
+import pandas as pd
+import pytest
+
+from fedbench import RunSpec, run
+from fedbench.jobs.verify import Again, train_again
+from fedbench.plan.schedule import Schedule, to_json
+from fedbench.store import Results
+
+SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffold"])
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory, cpu):
+    folder = tmp_path_factory.mktemp("results")
+    run(SPEC, out=Results(folder).run(SPEC.id).path, machine=cpu)
+    plan = Schedule(scale="a", runs={SPEC.id: SPEC}, searches={}, papers={"p": (SPEC.id,)})
+    Results(folder).plan("a").parent.mkdir()
+    Results(folder).plan("a").write_text(to_json(plan))
+    return folder
+
+
+def record(results, **changes):
+    file = Results(results).run(SPEC.id).path / "run.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | changes))
+    return content
+
+
+def test_the_same_bits(results, cpu):
+    again = train_again(SPEC, results, cpu)
+    assert (again.difference, again.where, again.build) == (0.0, "", "")
+    assert again.words() == f"{SPEC.id}: same"
+
+
+def test_another_number_is_found_and_placed(results, cpu, monkeypatch):
+    from fedbench.store import RunFolder
+
+    def changed(read, self, name):
+        frame = read(self, name)
+        return frame.assign(accuracy=frame["accuracy"] + [0, 0.25, 0]) if name == "rounds" else frame
+
+    table = functools.partial(changed, RunFolder.table)
+    monkeypatch.setattr(RunFolder, "table", lambda self, name: table(self, name))
+    again = train_again(SPEC, results, cpu)
+    assert again.difference == pytest.approx(0.25)
+    assert again.where.startswith("rounds: accuracy ")
+    assert again.where.endswith(", row 1")
+    assert not again.holds(0.5)  # on the same build every bit counts
+
+
+def test_another_build_is_named_and_may_differ_a_little(results, cpu):
+    before = record(results, versions={"torch": "1.0", "fedbench": "0.0"}, machine="abacus")
+    again = train_again(SPEC, results, cpu)
+    record(results, **before)
+    assert "machine abacus → " in again.build
+    assert "versions.torch 1.0 → " in again.build
+    assert "fedbench" not in again.build
+
+
+@pytest.mark.parametrize(
+    ("difference", "build", "holds"),
+    [(0.0, "", True), (1e-12, "", False), (0.01, "torch", True), (0.03, "torch", False)],
+)
+def test_what_is_allowed(difference, build, holds):
+    assert Again("a", difference, "rounds", build).holds(0.02) is holds
+
+
+def test_the_command(cli, results):
+    done = cli("verify", "--scale", "a", "--results", results, "--device", "cpu", "--seed", "1")
+    assert done.exit_code == 0
+    assert "1 of 1 runs came out as they were" in done.output
+    nothing = cli("verify", "--scale", "b", "--results", results)
+    assert nothing.exit_code == 2
+
+
+def test_a_record_says_what_it_was_computed_with(results):
+    content = record(results)
+    assert content["versions"].keys() >= {"fedbench", "torch", "numpy", "scipy", "python"}
+    assert content["machine"].split()[0]
+    code = content["code"]
+    assert not code or (len(code["commit"]) == 40 and isinstance(code["dirty"], bool))
+
+
+def test_tables_of_other_sizes_differ():
+    from fedbench.jobs.verify import _of_frames
+
+    one, two = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1, 2]})
+    ((difference, where),) = _of_frames(one, two)
+    assert difference == float("inf")
+    assert where == "(1, 1) rows and columns, now (2, 1)"
+    nan = pd.DataFrame({"a": [float("nan"), 2.0], "word": ["x", "y"]})
+    assert list(_of_frames(nan, nan.copy())) == []

@@ -1,10 +1,10 @@
 """`python -m fedbench` is the command line."""
 
-from fedbench.cli import commands, learned, rules, start, status
+from fedbench.cli import bench, commands, compare, learned, rules, show, start, status
 from fedbench.cli.app import app
 
 # each module adds its commands to the app
-__all__ = ["app", "commands", "learned", "rules", "start", "status"]
+__all__ = ["app", "bench", "commands", "compare", "learned", "rules", "show", "start", "status"]
 
 if __name__ == "__main__":
     app()

@@ -15,6 +15,7 @@ from fedbench.base.choice import Choice as Choice
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
+from fedbench.base.ending import Stop
 from fedbench.base.strict import Strict
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
@@ -86,7 +87,7 @@ class RunSpec(Strict):
     that comes with a validation set is scored on that set, and nothing is held out. `projection`
     puts a projection head of that width between the features of the model and its classifier.
     `watch` lists probes: what they measure is written beside the history. `data_seed` (default:
-    `seed`) draws the partition.
+    `seed`) draws the partition. `stop` ends the run before its last round.
     Raises `FedbenchError` with one sentence on a wrong field, type or range.
     """
 
@@ -125,6 +126,7 @@ class RunSpec(Strict):
     eval_every: Whole = 1
     precision: Literal["float32", "float64", "bfloat16"] = "float32"
     watch: tuple[Choice, ...] = ()
+    stop: Stop | None = None
     tune: Tune | None = None
 
     @model_validator(mode="after")
@@ -138,6 +140,11 @@ class RunSpec(Strict):
         names = [probe.name for probe in self.watch]
         if len(set(names)) < len(names):
             raise ValueError(f"watch names a probe twice: {', '.join(names)}")
+        if self.stop and self.stop.on == "held-out" and not self.validation:
+            raise ValueError(
+                "stop.on = 'held-out' needs held-out data; set validation above 0, or write on: "
+                "test, by which the number of rounds is tuned on the test set"
+            )
         if self.optimizer == "adam" and (self.momentum or self.nesterov):
             raise ValueError("optimizer 'adam' takes betas, not momentum")
         return self

@@ -11,6 +11,7 @@ from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     DataFolder,
     Device,
+    Live,
     Papers,
     PlanFile,
     ResultsFolder,
@@ -59,6 +60,7 @@ def train(
     checkpoint_minutes: Annotated[
         float, typer.Option(help="Minutes between two checkpoints of a run.")
     ] = 5.0,
+    live: Live = "",
 ) -> None:
     """Train some runs of a plan one after the other; those that are finished are skipped.
 
@@ -67,6 +69,7 @@ def train(
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
+        from fedbench.jobs.trackers import followers
         from fedbench.jobs.worker import train as work
         from fedbench.plan.schedule import load_schedule
 
@@ -74,7 +77,8 @@ def train(
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
-        failed = work(schedule, run_ids, results, machine, data_dir)
+        follow = followers(live, results, print)
+        failed = work(schedule, run_ids, results, machine, data_dir, follow=follow)
         if failed:
             console.print(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
             raise typer.Exit(RUNS_FAILED)

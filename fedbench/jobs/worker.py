@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedbench.engine.machine import Machine
+from fedbench.engine.progress import Row
 from fedbench.engine.training import run
+from fedbench.jobs.live import Follow, nobody
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
@@ -18,11 +20,12 @@ def train(
     machine: Machine,
     data_dir: Path | None,
     say: Callable[[str], None] = print,
+    follow: Follow = nobody,
 ) -> list[str]:
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
     A run that fails leaves error.txt in its folder and does not stop the others. `say` is called
-    with one line per run.
+    with one line per run; `follow` sees the rounds of each.
     """
     failed = []
     for place, run_id in enumerate(run_ids, 1):
@@ -32,7 +35,8 @@ def train(
             if folder.finished(run_id):
                 say(f"{prefix}: finished before")
                 continue
-            say(f"{prefix}: {_train_one(schedule.run(run_id), folder, results, machine, data_dir)}")
+            spec = schedule.run(run_id)
+            say(f"{prefix}: {_train_one(spec, folder, results, machine, data_dir, follow)}")
         except Exception as error:  # whatever it was, the other runs are trained
             failed.append(run_id)
             note_failure(folder, error)
@@ -41,16 +45,26 @@ def train(
 
 
 def _train_one(
-    spec: RunSpec, folder: RunFolder, results: Path, machine: Machine, data_dir: Path | None
+    spec: RunSpec,
+    folder: RunFolder,
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    follow: Follow,
 ) -> str:
     final = resolved(spec, search_id(spec), results) if spec.tune else spec
-    with signs_of_life(folder) as beat:
+    with signs_of_life(folder) as beat, follow(spec) as seen:
+
+        def watch(row: Row) -> None:
+            beat(int(row["round"]))
+            seen(row)
+
         result = run(
             final,
             out=folder.path,
             machine=machine,
             data_dir=data_dir,
-            watch=lambda row: beat(int(row["round"])),
+            watch=watch,
             searched=spec,
         )
     forget_failure(folder)

@@ -1,11 +1,13 @@
-"""Curves over the rounds, or over the computation that a client has done."""
+"""Curves over the rounds, or over what they have cost: traffic, seconds, computation."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import Count, Natural
@@ -39,7 +41,7 @@ def passes_per_round(run: RunSpec) -> float:
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
-_LABELS = {"round": "Communication round", "units": "Computation units (forward passes)"}
+_UNITS = "Computation units (forward passes)"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Curves(Kind):
 
     `smooth` averages each value with the `smooth` − 1 evaluations before it. With `x: units` the
     bottom axis is computation in forward passes over the local data, E per round for FedAvg and
-    E + 1 for ASD (ASD paper, Fig. 11). `mark` is the round at which the figure states by how much
+    E + 1 for ASD (ASD paper, Fig. 11). With `megabytes`, `seconds`, `sample_passes` or `compute` it
+    is that column of the history, which rises from round to round: its mean over the runs at each
+    evaluated round. `mark` is the round at which the figure states by how much
     the best method of `ours` leads the best other one (FedADC paper, Figs. 3 and 4), or the last
     round where there are fewer; 0 marks none.
     """
@@ -56,7 +60,7 @@ class Curves(Kind):
     shared: ClassVar[bool] = True
 
     smooth: Count = 1
-    x: Literal["round", "units"] = "round"
+    x: Literal["round", "units", "megabytes", "seconds", "sample_passes", "compute"] = "round"
     mark: Natural = 0
     ours: tuple[str, ...] = ()
 
@@ -65,7 +69,7 @@ class Curves(Kind):
         for place, hue in enumerate(panel.hues):
             if hue.measured and len(hue.curves.columns):
                 self._line(axes, hue, max(1.1, 2.2 - 0.2 * place))
-        axes.set_xlabel(_LABELS[self.x])
+        axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
@@ -78,7 +82,7 @@ class Curves(Kind):
         """Draw one hue; later lines are thinner, so that a line below them can still be seen."""
         runs = self._smoothed(hue)
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
-        x = mean.index.to_numpy() * self._scale(hue)
+        x = self._along(hue)
         band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
         axes.fill_between(x, mean - std, mean + std, **band)
         axes.plot(x, mean, linewidth=width, markevery=max(1, len(mean) // 8), **stroke(hue))
@@ -86,8 +90,20 @@ class Curves(Kind):
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()
 
-    def _scale(self, hue: Hue) -> float:
-        return passes_per_round(hue.cells[0].run) if self.x == "units" else 1.0
+    def _along(self, hue: Hue) -> NDArray[np.float64]:
+        """Where each evaluated round stands on the bottom axis; NaN if runs do not say."""
+        rounds = hue.curves.index.to_numpy(dtype=float)
+        if self.x == "round":
+            return rounds
+        if self.x == "units":
+            return rounds * passes_per_round(hue.cells[0].run)
+        along = hue.history(self.x).mean(axis=1).reindex(rounds)
+        if along.isna().all():
+            raise FedbenchError(
+                f"figure kind curves: x = '{self.x}', but no run has this column; runs of earlier "
+                "versions lack it"
+            )
+        return along.to_numpy(dtype=float)
 
     def _mark(self, axes: Axes, panel: Panel) -> None:
         """Draw the lead in points as an arrow from the best other method to the best of `ours`."""

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from fedbench.base import registry
 from fedbench.base.choice import Choice as Choice
 from fedbench.base.digest import digest
+from fedbench.base.ending import Stop
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
-from fedbench.base.ending import Stop
 from fedbench.base.strict import Strict
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md

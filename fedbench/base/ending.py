@@ -12,9 +12,10 @@ class Stop(Strict):
     """A run ends at the first evaluated round at which a score reaches a target, or stands still.
 
     metric: the score; of a loss lower is better. target: the value to reach. patience: so many
-    evaluated rounds in a row have not been better than the best one before them. on: what is scored,
-    held-out training data, for which `validation` must be above 0, or the test set. A number of
-    rounds that was chosen on the test set is tuned on it, as an accuracy at the best round is.
+    evaluated rounds in a row have not been better than the best one before them. on: what is
+    scored, held-out training data, for which `validation` must be above 0, or the test set. A
+    number of rounds that was chosen on the test set is tuned on it, as an accuracy at the best
+    round is.
     """
 
     metric: Literal["accuracy", "macro_f1", "loss"] = "accuracy"

@@ -21,8 +21,8 @@ _METHODS = (
 _DATASET = "A data set, as in a run's settings; may be given several times."
 _PARTITION = "A partition, such as '{dl: {alpha: 0.1}}'; may be given several times."
 _TUNE = (
-    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may be "
-    "given several times. Values are scored on held-out training data."
+    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
+    "be given several times. Values are scored on held-out training data."
 )
 _SET = "setting=value, for all runs: rounds=50; may be given several times."
 _TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
@@ -50,8 +50,8 @@ def bench(
 ) -> None:
     """Compare methods on the same data with an equal search, and write one leaderboard.
 
-    Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs are
-    used again, and a longer list of methods trains only the new ones.
+    Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs
+    are used again, and a longer list of methods trains only the new ones.
     """
     with sentences():
         from fedbench.base.plugins import search_also

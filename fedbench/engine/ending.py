@@ -5,8 +5,8 @@ A run that was killed and resumed has the same history, and so ends at the same 
 
 from collections.abc import Sequence
 
-from fedbench.base.errors import FedbenchError
 from fedbench.base.ending import Stop
+from fedbench.base.errors import FedbenchError
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Row
 

@@ -9,7 +9,9 @@ from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
 
 
-def tables(problem: Problem, probes: Sequence[Probe], progress: Progress) -> dict[str, pd.DataFrame]:
+def tables(
+    problem: Problem, probes: Sequence[Probe], progress: Progress
+) -> dict[str, pd.DataFrame]:
     """The table of the clients' label counts, and one per probe that wrote rows."""
     held = problem.label_counts
     clients, labels = held.nonzero()

@@ -11,7 +11,7 @@ def work_per_sample(problem: Problem) -> float:
 
     FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
     """
-    spec, fed = problem.spec, problem.fed
+    fed = problem.fed
     sizes = Sizes(d=fed.d, classes=fed.classes, K=fed.K, m=fed.m, epochs=_epochs(problem))
     costs = [part.cost(sizes) for part in problem.task.parts]
     forward, backward = sum(cost.forward for cost in costs), sum(cost.backward for cost in costs)

@@ -1,6 +1,6 @@
 """Follows runs with MLflow: one MLflow run per training run, in an experiment of their own.
 
-The copy that `fedbench track` makes of finished runs is another experiment; neither needs the other.
+`fedbench track` copies finished runs to another experiment; neither needs the other.
 """
 
 import os

@@ -130,7 +130,7 @@ def test_tensorboard_gets_a_folder_of_events(tmp_path):
     history = followed(followers("tensorboard", tmp_path, print))
     events = EventAccumulator(str(tmp_path / "tensorboard" / SPEC.id)).Reload()
     told = [(e.step, e.value) for e in events.Scalars("accuracy")]
-    assert told == [(n, pytest.approx(a)) for n, a in zip((1, 2, 3), history["accuracy"])]
+    assert told == [*enumerate(map(pytest.approx, history["accuracy"]), start=1)]
 
 
 def test_without_tensorboard_a_sentence_says_how_to_get_it(refuses, tmp_path, monkeypatch):

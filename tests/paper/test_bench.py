@@ -11,7 +11,9 @@ from tests.project import ROOT
 
 
 def test_methods_are_names_parts_and_lists():
-    assert chosen_methods("FedAvg, FedAvg+ASD, FedProx+asd, {mine: [MOON, {fedsam: {rho: 1}}]}") == {
+    assert chosen_methods(
+        "FedAvg, FedAvg+ASD, FedProx+asd, {mine: [MOON, {fedsam: {rho: 1}}]}"
+    ) == {
         "FedAvg": {},
         "FedAvg+ASD": {},  # the published method of that name
         "FedProx+asd": {"parts": ["FedProx", "asd"]},

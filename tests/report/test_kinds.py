@@ -191,9 +191,7 @@ def test_curves_over_the_traffic_that_they_cost(refuses, tmp_path):
         shown((plan, Collected(frame, tmp_path)), "units")
 
 
-@pytest.mark.parametrize(
-    ("price", "named"), [(3, ["FedAvg", "FedAvg+ASD"]), (1, ["FedAvg+ASD"])]
-)
+@pytest.mark.parametrize(("price", "named"), [(3, ["FedAvg", "FedAvg+ASD"]), (1, ["FedAvg+ASD"])])
 def test_a_front_names_the_methods_that_no_other_beats_in_both(tmp_path, price, named):
     text = PAPER.replace("{curves: {x: units}}", "{pareto: {cost: megabytes}}")
     plan = made_up(tmp_path, text=text)

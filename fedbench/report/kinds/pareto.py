@@ -25,10 +25,10 @@ class Point(NamedTuple):
 class Pareto(Kind):
     """Each hue as a point: its `cost` along the bottom, the figure's metric upwards.
 
-    `cost` is any column of the history with a moment, such as compute, or megabytes@to:0.8 for what
-    it takes to reach an accuracy of 0.8. The points that no other beats in both are named and joined
-    by a line, the Pareto front. Points are means over the seeds, bars one sample standard deviation
-    of the metric on either side.
+    `cost` is any column of the history, with a moment if need be, such as compute, or
+    megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
+    in both are named and joined by a line, the Pareto front. Points are means over the seeds, bars
+    one sample standard deviation of the metric on either side.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)

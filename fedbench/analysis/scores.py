@@ -1,5 +1,6 @@
-"""Test accuracy of given models: their mean, and per class."""
+"""Test accuracy of given models: their mean, per class, and as each client would see it."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -21,3 +22,21 @@ def class_accuracy(problem: Problem, model: Model) -> Tensor:
     y, predicted = scorer.y, scorer.logits(model).argmax(1)
     hits = torch.bincount(y[predicted == y], minlength=scorer.classes).double()
     return hits / torch.bincount(y, minlength=scorer.classes)
+
+
+def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
+    """A model's accuracy at each client (K,): Σ_c q_ic a_c, q_ic the share of class c at client i.
+
+    It is what the client would measure on test data with the class shares of its training data.
+    counts: label counts (K, C); per_class: accuracies a_c (C,). Classes without test samples are
+    left out; NaN for a client that has no other.
+    """
+    tested = ~per_class.isnan()
+    held = counts[:, tested].double()
+    return held @ per_class[tested] / held.sum(1)
+
+
+def worst_tenth(accuracies: Tensor) -> Tensor:
+    """The mean of the lowest tenth, of at least one; NaN is left out."""
+    sound = accuracies[~accuracies.isnan()].sort().values
+    return sound[: math.ceil(len(sound) / 10)].mean()

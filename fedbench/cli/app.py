@@ -69,8 +69,15 @@ Workers = Annotated[
         "Default: one per core; on a GPU one.",
     ),
 ]
-CheckpointMinutes = Annotated[
-    float, typer.Option(help="Minutes between two checkpoints of a run.")
+CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two checkpoints of a run.")]
+Live = Annotated[
+    str,
+    typer.Option(
+        metavar="TRACKER",
+        help="Follow the rounds while they are trained: 'tensorboard' or 'mlflow', which write to "
+        "the folder of the results, or with a place: 'mlflow=http://localhost:5000', "
+        "'tensorboard=logs'. Default: nowhere.",
+    ),
 ]
 PlanFile = Annotated[
     Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")

@@ -16,6 +16,7 @@ from fedbench.cli.app import (
     CheckpointMinutes,
     DataFolder,
     Device,
+    Live,
     Papers,
     ResultsFolder,
     Scale,
@@ -62,6 +63,7 @@ def run(
     device: Device = "auto",
     workers: Workers = None,
     checkpoint_minutes: CheckpointMinutes = 5.0,
+    live: Live = "",
 ) -> None:
     """Train one run; a run that was stopped goes on from its last checkpoint.
 
@@ -80,12 +82,15 @@ def run(
         if record and record.get("id") == settings.id and folder.finished(settings.id):
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
-        from fedbench.cli.live import watching
+        from fedbench.cli.live import both, watching
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
+        from fedbench.jobs.trackers import followers
 
         machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
-        with watching(console, settings) as watch:
+        follow = followers(live, out, console.print)
+        with watching(console, settings) as shown, follow(settings) as sent:
+            watch = both(shown, sent)
             result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")
 
@@ -160,7 +165,7 @@ def plan(
         if as_json:
             sys.stdout.write(to_json(schedule(chosen)))
             return
-        _show_costs(chosen, workflow, results, data_dir)
+        show_costs(chosen, workflow, results, data_dir)
 
 
 def _check(chosen: "Plan", workflow: Path) -> None:
@@ -172,7 +177,8 @@ def _check(chosen: "Plan", workflow: Path) -> None:
     check_figures_and_facts(chosen, workflow / "papers")
 
 
-def _show_costs(chosen: "Plan", workflow: Path, results: Path, data_dir: Path | None) -> None:
+def show_costs(chosen: "Plan", workflow: Path, results: Path, data_dir: Path | None) -> None:
+    """Print what training each table of a plan costs."""
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
     from fedbench.plan.budget import by_table

@@ -51,3 +51,13 @@ def _lines(console: Console, spec: RunSpec) -> Watch:
         )
 
     return show
+
+
+def both(one: Watch, other: Watch) -> Watch:
+    """A function that calls both with each evaluated round."""
+
+    def watch(row: Row) -> None:
+        one(row)
+        other(row)
+
+    return watch

@@ -1,6 +1,7 @@
 """The commands that the workflow's rules call, each for one step from data to report."""
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from fedbench.cli.app import (
     CheckpointMinutes,
     DataFolder,
     Device,
+    Live,
     Papers,
     PlanFile,
     ResultsFolder,
@@ -58,6 +60,7 @@ def train(
     device: Device = "auto",
     workers: Workers = 1,
     checkpoint_minutes: CheckpointMinutes = 5.0,
+    live: Live = "",
 ) -> None:
     """Train some runs of a plan one after the other; those that are finished are skipped.
 
@@ -68,6 +71,7 @@ def train(
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
         from fedbench.jobs.apart import train_apart
+        from fedbench.jobs.trackers import followers
         from fedbench.jobs.worker import train as work
         from fedbench.plan.schedule import load_schedule
 
@@ -76,10 +80,12 @@ def train(
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
         say = partial(print, flush=True)  # the log says which run a killed process was at
-        code = train_apart(
-            lambda left: work(schedule, left, results, machine, data_dir, say), run_ids, results
-        )
-        if code:
+
+        def train_left(left: Sequence[str]) -> list[str]:
+            follow = followers(live, results, say)  # in the process that trains
+            return work(schedule, left, results, machine, data_dir, say, follow)
+
+        if code := train_apart(train_left, run_ids, results):
             raise typer.Exit(code)
 
 

@@ -55,9 +55,7 @@ def _finished(scale: str, results: Path) -> "list[RunSpec]":
     from fedbench.store import Results, state
 
     planned = load_schedule(Results(results).plan(scale)).runs
-    complete = [
-        run for key, run in planned.items() if state(Results(results).run(key)).complete
-    ]
+    complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
     if not complete:
         raise FedbenchError(f"{results}: no run of scale '{scale}' is finished; train some first")
     return complete

@@ -84,4 +84,3 @@ def _delete_abandoned() -> None:
         with suppress(OSError, RuntimeError):  # held, by another process or this, or not ours
             lock.acquire(timeout=0)
             _delete(file.with_suffix(""), lock)
-

@@ -59,7 +59,7 @@ def device_name(device: torch.device) -> str:
 
 def _git(*words: str) -> str | None:
     """What git says in the package's folder; None if it refuses, or is not there."""
-    command = ["git", "-C", str(_PACKAGE), *words]  # noqa: S607
+    command = ["git", "-C", str(_PACKAGE), *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):

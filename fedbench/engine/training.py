@@ -17,6 +17,7 @@ from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
+from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
@@ -24,7 +25,9 @@ from fedbench.engine.problem import Objects, Problem, assemble
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, open_round, views
+from fedbench.engine.tables import tables
 from fedbench.engine.turns import PreparedClient, exchange, prepare, twins
+from fedbench.engine.work import work_per_sample
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, alone
@@ -94,6 +97,8 @@ class Training:
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
         self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
+        self.work = work_per_sample(problem)
+        require_score(problem)
         for probe in self.probes:
             probe.require(problem)
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
@@ -105,8 +110,10 @@ class Training:
 
     @property
     def over(self) -> bool:
-        """Whether all rounds have been made, or the weights are no longer finite."""
-        return self.progress.diverged or self.progress.round >= self.spec.rounds
+        """Whether all rounds have been made, the spec's rule ends the run, or it diverged."""
+        progress = self.progress
+        done = progress.diverged or progress.round >= self.spec.rounds
+        return done or ended(self.spec.stop, progress.rows)
 
     def run(self) -> Result:
         """Make all remaining rounds, and write the run's files if it has a folder."""
@@ -134,6 +141,7 @@ class Training:
         due = last or progress.round % self.spec.eval_every == 0
         models = self._models(rounds) if due else {"next": progress.global_model.w}
         row = self._scores(r, models, loss) if due else {}
+        last = last or (due and ended(self.spec.stop, [*progress.rows, row]))
         scored = Model(next(iter(models.values())), progress.global_model.buffers)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
@@ -203,7 +211,12 @@ class Training:
                     scores = scorer(Model(w, global_model.buffers))
                     suffix = f"[{name}]" if place else ""
                     row |= {f"{prefix}{metric}{suffix}": value for metric, value in scores.items()}
-        return row | {"floats_down": progress.traffic.down, "floats_up": progress.traffic.up}
+        return row | {
+            "floats_down": progress.traffic.down,
+            "floats_up": progress.traffic.up,
+            "sample_passes": progress.passes,
+            "compute": self.work * progress.passes,
+        }
 
     def _watch(self, scene: Scene) -> Row:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
@@ -240,24 +253,14 @@ class Training:
         history = pd.DataFrame(progress.rows)
         record = describe(self.problem, status, progress, self.workers)
         w, buffers = progress.global_model
-        tables = self._tables()
+        written = tables(self.problem, self.probes, progress)
         if self.folder:
             tensors = {"w": w, **buffers} if self.machine.keep_model else {}
-            self.folder.finish(record, history, tensors, tables)
+            self.folder.finish(record, history, tensors, written)
         return Result(
             spec=self.spec, history=history, weights=w, buffers=buffers, status=status,
-            record=record, tables=tables,
+            record=record, tables=written,
         )  # fmt: skip
-
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        """The table of the clients' label counts, and one per probe that wrote rows."""
-        held = self.problem.label_counts
-        clients, labels = held.nonzero()
-        counts = {"client": clients, "label": labels, "count": held[clients, labels]}
-        rows = zip(self.probes, self.progress.tables, strict=True)
-        return {"clients": pd.DataFrame(counts)} | {
-            type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
-        }
 
 
 def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:

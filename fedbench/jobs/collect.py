@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.strict import Strict
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
@@ -95,4 +96,6 @@ def columns(spec: RunSpec) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Choice):
         return str(value)
+    if isinstance(value, Strict):
+        return json.dumps(value.model_dump(mode="json", exclude_defaults=True))
     return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench.base.files import exists
-from fedbench.jobs.published import all_present, joined, read_checked, require_same_data, require_sound
+from fedbench.jobs.published import (
+    all_present,
+    joined,
+    read_checked,
+    require_same_data,
+    require_sound,
+)
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
 from fedbench.store.published import Kind, Published, Thing, write_published

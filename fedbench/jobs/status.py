@@ -87,7 +87,11 @@ class Watcher:
             self._tally(states, paces),
             {key: each for key, each in states.items() if each.status is Status.running},
             {key: each for key, each in states.items() if each.status is Status.failed},
-            [key for key, each in states.items() if each.status in (Status.waiting, Status.stopped)],
+            [
+                key
+                for key, each in states.items()
+                if each.status in (Status.waiting, Status.stopped)
+            ],
         )
 
     def _states(self) -> dict[str, RunState]:

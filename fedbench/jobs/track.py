@@ -43,10 +43,8 @@ def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
     """
     require_writable(results)
     uri = uri or default_uri(results)
-    _refuse_no_database(uri)
-    _refuse_no_server(uri)
-    client = _client(uri)
-    experiment = _experiment(client, f"fedbench-{plan.scale}")
+    client = client_of(uri)
+    experiment = experiment_of(client, f"fedbench-{plan.scale}")
     mirrored = _mirrored(client, experiment)
     added = 0
     for run_id, tags in _tags(plan).items():
@@ -96,7 +94,10 @@ def _wait_for_no_disk(connection: object, _: object) -> None:
         connection.execute("PRAGMA synchronous = OFF")
 
 
-def _client(uri: str) -> MlflowClient:
+def client_of(uri: str) -> MlflowClient:
+    """A client of the tracking server or database; raises `FedbenchError` if it does not answer."""
+    _refuse_no_database(uri)
+    _refuse_no_server(uri)
     try:
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
@@ -106,7 +107,8 @@ def _client(uri: str) -> MlflowClient:
     return client
 
 
-def _experiment(client: MlflowClient, name: str) -> str:
+def experiment_of(client: MlflowClient, name: str) -> str:
+    """The id of the experiment of that name, which is made if there is none."""
     experiment = client.get_experiment_by_name(name)
     return experiment.experiment_id if experiment else client.create_experiment(name)
 
@@ -174,7 +176,12 @@ def _metrics(history: pd.DataFrame, began: int) -> Iterable[Metric]:
     for row, time in zip(history.to_dict("records"), times, strict=True):
         step = int(row.pop("round"))
         for name, value in row.items():
-            yield Metric(str(name).replace("[", "/").replace("]", ""), float(value), time, step)
+            yield Metric(metric_name(str(name)), float(value), time, step)
+
+
+def metric_name(column: str) -> str:
+    """A column under a name that MLflow takes: 'accuracy[two]' is 'accuracy/two'."""
+    return column.replace("[", "/").replace("]", "")
 
 
 def _ms(seconds: float) -> int:

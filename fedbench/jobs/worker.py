@@ -5,7 +5,9 @@ from pathlib import Path
 
 from fedbench.base.stop import stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
+from fedbench.engine.progress import Row
 from fedbench.engine.training import run
+from fedbench.jobs.live import Follow, nobody
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
@@ -26,11 +28,12 @@ def train(
     machine: Machine,
     data_dir: Path | None,
     say: Callable[[str], None] = print,
+    follow: Follow = nobody,
 ) -> list[str]:
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
     A run that fails leaves error.txt in its folder and does not stop the others; a signal stops all
-    of them. `say` is called with one line per run.
+    of them. `say` is called with one line per run; `follow` sees the rounds of each.
     """
     failed = []
     with stoppable():
@@ -40,7 +43,7 @@ def train(
             folder = Results(results).run(run_id)
             try:
                 run = schedule.run(run_id)
-                say(f"{prefix}: {_finished(run, folder, results, machine, data_dir, say)}")
+                say(f"{prefix}: {_finished(run, folder, results, machine, data_dir, say, follow)}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)
                 note_failure(folder, error)
@@ -55,6 +58,7 @@ def _finished(
     machine: Machine,
     data_dir: Path | None,
     say: Callable[[str], None],
+    follow: Follow,
 ) -> str:
     """How the run ended: before now, or trained here as the only process."""
     folder.require_writable()
@@ -62,20 +66,30 @@ def _finished(
         if folder.finished(spec.id):
             folder.forget_checkpoint()  # the process was killed just after it wrote the record
             return "finished before"
-        return _train_one(spec, folder, results, machine, data_dir)
+        return _train_one(spec, folder, results, machine, data_dir, follow)
 
 
 def _train_one(
-    spec: RunSpec, folder: RunFolder, results: Path, machine: Machine, data_dir: Path | None
+    spec: RunSpec,
+    folder: RunFolder,
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    follow: Follow,
 ) -> str:
     final = resolved(spec, search_id(spec), results) if spec.tune else spec
-    with signs_of_life(folder) as beat:
+    with signs_of_life(folder) as beat, follow(spec) as seen:
+
+        def watch(row: Row) -> None:
+            beat(int(row["round"]))
+            seen(row)
+
         result = run(
             final,
             out=folder.path,
             machine=machine,
             data_dir=data_dir,
-            watch=lambda row: beat(int(row["round"])),
+            watch=watch,
             searched=spec,
         )
     forget_failure(folder)

@@ -21,12 +21,18 @@ ENGINE: _Columns = {
     "step_norm": ("Norm of the global step", "", ""),
     "floats_down": ("Numbers sent to clients", "", "lower"),
     "floats_up": ("Numbers sent by clients", "", "lower"),
+    "sample_passes": ("Sample passes", "", "lower"),
+    "compute": ("Computation", "sample passes", "lower"),
     "train_seconds": ("Time to train", "s", "lower"),
     "server_seconds": ("Time at the server", "s", "lower"),
     "evaluate_seconds": ("Time to evaluate", "s", "lower"),
     "watch_seconds": ("Time of the probes", "s", "lower"),
     "best_round": ("Round of the best", "", ""),  # this and the next are computed from others
     "round_seconds": ("Time per round", "s", "lower"),
+    "seconds": ("Time to train and aggregate", "s", "lower"),
+    "megabytes": ("Traffic", "MB", "lower"),
+    "megabytes_down": ("Traffic to clients", "MB", "lower"),
+    "megabytes_up": ("Traffic from clients", "MB", "lower"),
 }
 HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
     "clients": {

@@ -87,6 +87,9 @@ class Table(Strict):
     """How accuracies and F1 scores are shown: as percent (81.2) or as fractions (0.812)."""
     digits: Annotated[int, Field(ge=0, le=10)] = 2
     """Digits after the decimal point."""
+    order: Literal["as listed", "best first"] = "as listed"
+    """The order of the methods: as the grid lists them, or the best first by the table's first
+    metric, in each group of rows apart."""
     printed: str = ""
     """The table of this paper whose printed numbers stand beside the measured ones, if it is not
     this table: for one that shows the cells of another, with more seeds."""

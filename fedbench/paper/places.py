@@ -1,5 +1,6 @@
 """Points of a grid and moments of a run as papers' files write them: levels, 'accuracy@best'."""
 
+import math
 from typing import Literal, NamedTuple
 
 from fedbench.base.errors import FedbenchError
@@ -33,10 +34,21 @@ def level_text(level: Level) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
-Word = Literal["final", "best", "mean", "median", "std", "jumps"]
+Word = Literal["final", "best", "mean", "median", "std", "jumps", "to"]
 At = Word | int
-_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps")
+_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps", "to")
 _VARYING = ("std", "jumps")  # they need two rounds
+
+
+class Target(NamedTuple):
+    """A value of a column that a run is to reach, such as an accuracy of 0.45."""
+
+    column: str
+    value: float
+
+    def __str__(self) -> str:
+        """As it is written after 'to:'; an accuracy is a number alone."""
+        return f"{self.value:g}" if self.column == "accuracy" else f"{self.column}={self.value:g}"
 
 
 class Reading(NamedTuple):
@@ -45,17 +57,26 @@ class Reading(NamedTuple):
     `at` is a round, 'final' or 'best', or what is computed over evaluated rounds: 'mean', 'median',
     'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute change from one evaluated
     round to the next); the last two are low where the curve is smooth. `last` is how many of the
-    last evaluated rounds are looked at; 0 is all.
+    last evaluated rounds are looked at; 0 is all. With 'to' it is the first evaluated round at
+    which the `target` is reached: 'round@to:0.45' is how many rounds an accuracy of 0.45 takes,
+    'megabytes@to:loss=0.3' how much traffic a test loss of 0.3.
     """
 
     metric: str
     at: At
     last: int = 0
+    target: Target | None = None
 
     @property
     def moment(self) -> str:
         """The moment as it is written after the @: 'mean:10'."""
-        return f"{self.at}:{self.last}" if self.last else str(self.at)
+        after = self.target or self.last
+        return f"{self.at}:{after}" if after else str(self.at)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the history that it needs."""
+        return (self.metric, self.target.column) if self.target else (self.metric,)
 
     def needs(self, eval_every: int) -> int:
         """The rounds that a run needs for it, if every `eval_every`-th and the last are scored."""
@@ -70,6 +91,8 @@ def reading(text: str, usual: At = "final") -> Reading:
     if _is_count(moment) and int(moment):
         return Reading(metric, int(moment))
     word, colon, last = moment.partition(":")
+    if word == "to":
+        return Reading(metric, "to", target=_target(text, last))
     for allowed in _WORDS:
         if word == allowed:
             return Reading(metric, allowed, _window(text, allowed, last) if colon else 0)
@@ -88,6 +111,22 @@ def _window(text: str, word: Word, last: str) -> int:
             f"metric '{text}': after {word}: must stand a number of evaluated rounds ≥ {fewest}"
         )
     return int(last)
+
+
+def _target(text: str, words: str) -> Target:
+    """Read '0.45' or 'loss=0.3'; raises `FedbenchError` on what no run can reach."""
+    column, sign, number = words.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    column = column if sign else "accuracy"
+    if not column or not math.isfinite(value) or (column == "accuracy" and not 0 < value <= 1):
+        raise FedbenchError(
+            f"metric '{text}': after to: must stand an accuracy above 0 and at most 1, such as "
+            "to:0.45, or a column and its value, such as to:loss=0.3"
+        )
+    return Target(column, value)
 
 
 def _is_count(text: str) -> bool:

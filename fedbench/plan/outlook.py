@@ -50,9 +50,11 @@ def _check_items(plan: Plan, name: str, paper: Paper) -> None:
 
 def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
     """Refuse a figure whose metric, or the probe's table that its kind reads, no run will have."""
-    reads = registry.find("figure", figure.kind.name).constants.get("reads", "")
+    entry = registry.find("figure", figure.kind.name)
+    reads = entry.constants.get("reads", "")
     if not reads:
-        _require(figure.metrics, runs)
+        cost = figure.kind.params.get("cost", entry.fields.get("cost"))
+        _require((*figure.metrics, *([str(cost)] if cost else [])), runs)
     for run in runs if reads and reads not in _OF_EVERY_RUN else ():
         if reads not in (probe.name for probe in run.watch):
             raise FedbenchError(
@@ -81,7 +83,8 @@ def _measured(claim: SingleClaim) -> Iterator[str]:
 
 def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:
     for metric in metrics:
-        require_column(reading(metric).metric, runs)
+        for column in reading(metric).columns:
+            require_column(column, runs)
 
 
 def _runs(plan: Plan, name: str, grid: str, where: Where) -> list[RunSpec]:

@@ -14,7 +14,6 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.search import search_id
 from fedbench.spec import RunSpec
 
-
 _HEAD = 200  # characters at the beginning of the file, in which the fingerprint stands
 
 
@@ -135,7 +134,10 @@ def _require_as_named(file: Path, planned: Schedule, every: bool) -> None:
             used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
             raise FedbenchError(
                 f"{file}: run {run_id} "
-                + (f"was planned with other plug-ins than there are now in {used}" if used else
-                   "has other settings than its id says")
+                + (
+                    f"was planned with other plug-ins than there are now in {used}"
+                    if used
+                    else "has other settings than its id says"
+                )
                 + "; delete the file and start the workflow again to make it anew"
             )

@@ -8,8 +8,8 @@ from pathlib import Path
 from fedbench.base.errors import unknown
 from fedbench.base.files import exists
 from fedbench.base.plugins import find_file, nearby
-from fedbench.plan.cost import costs
 from fedbench.plan.asked import memory_mb, minutes
+from fedbench.plan.cost import costs
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.deal import Batch, deal
 from fedbench.plan.plan import Plan
@@ -145,9 +145,7 @@ class WorkflowPaths:
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in ("svg", "png")]
 
-    def jobs(
-        self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False
-    ) -> list[Job]:
+    def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
 
         Without a size 24 runs share a job on one machine; on a cluster their time alone decides.

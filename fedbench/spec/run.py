@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from fedbench.base import registry
 from fedbench.base.choice import Choice
 from fedbench.base.digest import digest
+from fedbench.base.ending import Stop
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
@@ -109,6 +110,8 @@ class RunSpec(Strict):
     losses in float32."""
     watch: tuple[Choice, ...] = ()
     """Probes (`fedbench list probes`): what they measure is written beside the history."""
+    stop: Stop | None = None
+    """When the run ends before its last round; null: never."""
     tune: Tune | None = None
     """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
 
@@ -123,6 +126,11 @@ class RunSpec(Strict):
         names = [probe.name for probe in self.watch]
         if len(set(names)) < len(names):
             raise ValueError(f"watch names a probe twice: {', '.join(names)}")
+        if self.stop and self.stop.on == "held-out" and not self.validation:
+            raise ValueError(
+                "stop.on = 'held-out' needs held-out data; set validation above 0, or write on: "
+                "test, by which the number of rounds is tuned on the test set"
+            )
         if self.optimizer == "adam" and (self.momentum or self.nesterov):
             raise ValueError("optimizer 'adam' takes betas, not momentum")
         return self

@@ -127,6 +127,8 @@ def _table(file: Path) -> pa.Table:
 
 def _require_names(name: str, kind: str, owner: str, file: Path) -> None:
     if kind not in [*Kind]:
-        raise FedbenchError(f"{file}: kind = {kind!r} is not allowed; choose from {', '.join(Kind)}")
+        raise FedbenchError(
+            f"{file}: kind = {kind!r} is not allowed; choose from {', '.join(Kind)}"
+        )
     require_name(kind, owner, file)
     require_name("file", name, file)

@@ -45,7 +45,9 @@ def accuracies(history):
         (signal.SIGHUP, 129),
     ],
 )
-def test_a_signal_stops_after_the_round_and_the_run_goes_on_from_there(cpu, tmp_path, capfd, by, code):
+def test_a_signal_stops_after_the_round_and_the_run_goes_on_from_there(
+    cpu, tmp_path, capfd, by, code
+):
     before = signal.getsignal(by)
     with pytest.raises(Stopped) as stopped:
         run(SPEC, out=tmp_path, machine=cpu, watch=at_round(2, by))
@@ -113,7 +115,9 @@ def test_a_checkpoint_that_cannot_be_written_ends_no_run(cpu, tmp_path, monkeypa
 
     monkeypatch.setattr(checkpoint, "save_checkpoint", full)
     often = Machine(device="cpu", workers=1, checkpoint_minutes=1e-9)
-    with pytest.warns(UserWarning, match=r"checkpoint\.pt: could not be saved \(OSError: \[Errno 28"):
+    with pytest.warns(
+        UserWarning, match=r"checkpoint\.pt: could not be saved \(OSError: \[Errno 28"
+    ):
         assert run(SPEC, out=tmp_path, machine=often).status == "finished"
 
 

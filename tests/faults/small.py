@@ -112,4 +112,3 @@ def recovered(grid: Small) -> str:
             way_out(str(error))
     COUNTS["dead ends"] += 1
     raise AssertionError("the ways out lead nowhere")
-

@@ -42,7 +42,9 @@ def test_another_number_is_found_and_placed(results, cpu, monkeypatch):
 
     def changed(read, self, name):
         frame = read(self, name)
-        return frame.assign(accuracy=frame["accuracy"] + [0, 0.25, 0]) if name == "rounds" else frame
+        return (
+            frame.assign(accuracy=frame["accuracy"] + [0, 0.25, 0]) if name == "rounds" else frame
+        )
 
     table = functools.partial(changed, RunFolder.table)
     monkeypatch.setattr(RunFolder, "table", lambda self, name: table(self, name))

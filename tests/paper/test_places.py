@@ -1,5 +1,7 @@
 """Metrics that name their moment, and what is read from a history."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -13,6 +15,8 @@ def frame(tmp_path):
     rows = {"run_id": ["a"] * 4, "status": ["finished"] * 4, "round": [2, 4, 6, 8]}
     rows |= {"rounds": [8] * 4, "eval_every": [2] * 4}
     rows |= {"train_seconds": [2.0, 8.0, 10.0, 16.0], "server_seconds": [0.0, 0.0, 2.0, 2.0]}
+    sent = [250_000, 500_000, 750_000, 1_000_000]
+    rows |= {"floats_down": sent, "floats_up": [2 * n for n in sent], "sample_passes": sent}
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
     return frames.read(tmp_path / "x.parquet")
@@ -33,6 +37,16 @@ def frame(tmp_path):
         ("best_round@2", 2),
         ("round_seconds@2", 1),  # two rounds in 2 s
         ("round_seconds@median", 2.5),  # 1, 3, 2 and 3 s a round
+        ("seconds", 18.0),  # 16 s at the clients and 2 s at the server
+        ("megabytes_down@2", 1.0),  # 250,000 numbers of 4 bytes
+        ("megabytes", 12.0),  # (1,000,000 + 2,000,000) · 4 bytes
+        ("round@to:0.3", 2),
+        ("round@to:0.45", 4),  # round 2 has 0.3, round 4 has 0.5
+        ("seconds@to:0.45", 8.0),
+        ("megabytes@to:0.45", 6.0),  # (500,000 + 1,000,000) · 4 bytes
+        ("sample_passes@to:0.5", 500_000),
+        ("round@to:loss=2", 4),  # a loss is reached from above
+        ("round@to:0.51", math.inf),
     ],
 )
 def test_a_metric_is_read_at_its_moment(frame, text, value):
@@ -92,6 +106,21 @@ def test_a_window_that_is_none_is_refused(refuses, text, words):
         reading(text)
 
 
+@pytest.mark.parametrize("words", ["", "45", "0", "nan", "=0.4", "loss=", "loss=low"])
+def test_a_target_that_no_run_can_reach_is_refused(refuses, words):
+    with refuses("after to: must stand an accuracy above 0 and at most 1, such as to:0.45, or"):
+        reading(f"round@to:{words}")
+
+
+def test_what_a_target_takes_is_better_low_and_says_so():
+    rounds, traffic = Metric("round@to:0.45"), Metric("megabytes@to:loss=0.3")
+    assert rounds.label == "Rounds until 45 % accuracy"
+    assert traffic.label == "Traffic (MB) until loss 0.3"
+    assert [rounds.lower_is_better, rounds.is_ranked, rounds.is_score] == [True, True, False]
+    assert reading("round@to:0.45").moment == "to:0.45"
+    assert reading("megabytes@to:loss=0.3").columns == ("megabytes", "loss")
+
+
 def test_how_much_a_curve_varies_is_better_low():
     found = Metric("accuracy@std:50")
     assert found.label == "Accuracy, standard deviation over the rounds (last 50 evaluations)"
@@ -117,6 +146,8 @@ def test_how_much_a_curve_varies_is_better_low():
         ("train_loss", float("nan")),
         ("train_loss@mean", float("nan")),  # not the mean of what came before
         ("train_loss@best", 1.0),
+        ("round@to:0.6", 2),
+        ("round@to:0.7", math.inf),
         ("round_seconds@median", 2.0),  # (6 − 0) / 2, (8 − 6) / 2 and (10 − 8) / 1: 3, 1 and 2
     ],
 )

@@ -40,6 +40,8 @@ COLUMNS = {
     "dissimilarity": "dissimilarity dissimilarity_local",
     "embedding": "local_accuracy silhouette silhouette_local",
     "locals": "local_accuracy",
+    "perclient": "client_accuracy client_worst client_spread",
+    "personal": "personal_accuracy personal_worst personal_gain",
     "regions": "",
     "spectrum": "hessian_top hessian_trace hessian_mean_abs",
     "steps": " ".join(
@@ -55,6 +57,8 @@ TABLES = {
     "dissimilarity": "lam weights model dissimilarity",
     "embedding": "model x y label predicted accuracy",
     "locals": "",
+    "perclient": "client accuracy",
+    "personal": "",
     "regions": "model kind x1 x2 predicted label",
     "spectrum": "eigenvalue density",
     "steps": "round client step cosine projection spread bias",

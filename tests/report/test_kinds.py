@@ -180,6 +180,30 @@ def test_units_need_epochs(refuses, tmp_path):
         shown((plan, Collected(history(plan.runs), tmp_path)), "units")
 
 
+def test_curves_over_the_traffic_that_they_cost(refuses, tmp_path):
+    plan = made_up(tmp_path, text=PAPER.replace("x: units", "x: megabytes"))
+    frame = history(plan.runs)
+    sent = frame.assign(megabytes=2.0 * frame["round"])  # 2 MB in each of 60 rounds
+    axes = shown((plan, Collected(sent, tmp_path)), "units").axes[0]
+    assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [2, 120]
+    assert axes.get_xlabel() == "Traffic (MB)"
+    with refuses("x = 'megabytes', but no run has this column"):
+        shown((plan, Collected(frame, tmp_path)), "units")
+
+
+@pytest.mark.parametrize(("price", "named"), [(3, ["FedAvg", "FedAvg+ASD"]), (1, ["FedAvg+ASD"])])
+def test_a_front_names_the_methods_that_no_other_beats_in_both(tmp_path, price, named):
+    text = PAPER.replace("{curves: {x: units}}", "{pareto: {cost: megabytes}}")
+    plan = made_up(tmp_path, text=text)
+    frame = history(plan.runs)
+    asd = frame["run_id"].str.contains("asd")  # ends at a higher accuracy
+    sent = frame.assign(megabytes=frame["round"].where(~asd, price * frame["round"]) * 2.0)
+    axes = shown((plan, Collected(sent, tmp_path)), "units").axes[0]
+    assert [text.get_text() for text in axes.texts] == named
+    assert axes.lines[0].get_xdata().tolist() == [120.0]  # 2 MB in each of 60 rounds
+    assert axes.get_xlabel() == "Traffic (MB)"
+
+
 def test_the_lead_at_a_round_is_ours_over_the_best_other(made):
     means = {h.label: h.curves.mean(axis=1).loc[50] for h in panel_of(made, "marked").hues}
     ours = {name: means.pop(name) for name in ("FedADC", "FedADC+")}

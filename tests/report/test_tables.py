@@ -12,6 +12,7 @@ from fedbench.report.tables.cells import COLUMNS, TableCell, table_cells, tidy
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.markdown import escape, to_markdown
 from fedbench.report.values import frames
+from fedbench.report.values.numbers import fixed
 from tests.project import Refuses
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 
@@ -255,3 +256,29 @@ def test_markdown_says_what_latex_says(plan: Plan) -> None:
 
 def test_markdown_shows_every_character() -> None:
     assert escape("a|b *c* <d> `e` _f_ [g]") == r"a\|b \*c\* \<d\> \`e\` \_f\_ \[g\]"
+
+
+def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_path: Path) -> None:
+    row = "rows: [dataset, alpha], metrics: ['round@to:0.5']"
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")
+    slow = frame_of(plan, {0: [0.5, 0.5], 1: [0.5, 0.5], 2: [0.1, 0.4]}, method="<b>")
+    found = cells(plan, pd.concat([frame_of(plan, CURVES), slow]))
+    one, other = found["MNIST", "A"], found["MNIST", "<b>"]
+    assert one.measured is not None
+    assert one.measured.mean == pytest.approx(5 / 3)  # at rounds 2, 1 and 2
+    assert [run.value for run in other.runs] == [1, 1, float("inf")]
+    assert other.measured is not None
+    assert fixed(other.measured.mean, 1) == "not reached"
+    assert [one.best, other.best] == [True, False]
+
+
+def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
+    row = "rows: [dataset, method], columns: [metric], order: best first"
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")
+    good = frame_of(plan, {seed: [0.1, 0.7] for seed in range(3)}, method="<b>")
+    frame = pd.concat([frame_of(plan, CURVES), good])  # A has 60 %
+    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    groups = arrange(plan.papers["toy"].tables["t"], found).groups
+    names = {group.title: [row.heads[0][0] for row in group.rows] for group in groups}
+    assert names["MNIST"] == ["<b>", "A", "control_%"]  # what was not run comes last
+    assert names["Digits"] == ["A", "<b>", "control_%"]  # nothing was run: as listed

@@ -18,6 +18,7 @@ import math
 
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
+LIVE = {"live": config["live"]} if config["live"] else {}
 AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
 
 ON_GPU = config["gpus"] > 0
@@ -51,7 +52,7 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS, ON_GPU):
         shell:
             "trap : TERM INT HUP USR1; python -m fedbench train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
-            f"{options(device=config['device'], workers=config['workers'])} "
+            f"{options(device=config['device'], workers=config['workers'], **LIVE)} "
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
 
 

@@ -51,13 +51,21 @@ class Hue:
     @cached_property
     def curves(self) -> pd.DataFrame:
         """The metric, evaluated rounds × runs; a diverged run keeps its last value."""
+        return self.history(self.metric) * self.factor
+
+    def history(self, column: str) -> pd.DataFrame:
+        """A column of the history as it is collected, evaluated rounds × runs."""
         runs = [cell.run for cell in self.cells]
-        return frames.curves(self.collected.frame, self.metric, runs) * self.factor
+        return frames.curves(self.collected.frame, column, runs)
+
+    def read(self, metric: str) -> dict[str, float]:
+        """A metric of each collected run at its moment, in the units of the frame."""
+        return frames.values(self.collected.frame, metric, "final")
 
     @cached_property
     def readings(self) -> pd.DataFrame:
         """One row per measured cell: levels, seed, run and `value`, the metric at its moment."""
-        values = frames.values(self.collected.frame, self.metric, "final")
+        values = self.read(self.metric)
         rows = [
             {**c.coords, "seed": c.seed, "run": c.run_id, "value": values[c.run_id] * self.factor}
             for c in self.measured

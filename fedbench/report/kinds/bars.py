@@ -83,7 +83,7 @@ class Bars(Kind):
         axes.bar(at, mean, width * 0.92, **filling(hue.style, 0.4 if hue.style.hollow else 1.0))
         if np.isfinite(std):
             axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)
-        top = mean + (std if np.isfinite(std) else 0)
+        top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
         text = fixed(mean, 1 if hue.factor == 100 else 2)
         turned: Any = {"rotation": 90 if width < _NARROW else 0, "fontsize": 7.5}
         axes.annotate(text, (at, top), (0, 3), textcoords="offset points", ha="center", **turned)

@@ -1,12 +1,14 @@
-"""Curves over the rounds, or over the computation that a client has done."""
+"""Curves over the rounds, or over what they have cost: traffic, seconds, computation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import Count, Natural
@@ -47,7 +49,7 @@ def _drawn(panel: Panel) -> Iterator[tuple[int, Hue]]:
 
 
 _ARROW: Any = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0, "color": INK}
-_LABELS = {"round": "Communication round", "units": "Computation units (forward passes)"}
+_UNITS = "Computation units (forward passes)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class Curves(Kind):
 
     `smooth` averages each value with the `smooth` − 1 evaluations before it. With `x: units` the
     bottom axis is computation in forward passes over the local data, E per round for FedAvg and
-    E + 1 for ASD (ASD paper, Fig. 11). `mark` is the round at which the figure states by how much
+    E + 1 for ASD (ASD paper, Fig. 11). With `megabytes`, `seconds`, `sample_passes` or `compute` it
+    is that column of the history, which rises from round to round: its mean over the runs at each
+    evaluated round. `mark` is the round at which the figure states by how much
     the best method of `ours` leads the best other one (FedADC paper, Figs. 3 and 4), or the last
     round where there are fewer; 0 marks none.
     """
@@ -64,7 +68,7 @@ class Curves(Kind):
     shared: ClassVar[bool] = True
 
     smooth: Count = 1
-    x: Literal["round", "units"] = "round"
+    x: Literal["round", "units", "megabytes", "seconds", "sample_passes", "compute"] = "round"
     mark: Natural = 0
     ours: tuple[str, ...] = ()
 
@@ -72,7 +76,7 @@ class Curves(Kind):
         """One line per hue, with a band of one sample standard deviation on either side."""
         for place, hue in _drawn(panel):
             self._line(axes, hue, place)
-        axes.set_xlabel(_LABELS[self.x])
+        axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
@@ -82,21 +86,20 @@ class Curves(Kind):
             self._mark(axes, panel)
 
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
-        """The means over the seeds, by round or by units of computation."""
+        """The means over the seeds, by what stands along the bottom axis."""
         for place, hue in _drawn(panel):
-            mean = self._smoothed(hue).mean(axis=1)
-            yield place, hue, mean.set_axis(mean.index.to_numpy() * self._scale(hue))
+            yield place, hue, self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
 
     @property
     def along(self) -> str:
-        """Rounds or units."""
+        """What stands along the bottom axis."""
         return self.x
 
     def _line(self, axes: Axes, hue: Hue, place: int) -> None:
         """Draw one hue; later lines are thinner, so that a line below them can still be seen."""
         runs, name = self._smoothed(hue), f"{axes.get_gid()}-{place}"
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
-        x = mean.index.to_numpy() * self._scale(hue)
+        x = self._along(hue)
         band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
         axes.fill_between(x, mean - std, mean + std, gid=f"{name}-band", **band)
         width, every = max(1.1, 2.2 - 0.2 * place), max(1, len(mean) // 8)
@@ -105,8 +108,20 @@ class Curves(Kind):
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()
 
-    def _scale(self, hue: Hue) -> float:
-        return passes_per_round(hue.cells[0].run) if self.x == "units" else 1.0
+    def _along(self, hue: Hue) -> NDArray[np.float64]:
+        """Where each evaluated round stands on the bottom axis; NaN if runs do not say."""
+        rounds = hue.curves.index.to_numpy(dtype=float)
+        if self.x == "round":
+            return rounds
+        if self.x == "units":
+            return rounds * passes_per_round(hue.cells[0].run)
+        along = hue.history(self.x).mean(axis=1).reindex(rounds)
+        if along.isna().all():
+            raise FedbenchError(
+                f"figure kind curves: x = '{self.x}', but no run has this column; runs of earlier "
+                "versions lack it"
+            )
+        return along.to_numpy(dtype=float)
 
     def _mark(self, axes: Axes, panel: Panel) -> None:
         """Draw the lead in points as an arrow from the best other method to the best of `ours`."""

@@ -87,11 +87,14 @@ class TableCell:
 
 
 def _over_seeds(values: list[float]) -> Stat | None:
-    """Mean and deviation of one value per seed; None of none; NaN if a value is not finite."""
+    """Mean and deviation of one value per seed; None of none.
+
+    The mean is NaN if a value is, and infinite if a run did not reach what the metric asks for.
+    """
     if not values:
         return None
     if not np.isfinite(values).all():
-        return Stat(float("nan"), None)
+        return Stat(float("nan" if np.isnan(values).any() else "inf"), None)
     return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fedbench.paper.items import Table
 from fedbench.plan.printed import axes
 from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.order import in_order
 from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
 from fedbench.report.values.differences import common, merged, rest
 from fedbench.report.values.numbers import axis_name
@@ -93,17 +94,19 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     rows, columns = axes(table)
     first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
     parts: dict[Point, list[TableCell]] = {}
-    for cell in cells:
+    for cell in in_order(table, cells) if "method" in first else cells:
         parts.setdefault(point_of(cell, first), []).append(cell)
     groups = tuple(
-        group_of(label_of(first, title), part, inner, columns) for title, part in parts.items()
+        group_of(label_of(first, title), in_order(table, part), inner, columns)
+        for title, part in parts.items()
     )
     heads, texts = tuple(_head(axis) for axis in inner), _substitutions(groups)
     shared = common(texts)
     noted = [text for text in texts if rest(text, shared)]
     notes = {text: str(mark) for mark, text in enumerate(noted, start=1)}
     swap = merged(texts) if all(texts) else ""
-    return TableLayout(heads, _blocks(cells, columns), groups, notes, shared, swap)
+    across = in_order(table, cells) if "method" in columns else cells
+    return TableLayout(heads, _blocks(across, columns), groups, notes, shared, swap)
 
 
 def _head(axis: str) -> str:

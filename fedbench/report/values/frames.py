@@ -1,6 +1,7 @@
 """Reads the collected frame of a paper: one value or one curve per run, and tables of runs."""
 
 import json
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,8 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
-from fedbench.report.values.moments import at_round, over_rounds
+from fedbench.report.values.derived import with_derived
+from fedbench.report.values.moments import at_round, at_target, over_rounds
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, read_frame
 
@@ -40,7 +42,7 @@ def read(path: Path) -> pd.DataFrame:
     if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
     _refuse_damaged(path, frame)
-    return _with_round_seconds(_with_best_round(frame.sort_values("round", kind="stable")))
+    return with_derived(frame.sort_values("round", kind="stable"))
 
 
 def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
@@ -57,51 +59,27 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
         raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
 
 
-def _with_best_round(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `best_round`: the first round with the best accuracy that a run had so far."""
-    if "accuracy" not in frame:
-        return frame
-    best = frame.groupby("run_id")["accuracy"].cummax()
-    first = frame["round"].where(frame["accuracy"].eq(best) & ~_repeats(frame, best))
-    return frame.assign(best_round=first.groupby(frame["run_id"]).ffill())
-
-
-def _with_round_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `round_seconds`: seconds per round of local training and the server's step.
-
-    It is a mean over the rounds since the row before, without evaluation and probes; a paper reads
-    it as 'round_seconds@median'.
-    """
-    if not {"train_seconds", "server_seconds"} <= set(frame):
-        return frame
-    spent = frame["train_seconds"] + frame["server_seconds"]
-    ids = frame["run_id"]
-    rounds = frame["round"] - frame["round"].groupby(ids).shift(fill_value=0)
-    return frame.assign(round_seconds=(spent - spent.groupby(ids).shift(fill_value=0)) / rounds)
-
-
-def _repeats(frame: pd.DataFrame, best: pd.Series) -> pd.Series:
-    before: pd.Series = best.groupby(frame["run_id"]).shift()
-    return best.eq(before)
-
-
 def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
 
     For a round that was not evaluated, the last evaluated one before it is read. `metric` may name
-    another moment: 'accuracy@best'.
+    another moment: 'accuracy@best'. Infinite is only what a run never reached ('round@to:0.9').
     """
     asked = reading(metric, at)
     if asked.metric not in frame:
         return {}
     counts = frame.groupby("run_id")[asked.metric].transform("count")
     rows = frame[(counts > 0) | (frame["status"] == "diverged")]
-    if isinstance(asked.at, int):
+    if asked.at == "to":
+        read_off = at_target(rows, asked)
+    elif isinstance(asked.at, int):
         read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
     elif asked.at == "final":
         read_off = at_round(rows, asked.metric)
     else:
         read_off = over_rounds(rows, asked)
+    if asked.at != "to":  # a loss that overflowed is no number
+        read_off = read_off.replace([math.inf, -math.inf], math.nan)
     return {str(run): float(value) for run, value in read_off.items()}
 
 

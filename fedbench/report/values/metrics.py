@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fedbench.paper.columns import meaning
 from fedbench.paper.items import Table
+from fedbench.paper.places import Target, reading
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
@@ -11,6 +12,7 @@ _MOMENTS = {
     "std": "standard deviation over the rounds", "jumps": "mean change between rounds",
 }  # fmt: skip
 _VARYING = ("std", "jumps")
+_COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
 
 
 def column_label(table: str, column: str) -> str:
@@ -22,6 +24,14 @@ def _label(name: str) -> str:
     """The declared label and its unit; the name itself if the column is not declared."""
     label, unit, _ = meaning(name) or (name, "", "")
     return label if unit in _PLAIN else f"{label} ({unit})"
+
+
+def _words(target: Target) -> str:
+    """'45 % accuracy', 'loss 0.3'."""
+    metric = Metric(target.column)
+    if metric.is_score:
+        return f"{100 * target.value:g} % {metric.label.lower()}"
+    return f"{metric.label.lower()} {target.value:g}"
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,11 @@ class Metric:
         return self.name.partition("@")[2].partition(":")[0] in _VARYING
 
     @property
+    def target(self) -> Target | None:
+        """What is to be reached, of a metric such as `round@to:0.45`; None of all others."""
+        return reading(self.name).target
+
+    @property
     def is_score(self) -> bool:
         """Whether it is a fraction of 1 that may be shown in percent."""
         return (meaning(self._base) or ("", "", ""))[1] == "fraction"
@@ -59,17 +74,23 @@ class Metric:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better, as they are of how much a curve varies."""
-        return self._varies or self._better == "lower"
+        """Whether lower values are better.
+
+        They are of how much a curve varies, and of what it takes to reach a target.
+        """
+        spent = self.target is not None and self._better == ""
+        return self._varies or spent or self._better == "lower"
 
     @property
     def is_ranked(self) -> bool:
         """Whether one value is better than another."""
-        return self._better != ""
+        return self._better != "" or self.target is not None
 
     @property
     def label(self) -> str:
         """What readers are shown: the column's label, the model and the moment."""
+        if self.target:
+            return f"{_COUNTED.get(self._base) or _label(self._base)} until {_words(self.target)}"
         text = _label(self._base)
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")

@@ -21,6 +21,17 @@ def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
     return last
 
 
+def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:
+    """The metric of each run when it first reaches the target; infinite if it never does."""
+    if asked.target is None or asked.target.column not in rows:
+        return pd.Series(dtype=float)
+    column, value = asked.target
+    scores = rows[column]
+    reached = scores <= value if Metric(column).lower_is_better else scores >= value
+    first = rows[reached].drop_duplicates("run_id").set_index("run_id")[asked.metric]
+    return first.reindex(rows["run_id"].unique(), fill_value=math.inf)
+
+
 def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     """The moment asked for, over all evaluated rounds or the last few.
 

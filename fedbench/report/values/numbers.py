@@ -22,10 +22,15 @@ _TITLES = {"C": "Share of clients C", "participation": "Share of clients"}
 
 
 def fixed(value: float | None, digits: int) -> str:
-    """A number with this many decimals; a dash for None, 'not finite' for what is not."""
+    """A number with this many decimals; a dash for None, words for NaN and infinity.
+
+    Infinite is what a run would have needed for a target that it never reached.
+    """
     if value is None:
         return "–"
-    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "not finite"
+    if math.isinf(value):
+        return "not reached"
+    return "not finite" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
 
 
 def signed(value: float, digits: int) -> str:

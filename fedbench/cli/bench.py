@@ -1,0 +1,123 @@
+"""The command `bench`: many methods on one setting, with an equal search and one leaderboard."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fedbench.base.yamlfile import read_value, split
+from fedbench.cli.app import DataFolder, Device, ResultsFolder, app, console, sentences
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.plan.plan import Plan
+
+_METHODS = (
+    "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
+    "joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: 0.1}}]}'; 'all' "
+    "is every named method."
+)
+_DATASET = "A data set, as in a run's settings; may be given several times."
+_PARTITION = "A partition, such as '{dl: {alpha: 0.1}}'; may be given several times."
+_TUNE = (
+    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
+    "be given several times. Values are scored on held-out training data."
+)
+_SET = "setting=value, for all runs: rounds=50; may be given several times."
+_TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
+_OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
+
+
+@app.command()
+def bench(
+    methods: Annotated[str, typer.Option(help=_METHODS)],
+    dataset: Annotated[list[str] | None, typer.Option(help=_DATASET)] = None,
+    partition: Annotated[list[str] | None, typer.Option(help=_PARTITION)] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 3,
+    tune: Annotated[list[str] | None, typer.Option(help=_TUNE)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
+    metric: Annotated[str, typer.Option(help="What methods are ranked by.")] = "accuracy",
+    targets: Annotated[str, typer.Option(help=_TARGETS)] = "",
+    out: Annotated[Path, typer.Option(help=_OUT)] = Path("bench"),
+    cores: Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")] = "all",
+    device: Device = "auto",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Write the file, say what it costs, train nothing.")
+    ] = False,
+    results: ResultsFolder = Path("results"),
+    data_dir: DataFolder = None,
+) -> None:
+    """Compare methods on the same data with an equal search, and write one leaderboard.
+
+    Writes papers/<name>.yaml in a folder, then trains and reports it as any paper: finished runs
+    are used again, and a longer list of methods trains only the new ones.
+    """
+    with sentences():
+        from fedbench.base.plugins import search_also
+        from fedbench.base.strict import require_name
+        from fedbench.base.yamlfile import parse
+        from fedbench.paper.bench import Bench, chosen_methods, grid_of, write_bench
+
+        require_name("the folder's name", out.name, out)
+        comparison = Bench(
+            methods=chosen_methods(methods),
+            datasets=_values(dataset, "digits"),
+            partitions=_values(partition, "iid"),
+            settings=parse(settings or []),
+            seeds=seeds,
+            tune=dict(map(grid_of, tune or [])),
+            metric=metric,
+            targets=[_score(metric, text) for text in split(targets)],
+        )
+        write_bench(comparison, out / "papers" / f"{out.name}.yaml")
+        search_also(out)
+        planned = _planned(out.name, results, data_dir)
+        if not plan:
+            _reproduce(out, cores, device, results, data_dir)
+            _show_board(planned, out, results)
+
+
+def _values(texts: list[str] | None, usual: str) -> list[Any]:
+    return [read_value(text) for text in texts or [usual]]
+
+
+def _score(metric: str, text: str) -> float:
+    """A target; raises `FedbenchError` on one that no run can reach."""
+    from fedbench.paper.places import reading
+
+    target = reading(f"round@to:{metric}={text}").target
+    return target.value if target else 0.0
+
+
+def _planned(name: str, results: Path, data_dir: Path | None) -> "Plan":
+    """The plan of the comparison, after printing what it costs."""
+    from fedbench.base.plugins import project
+    from fedbench.cli.commands import show_costs
+    from fedbench.plan.outlook import planned
+
+    workflow = project() / "workflow"
+    plan = planned(workflow, "paper", (name,))
+    show_costs(plan, workflow, results, data_dir)
+    return plan
+
+
+def _reproduce(out: Path, cores: str, device: str, results: Path, data_dir: Path | None) -> None:
+    """Run the workflow for the one paper; exits with Snakemake's code if it fails."""
+    from fedbench.base.plugins import project
+
+    config = [f"papers={out.name}", "scale=paper", f"results={results}"]
+    config += [f"reports={out / 'reports'}"]
+    config += [f"device={device}", *([f"data_dir={data_dir}"] if data_dir else [])]
+    snakefile = str((project() / "Snakefile").resolve())
+    command = [sys.executable, "-m", "snakemake", "-s", snakefile, "--cores", cores]
+    done = subprocess.run([*command, "reproduce_all", "--config", *config], check=False)  # noqa: S603
+    if done.returncode:
+        raise typer.Exit(done.returncode)
+
+
+def _show_board(plan: "Plan", out: Path, results: Path) -> None:
+    from fedbench.cli.board import board
+
+    console.print(board(plan, (out.name, "leaderboard"), results))
+    console.print(f"With curves: {out}/reports/paper/{out.name}.html", soft_wrap=True)

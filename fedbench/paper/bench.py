@@ -1,0 +1,193 @@
+"""Writes a paper's file that compares many methods on the same settings, with an equal search.
+
+It is what `fedbench bench` plans, trains and reports: a paper like any other, which may be edited.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.files import exists, read_text, write_text
+from fedbench.base.strict import checked
+from fedbench.base.yamlfile import read_value
+from fedbench.paper.compositions import compositions
+from fedbench.paper.named import spelled_out
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Target
+from fedbench.spec import Choice
+
+FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
+USUAL_GRIDS = {"lr": (0.01, 0.03, 0.1, 0.3), "momentum": (0.0, 0.5, 0.9), "epochs": (1, 2, 5)}
+_WORDS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "loss": "Loss"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What is compared with what.
+
+    methods: by the name that tables show, the settings of a run that make the method; none for a
+    named method. datasets, partitions: every combination is one setting of the comparison.
+    settings: of all runs. tune: the values that a search tries for each method, by setting.
+    targets: scores for which tables say what it takes to reach them.
+    """
+
+    methods: Mapping[str, dict[str, Any]]
+    datasets: Sequence[Any] = ("digits",)
+    partitions: Sequence[Any] = ("iid",)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int = 3
+    tune: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    metric: str = "accuracy"
+    targets: Sequence[float] = ()
+
+
+def chosen_methods(text: str) -> dict[str, dict[str, Any]]:
+    """Methods as `--methods` names them, separated by commas, by the names that tables show.
+
+    `MOON` is a named method or a part, `FedAvg+fedsam` is both together, and `{mine: [MOON,
+    {fedsam: {rho: 0.1}}]}` gives a list of parts a name; `all` is every named method.
+    """
+    methods: dict[str, dict[str, Any]] = {}
+    for entry in read_value(f"[{text}]"):
+        for name, settings in _entry(entry).items():
+            if name in methods:
+                raise FedbenchError(f"methods: '{name}' is given twice; once is enough")
+            methods[name] = settings
+    if len(methods) < 2:
+        raise FedbenchError(f"methods = {quoted(text)} is not allowed: name two or more")
+    return methods
+
+
+def _entry(entry: Any) -> dict[str, dict[str, Any]]:
+    named = compositions()
+    if isinstance(entry, dict):
+        return {str(name): _checked(str(name), parts) for name, parts in entry.items()}
+    if entry == "all":
+        return {name: {} for name in named}
+    name = str(entry)
+    return {name: {} if name in named else _checked(name, name.split("+"))}
+
+
+def _checked(name: str, parts: Any) -> dict[str, Any]:
+    """The settings of a list of parts, as they stand in the file."""
+    try:
+        spelled_out({"parts": parts})
+    except FedbenchError as error:
+        raise FedbenchError(f"methods: {name}: {error}") from None
+    return {"parts": list(parts)}
+
+
+def grid_of(text: str) -> tuple[str, tuple[Any, ...]]:
+    """'lr=0.01,0.1' as the values that a search tries; 'lr' alone has the usual ones."""
+    name, sign, values = text.partition("=")
+    if sign:
+        return name, tuple(read_value(f"[{values}]"))
+    if name not in USUAL_GRIDS:
+        raise FedbenchError(
+            f"tune = {quoted(text)} is not allowed: write the values, such as {name}=0.1,1; only "
+            f"{', '.join(USUAL_GRIDS)} have usual ones"
+        )
+    return name, USUAL_GRIDS[name]
+
+
+def write_bench(bench: Bench, file: Path) -> None:
+    """Write the paper's file; raises `FedbenchError` if it is wrong, or another was there before.
+
+    A file that this function has written is replaced.
+    """
+    content = content_of(bench)
+    checked(Paper, content)
+    if exists(file) and not read_text(file).startswith(FIRST_LINE):
+        raise FedbenchError(f"{file}: was written by hand, and is not overwritten; name another")
+    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    write_text(file, FIRST_LINE + body)
+
+
+def content_of(bench: Bench) -> dict[str, Any]:
+    """The fields of the paper's file."""
+    axes = _axes(bench)
+    settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
+    alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
+    own = {name: parts for name, parts in bench.methods.items() if parts}
+    return {
+        "title": f"Comparison of {len(bench.methods)} methods",
+        "authors": "fedbench bench",
+        "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
+        "levels": {
+            **{
+                name: {level: {name: value} for level, value in levels.items()}
+                for name, levels in settings.items()
+            },
+            **({"method": own} if own else {}),
+        },
+        "grids": {
+            "main": {
+                "axes": {**{k: list(v) for k, v in settings.items()}, "method": [*bench.methods]},
+                "seeds": list(range(bench.seeds)),
+            }
+        },
+        "tables": {"leaderboard": _leaderboard(bench, list(settings))},
+        "figures": _figures(bench, list(settings)),
+    }
+
+
+def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
+    """Data sets and partitions by the names that tables show."""
+    given = {"dataset": bench.datasets, "partition": bench.partitions}
+    return {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
+
+
+def _watched(bench: Bench) -> dict[str, Any]:
+    """The probe of the leaderboard's last columns, beside those asked for; it needs classes."""
+    asked = list(bench.settings.get("watch", []))
+    added = [] if bench.metric == "loss" or "perclient" in asked else ["perclient"]
+    return {"watch": asked + added} if asked or added else {}
+
+
+def _search(bench: Bench) -> dict[str, Any]:
+    return {"tune": {"grid": {k: list(v) for k, v in bench.tune.items()}}} if bench.tune else {}
+
+
+def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
+    targets = [str(Target(bench.metric, value)) for value in bench.targets]
+    spent = [f"{what}@to:{target}" for target in targets for what in ("round", *_COSTS)]
+    clients = [] if bench.metric == "loss" else ["client_worst", "client_spread"]
+    return {
+        "title": "Leaderboard",
+        "caption": _caption(bench),
+        "grid": "main",
+        "rows": [*settings, "method"],
+        "columns": ["metric"],
+        "metrics": [bench.metric, f"{bench.metric}@best", *spent, *clients],
+        "order": "best first",
+    }
+
+
+def _caption(bench: Bench) -> str:
+    searched = " and ".join(bench.tune) or "no setting"
+    return (
+        f"Mean ± standard deviation over {bench.seeds} seeds, the best method first by "
+        f"{_WORDS.get(bench.metric, bench.metric).lower()} after the last round. For every method "
+        f"the same search chose {searched}."
+    )
+
+
+_COSTS = ("megabytes", "compute")
+
+
+def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:
+    of_main = {"grid": "main", "panels": settings, "metric": bench.metric}
+    what = _WORDS.get(bench.metric, bench.metric)
+    figures: dict[str, Any] = {"rounds": {"title": f"{what} over the rounds", **of_main}}
+    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
+        title = f"{what} over {words}"
+        figures[cost] = {"title": title, "kind": {"curves": {"x": cost}}, **of_main}
+    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
+        title = f"What {words} buys"
+        kind = {"pareto": {"cost": cost}}
+        figures[f"pareto_{cost}"] = {"title": title, "kind": kind, **of_main}
+    return figures

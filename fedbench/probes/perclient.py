@@ -1,0 +1,53 @@
+"""How accurate the global model is at each client, and how unequally."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from fedbench.analysis.scores import class_accuracy, client_accuracy, worst_tenth
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.problem import Problem
+
+
+@dataclass(frozen=True)
+class PerClient(Probe):
+    """Accuracy of the scored model at every client, on test data with that client's class shares.
+
+    The accuracy at client i is Σ_c q_ic a_c, where a_c is the model's test accuracy of class c and
+    q_ic the share of class c in the client's training data. Columns, at every evaluated round:
+    client_accuracy, the unweighted mean over all clients; client_worst, the mean over the worst
+    tenth of them; client_spread, their standard deviation (ddof = 1). Table, at the last round:
+    client, accuracy. Cost: a pass through the test set.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "client_accuracy": ("Accuracy at a client, mean", "fraction", "higher"),
+        "client_worst": ("Accuracy at the worst tenth of clients", "fraction", "higher"),
+        "client_spread": ("Spread of accuracy over clients", "fraction", "lower"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "client": ("Client", "", ""),
+        "accuracy": ("Accuracy at the client", "fraction", "higher"),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have no classes."""
+        require_classes(self, problem)
+
+    def see(self, s: Scene) -> Sight:
+        """Measure the scored model in evaluated rounds."""
+        if not s.evaluated:
+            return Sight({}, [])
+        each = client_accuracy(s.r.fed.labels, class_accuracy(s.problem, s.scored))
+        sound = each[~each.isnan()]
+        columns = {
+            "client_accuracy": float(sound.mean()),
+            "client_worst": float(worst_tenth(each)),
+            "client_spread": float(sound.std()) if len(sound) > 1 else 0.0,
+        }
+        return Sight(columns, _rows(each) if s.last else [])
+
+
+def _rows(each: Tensor) -> list[Cells]:
+    return [{"client": i, "accuracy": value} for i, value in enumerate(each.tolist())]

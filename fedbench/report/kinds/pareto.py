@@ -1,0 +1,80 @@
+"""What methods cost against what they reach, and those that no other beats in both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from matplotlib.axes import Axes
+
+from fedbench.report.figures.kind import Kind, metric_label, stroke
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.values.metrics import Metric
+
+
+class Point(NamedTuple):
+    """Means over the runs of a hue, and the spread of the score."""
+
+    hue: Hue
+    cost: float
+    score: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class Pareto(Kind):
+    """Each hue as a point: its `cost` along the bottom, the figure's metric upwards.
+
+    `cost` is any column of the history, with a moment if need be, such as compute, or
+    megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
+    in both are named and joined by a line, the Pareto front. Points are means over the seeds, bars
+    one sample standard deviation of the metric on either side.
+    """
+
+    alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
+    size: ClassVar[tuple[float, float]] = (3.4, 2.6)
+    note: ClassVar[str] = (
+        "The line joins the methods that no other beats in both; a method of which a run lacks "
+        "either number is not shown."
+    )
+
+    cost: str = "megabytes"
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One point per hue, and the front."""
+        points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
+        for point in points:
+            look: dict[str, Any] = {**stroke(point.hue), "linestyle": "none", "capsize": 2}
+            axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
+        best = front(points, Metric(panel.metric).lower_is_better)
+        steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
+        axes.step([p.cost for p in best], [p.score for p in best], **steps)
+        for point in best:
+            place: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
+            axes.annotate(point.hue.label, (point.cost, point.score), fontsize=7, **place)
+        axes.margins(0.12)
+        axes.set_xlabel(metric_label(self.cost))
+        axes.set_ylabel(metric_label(panel.metric))
+
+
+def _point(hue: Hue, cost: str) -> Point | None:
+    """The hue's means; None unless every planned run has a score and a cost."""
+    scores = hue.readings.set_index("run")["value"].dropna()
+    costs = hue.read(cost)
+    runs = hue.planned
+    if not runs or not runs <= {*scores.index} or not runs <= {*costs}:
+        return None
+    spent = [costs[run] for run in runs]
+    spread = float(scores.std(ddof=1)) if len(scores) > 1 else 0.0
+    mean = sum(spent) / len(spent)
+    return Point(hue, mean, float(scores.mean()), spread) if mean < float("inf") else None
+
+
+def front(points: Sequence[Point], lower_is_better: bool) -> list[Point]:
+    """The points of which no other costs at most as much and scores better, the cheapest first."""
+    sign = -1 if lower_is_better else 1
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.cost, -sign * p.score)):
+        if not best or sign * point.score > sign * best[-1].score:
+            best.append(point)
+    return best

@@ -1,0 +1,139 @@
+"""`fedbench bench`, `show` and `compare` on a few runs of two rounds."""
+
+import json
+import subprocess
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fedbench import Machine
+from fedbench.__main__ import app
+from fedbench.base.plugins import VARIABLE
+from fedbench.jobs.collect import collect
+from fedbench.jobs.worker import train
+from fedbench.plan.outlook import planned
+from fedbench.plan.schedule import schedule, to_json
+from fedbench.report import build
+from fedbench.store import Results, write_frame
+from tests.project import ROOT
+
+SMALL = ("--set", "model={mlp: {hidden: 4}}", "--set", "rounds=2", "--set", "lr=0.3")
+CHOSEN = ("--methods", "FedAvg,FedProx,FedSAM", "--seeds", 2, "--targets", "0.2", *SMALL)
+
+
+def typed(*args):
+    return CliRunner().invoke(app, [str(a) for a in args], catch_exceptions=False)
+
+
+def words(done):
+    return " ".join(done.output.replace("│", " ").split())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A comparison of three methods that was planned, trained and collected, without Snakemake."""
+    folder = tmp_path_factory.mktemp("bench") / "mine"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, "")
+        done = typed("bench", *CHOSEN, "--out", folder, "--plan", "--results", folder / "results")
+        assert done.exit_code == 0
+        assert "mine/leaderboard" in done.output
+        patch.setenv(VARIABLE, str(folder))
+        plan = planned(ROOT / "workflow", "paper", ("mine",))
+        results = Results(folder / "results")
+        assert train(schedule(plan), [*plan.runs], results.root, Machine("cpu"), None) == []
+        results.plan("paper").parent.mkdir(parents=True)
+        results.plan("paper").write_text(to_json(schedule(plan)))
+        write_frame(collect([*plan.runs.values()], results.root), results.frame("paper", "mine"))
+        build(plan, results.root, folder / "reports", ROOT / "workflow/papers")
+    return folder
+
+
+def test_the_page_has_a_leaderboard_and_fronts(folder):
+    table = pd.read_csv(folder / "reports/paper/tables/mine/leaderboard.csv")
+    assert len(table) == 3 * 7  # methods and metrics
+    spent = table.set_index(["metric", "method"])["measured_mean"]
+    assert spent["compute@to:0.2"]["FedSAM"] >= 2 * 1442  # two passes each way for each sample
+    assert (spent["client_worst"] <= spent["accuracy"]).all()
+    page = (folder / "reports/paper/mine.html").read_text()
+    order = table[table["metric"] == "accuracy"].sort_values("measured_mean", ascending=False)
+    board = page[page.index('id="leaderboard"') : page.index('id="rounds"')]
+    places = [board.index(f">{method}<") for method in order["method"]]
+    assert places == sorted(places)  # the best first
+    assert "Rounds until 20 % accuracy" in board
+    assert (folder / "reports/paper/figures/mine/pareto_compute.svg").exists()
+
+
+def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
+    started = []
+
+    def start(command, check):
+        started.append(command)
+        return subprocess.CompletedProcess(command, 7)
+
+    monkeypatch.setattr(subprocess, "run", start)
+    done = typed("bench", *CHOSEN, "--out", tmp_path / "mine", "--cores", 2)
+    assert done.exit_code == 7
+    assert started[0][1:3] == ["-m", "snakemake"]
+    assert {"papers=mine", "scale=paper", "reproduce_all"} < set(started[0])
+
+
+def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda c, check: subprocess.CompletedProcess(c, 0))
+    monkeypatch.setenv("COLUMNS", "200")
+    done = typed("bench", *CHOSEN, "--out", folder, "--results", folder / "results")
+    said = words(done)
+    assert done.exit_code == 0
+    table = pd.read_csv(folder / "reports/paper/tables/mine/leaderboard.csv")
+    best = table[table["metric"] == "accuracy"]["measured_mean"].max()
+    assert f"{best:.2f} ±" in said
+    assert said.endswith("reports/paper/mine.html")
+
+
+def test_bad_methods_end_in_a_sentence(tmp_path):
+    done = typed("bench", "--methods", "FedAvg,MOOON", "--out", tmp_path / "mine")
+    assert done.exit_code == 2
+    assert "did you mean 'MOON'?" in words(done)
+    assert not (tmp_path / "mine").exists()
+
+
+def test_show_names_what_is_not_the_default_and_draws_the_curve(folder):
+    results = folder / "results"
+    run_id = next(path.name for path in (results / "runs").iterdir() if "fedsam-s1" in path.name)
+    done = typed("show", "fedsam-s1", "--results", results)
+    assert done.exit_code == 0
+    said = words(done)
+    assert "rounds 2" in said
+    assert "status finished after 2 rounds" in said
+    assert "accuracy over the rounds" in said
+    assert typed("show", results / "runs" / run_id).output == done.output
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["fedsam"], "'fedsam' is a part of 2 runs' ids"),
+        (["nobody"], "no run 'nobody'"),
+        (["fedsam-s1", "--column", "acuracy"], "no column 'acuracy'; did you mean 'accuracy'?"),
+    ],
+)
+def test_show_says_what_it_cannot_find(folder, asked, said):
+    done = typed("show", *asked, "--results", folder / "results")
+    assert done.exit_code == 2
+    assert said in words(done)
+
+
+def test_results_do_not_differ_from_themselves(folder, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
+    one = folder / "results/paper"
+    said = words(typed("compare", one, one))
+    assert "21 cells were measured in both; 21 are the same in every run, 0 differ" in said
+    rows = json.loads(typed("compare", one, one, "--json").output)
+    assert {row["difference"] for row in rows} == {0.0}
+
+
+def test_compare_needs_two_folders_of_results(folder, tmp_path):
+    done = typed("compare", folder / "results/paper", tmp_path)
+    assert done.exit_code == 2
+    assert "holds no collected runs of a scale" in words(done)

@@ -1,0 +1,101 @@
+"""The paper's file that `fedbench bench` writes."""
+
+import pytest
+
+from fedbench.base.plugins import VARIABLE
+from fedbench.base.yamlfile import read_yaml
+from fedbench.paper.bench import FIRST_LINE, Bench, chosen_methods, content_of, grid_of, write_bench
+from fedbench.paper.compositions import compositions
+from fedbench.plan.outlook import planned
+from tests.project import ROOT
+
+
+def test_methods_are_names_parts_and_lists():
+    assert chosen_methods(
+        "FedAvg, FedAvg+ASD, FedProx+asd, {mine: [MOON, {fedsam: {rho: 1}}]}"
+    ) == {
+        "FedAvg": {},
+        "FedAvg+ASD": {},  # the published method of that name
+        "FedProx+asd": {"parts": ["FedProx", "asd"]},
+        "mine": {"parts": ["MOON", {"fedsam": {"rho": 1}}]},
+    }
+    assert [*chosen_methods("all")] == [*compositions()]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("FedAvg", "methods = 'FedAvg' is not allowed: name two or more"),
+        ("FedAvg, FedAvg", "methods: 'FedAvg' is given twice"),
+        ("FedAvg, MOOON", "methods: MOOON: no method 'MOOON'; did you mean 'MOON'"),
+        ("FedAvg, {x: MOON}", r"methods: x: parts = 'MOON' is not allowed: it must be a list"),
+    ],
+)
+def test_methods_that_are_none_are_refused(refuses, text, words):
+    with refuses(words):
+        chosen_methods(text)
+
+
+def test_the_values_of_a_search(refuses):
+    assert grid_of("lr=0.1,1e-2") == ("lr", (0.1, 0.01))
+    assert grid_of("lr") == ("lr", (0.01, 0.03, 0.1, 0.3))
+    with refuses(r"tune = 'batch' is not allowed: write the values, such as batch=0\.1,1"):
+        grid_of("batch")
+
+
+BENCH = Bench(
+    methods=chosen_methods("FedAvg, MOON, FedAvg+fedsam"),
+    partitions=["iid", {"dl": {"alpha": 0.1}}],
+    settings={"rounds": 2},
+    seeds=2,
+    tune={"lr": (0.1, 0.3, 1.0)},
+    targets=[0.5],
+)
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    write_bench(BENCH, tmp_path / "papers/mine.yaml")
+    return planned(ROOT / "workflow", "paper", ("mine",))
+
+
+def test_every_method_gets_the_same_search_in_every_setting(plan):
+    assert len(plan.cells) == 3 * 2 * 2  # methods, partitions, seeds
+    assert len(plan.trials) == 3 * 2
+    assert {len(trials) for trials in plan.trials.values()} == {3}  # rates, one seed
+    runs = {cell.coords["method"]: cell.run for cell in plan.cells}
+    assert runs["MOON"].projection == 256  # what the named method needs
+    assert [part.name for part in runs["FedAvg+fedsam"].parts] == ["fedsam"]
+    assert {run.rounds for run in runs.values()} == {2}
+
+
+def test_the_leaderboard_says_what_a_target_takes(plan):
+    table = plan.papers["mine"].tables["leaderboard"]
+    assert table.rows == ("partition", "method")
+    assert table.metrics == (
+        "accuracy", "accuracy@best", "round@to:0.5", "megabytes@to:0.5", "compute@to:0.5",
+        "client_worst", "client_spread",
+    )  # fmt: skip
+    assert [*plan.papers["mine"].figures] == [
+        "rounds", "megabytes", "compute", "pareto_megabytes", "pareto_compute",
+    ]  # fmt: skip
+
+
+def test_data_without_classes_are_ranked_by_their_loss():
+    content = content_of(Bench(methods=BENCH.methods, metric="loss", targets=[0.2]))
+    assert "watch" not in content["settings"]
+    assert content["tables"]["leaderboard"]["metrics"][:3] == [
+        "loss", "loss@best", "round@to:loss=0.2",
+    ]  # fmt: skip
+
+
+def test_a_file_of_one_s_own_is_not_overwritten(refuses, tmp_path):
+    file = tmp_path / "papers/mine.yaml"
+    write_bench(BENCH, file)
+    assert file.read_text().startswith(FIRST_LINE)
+    write_bench(Bench(methods=BENCH.methods, seeds=5), file)
+    assert read_yaml(file)["grids"]["main"]["seeds"] == [0, 1, 2, 3, 4]
+    file.write_text("# mine\n" + file.read_text())
+    with refuses(r"mine\.yaml: was written by hand, and is not overwritten"):
+        write_bench(BENCH, file)

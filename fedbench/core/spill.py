@@ -49,7 +49,7 @@ class Spill:
 
     @property
     def folder(self) -> Path:
-        """A temporary folder, deleted together with this object; those of killed processes go too."""
+        """A temporary folder, deleted with this object; those of killed processes go too."""
         if self._folder is None:
             _delete_abandoned()
             self._folder, lock = _make()

@@ -59,7 +59,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
 
 
 def _beside(plan: Plan, runs: Published, run_ids: list[str], results: Path) -> Published:
-    """The facts of the runs' data sets, and the winners of searches all of whose trials are there."""
+    """The facts of the runs' data sets, and the winners of searches whose trials are all there."""
     packed = [run_id for run_id in run_ids if Thing(Kind.run, run_id) in runs]
     ended = [search for search, trials in plan.trials.items() if {*trials} <= {*packed}]
     winners = all_present((Thing(Kind.search, search) for search in ended), results)

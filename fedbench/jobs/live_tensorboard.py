@@ -1,6 +1,7 @@
 """Follows runs with TensorBoard: one folder of event files per run."""
 
 import importlib.util
+from importlib import import_module
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
@@ -27,15 +28,14 @@ class _Events:
     """Event files; a run that is resumed adds another file to the same folder."""
 
     def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+        tensorboard = import_module("torch.utils.tensorboard")  # an extra, and without types
+        self._writer = tensorboard.SummaryWriter(str(folder))
 
     def tell(self, row: Row) -> None:
         for name, value in row.items():
             if name != "round":
-                self._writer.add_scalar(name, value, int(row["round"]))  # type: ignore[no-untyped-call]
-        self._writer.flush()  # type: ignore[no-untyped-call]
+                self._writer.add_scalar(name, value, int(row["round"]))
+        self._writer.flush()
 
     def close(self) -> None:
-        self._writer.close()  # type: ignore[no-untyped-call]
+        self._writer.close()

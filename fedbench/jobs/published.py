@@ -98,7 +98,7 @@ def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
 def _agree(thing: Thing, one: Files, other: Files) -> bool:
     """Whether both are the same byte by byte; of data sets the checksums of the data count."""
     if thing.kind is Kind.data:
-        return _checksum(thing, one) == _checksum(thing, other)
+        return bool(_checksum(thing, one) == _checksum(thing, other))
     return dict(one) == dict(other)
 
 

@@ -1,4 +1,4 @@
-"""What a cluster is asked for, for a job: minutes and memory, generously, from the plan's estimates."""
+"""What a cluster is asked for per job: minutes and memory, from the plan's estimates."""
 
 import math
 

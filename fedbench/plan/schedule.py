@@ -63,8 +63,13 @@ def schedule(plan: Plan) -> Schedule:
     }
     searches = {search: tuple(ids) for search, ids in plan.trials.items()}
     ids = [plan.scale, list(plan.runs), searches, papers]
-    fields = {"scale": plan.scale, "runs": plan.runs, "searches": searches, "papers": papers}
-    return Schedule(fingerprint=digest(ids), **fields)
+    return Schedule(
+        fingerprint=digest(ids),
+        scale=plan.scale,
+        runs=plan.runs,
+        searches=searches,
+        papers=papers,
+    )
 
 
 def to_json(planned: Schedule) -> str:

@@ -176,7 +176,7 @@ class RunFolder:
         self.forget_checkpoint()
 
     def forget_checkpoint(self) -> None:
-        """Delete the checkpoint, if there is one; it may be as large as the states of all clients."""
+        """Delete the checkpoint, if any; it may be as large as the states of all clients."""
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fedbench.base.files import exists
-from fedbench.jobs.published import all_present, joined, read_checked, require_same_data, require_sound
+from fedbench.jobs.published import (
+    all_present,
+    joined,
+    read_checked,
+    require_same_data,
+    require_sound,
+)
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
 from fedbench.store.published import Kind, Published, Thing, write_published
@@ -35,8 +41,8 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     """Write `<out>/<paper>.parquet` with the paper's runs that are finished or have diverged.
 
     The trials of searches are among them. What the file holds already stays in it, also if it is
-    not in the results any more. Raises `FedbenchError` naming a run that the file holds with another
-    content, or that is damaged. Without any finished run no file is written.
+    not in the results any more. Raises `FedbenchError` naming a run that is damaged, or that the
+    file holds with another content. Without any finished run no file is written.
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
     file = out / f"{paper}.parquet"
@@ -53,7 +59,7 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
 
 
 def _beside(plan: Plan, runs: Published, run_ids: list[str], results: Path) -> Published:
-    """The facts of the runs' data sets, and the winners of searches all of whose trials are there."""
+    """The facts of the runs' data sets, and the winners of searches whose trials are all there."""
     packed = [run_id for run_id in run_ids if Thing(Kind.run, run_id) in runs]
     ended = [search for search, trials in plan.trials.items() if {*trials} <= {*packed}]
     winners = all_present((Thing(Kind.search, search) for search in ended), results)

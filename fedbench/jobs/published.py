@@ -98,7 +98,7 @@ def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
 def _agree(thing: Thing, one: Files, other: Files) -> bool:
     """Whether both are the same byte by byte; of data sets the checksums of the data count."""
     if thing.kind is Kind.data:
-        return _checksum(thing, one) == _checksum(thing, other)
+        return bool(_checksum(thing, one) == _checksum(thing, other))
     return dict(one) == dict(other)
 
 
@@ -110,8 +110,8 @@ def _require_same_numerics(record: dict[str, Any], where: str) -> None:
     numerics = record["settings"].get("numerics")
     if numerics != NUMERICS:
         raise FedbenchError(
-            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives other "
-            f"numbers; use the fedbench that trained it, or move the file away and train again"
+            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
+            "other numbers; use the fedbench that trained it, or move the file away and train again"
         )
 
 

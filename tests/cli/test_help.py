@@ -24,7 +24,9 @@ def test_a_list_shows_default_and_range():
     assert "mu = 0.01, a number ≥ 0" in words
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "train", "claims", "report", "export", "restore"])
+@pytest.mark.parametrize(
+    "command", ["run", "plan", "train", "claims", "report", "export", "restore"]
+)
 def test_every_option_of_a_command_is_explained(command):
     for name, option in typed_options(command).items():
         assert option.help, f"{command}: {name}"

@@ -13,7 +13,9 @@ from tests.project import PAPER, make_project
 
 CHECKSUM = hashlib.sha256(b"digits").hexdigest()
 # two searches with two trials each; the run of grid `again` has no search
-SEARCHING = PAPER.replace("seeds: [0, 1]", "seeds: [0, 1]\n    settings: {tune: {grid: {lr: [1, 2]}}}")
+SEARCHING = PAPER.replace(
+    "seeds: [0, 1]", "seeds: [0, 1]\n    settings: {tune: {grid: {lr: [1, 2]}}}"
+)
 
 
 def finish(results, spec, accuracy=0.5, status="finished", **changes):
@@ -27,7 +29,10 @@ def finish(results, spec, accuracy=0.5, status="finished", **changes):
     history = pd.DataFrame({"round": [1, 2], column: [0.25, accuracy]})
     clients = pd.DataFrame({"client": [0], "label": [7], "count": [3]})
     RunFolder(Results(results).run(spec.id).path).finish(
-        record | changes.pop("record", {}), history, changes.pop("tensors", {}), {"clients": clients}
+        record | changes.pop("record", {}),
+        history,
+        changes.pop("tensors", {}),
+        {"clients": clients},
     )
 
 

@@ -147,14 +147,14 @@ def test_a_run_trained_twice_is_refused_by_name(plan, results, file, there, refu
 
 
 def test_files_of_two_machines_become_one_folder(plan, results, there, tmp_path):
-    first, second, third, fourth = plan.runs
-    for name, gone in (("a", (first, second)), ("b", (third,))):
+    a, b, c, _ = plan.runs
+    for name, gone in (("a", (a, b)), ("b", (c,))):
         part = shutil.copytree(results, tmp_path / name / "results")
         for run_id in gone:
             forget(part, run_id)
         export(plan, "tiny", part, tmp_path / "both" / name)
     files = published_files([tmp_path / "both/a", tmp_path / "both/b/tiny.parquet"])
-    assert restore(files, there).written == 4  # the fourth is in both
+    assert restore(files, there).written == 4  # the last is in both
     assert content(there) == content(results)
 
 
@@ -261,11 +261,16 @@ DEEP = json.loads("[" * 600 + "]" * 600)
         ({"seconds": "many"}, "seconds = 'many' is not allowed"),
         ({"files": {}}, "no checksum of rounds.parquet"),
         ({"files": {"rounds.parquet": "0"}}, "clients.parquet is in the record or among the files"),
-        ({"files": {"rounds.parquet": "0", "clients.parquet": "0"}}, "is not the file that the run"),
+        (
+            {"files": {"rounds.parquet": "0", "clients.parquet": "0"}},
+            "is not the file that the run",
+        ),
         ({"rounds": "two"}, "rounds = 'two' is not allowed"),
     ],
 )
-def test_a_record_that_contradicts_itself_is_one_sentence(plan, file, there, refuses, fields, words):
+def test_a_record_that_contradicts_itself_is_one_sentence(
+    plan, file, there, refuses, fields, words
+):
     run_id = next(iter(plan.runs))
     changed(file, run_id, **fields)
     with refuses(f"{file}: run {run_id}.*{words}"):
@@ -302,7 +307,15 @@ def test_after_a_restore_nothing_is_trained_loaded_or_chosen(tmp_path, monkeypat
     assert len(plan.trials) == 2
     assert done.output == "runs restored: 9; there already: 0\n"
     counts = jobs(snakemake(folder, "-n", "reproduce_all", "--config", "scale=paper"))
-    assert counts.keys() == {"plan", "collect", "report", "track", "missing", "reproduce_all", "total"}
+    assert counts.keys() == {
+        "plan",
+        "collect",
+        "report",
+        "track",
+        "missing",
+        "reproduce_all",
+        "total",
+    }
 
 
 def test_the_command_says_what_it_packed_and_what_is_missing(made, results, tmp_path, monkeypatch):

@@ -33,6 +33,7 @@ except FedbenchError as error:
     raise WorkflowError(str(error))
 
 PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+PATHS.begin()
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )

@@ -41,8 +41,8 @@ def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
     """Write `<out>/<paper>.parquet` with the paper's runs that are finished or have diverged.
 
     The trials of searches are among them. What the file holds already stays in it, also if it is
-    not in the results any more. Raises `FedbenchError` naming a run that the file holds with another
-    content, or that is damaged. Without any finished run no file is written.
+    not in the results any more. Raises `FedbenchError` naming a run that is damaged, or that the
+    file holds with another content. Without any finished run no file is written.
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
     file = out / f"{paper}.parquet"

@@ -110,8 +110,8 @@ def _require_same_numerics(record: dict[str, Any], where: str) -> None:
     numerics = record["settings"].get("numerics")
     if numerics != NUMERICS:
         raise FedbenchError(
-            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives other "
-            f"numbers; use the fedbench that trained it, or move the file away and train again"
+            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
+            "other numbers; use the fedbench that trained it, or move the file away and train again"
         )
 
 

@@ -79,7 +79,7 @@ def _write(thing: Thing, files: Files, results: Path) -> None:
 def _settle(run_id: str, results: Path, new: bool) -> None:
     """Delete what an earlier, unfinished training left, and write the stamp that says it is done.
 
-    The stamp of a run that was there keeps its time: what was made from the run is still up to date.
+    The stamp of a run that was there keeps its time: what was made from it is still up to date.
     """
     folder, stamp = Results(results).run(run_id), Results(results).stamp(run_id)
     (folder.path / CHECKPOINT).unlink(missing_ok=True)

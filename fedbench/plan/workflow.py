@@ -1,12 +1,13 @@
 """The workflow's paths and its training jobs, worked out from the plan."""
 
+import os
 import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from fedbench.base.errors import unknown
-from fedbench.base.files import exists
+from fedbench.base.files import exists, write_text
 from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.cost import costs
@@ -60,6 +61,17 @@ class WorkflowPaths:
     def plan(self) -> str:
         """The plan, which training and collecting read."""
         return str(self._results.plan(self.scheduled.scale))
+
+    def begin(self) -> None:
+        """Where runs are finished and there is no plan, write an empty one that is out of date.
+
+        Runs may have been restored, or trained at another scale. Snakemake disregards the age of a
+        training job's plan, but not that it is missing: it would start a process for every run.
+        """
+        stamps = (self._results.stamp(run_id) for run_id in self.scheduled.runs)
+        if not exists(Path(self.plan)) and any(exists(stamp) for stamp in stamps):
+            write_text(Path(self.plan), "")
+            os.utime(self.plan, (1, 1))  # older than all that the plan is made from
 
     @property
     def tracked(self) -> str:

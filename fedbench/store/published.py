@@ -47,6 +47,8 @@ _COLUMNS = {"file": pa.string(), "kind": pa.string(), "name": pa.string(), "cont
 _SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
 _CHECKSUM, _FORMAT = b"fedbench.sha256", b"fedbench.format"
 _VERSION = b"1"  # of the format; raised by a change that makes older versions of fedbench misread
+# Of zstd. 1,526 runs, 30.5 MB: 3.48 MB in 0.9 s at level 9, 3.44 in 8 s at 15, 3.22 in 32 s at 19.
+_LEVEL = 9
 _AGAIN = "take another copy of it"
 
 
@@ -64,7 +66,7 @@ def write_published(content: Published, file: Path) -> None:
             table.replace_schema_metadata(marks),
             temporary,
             compression="zstd",
-            compression_level=19,
+            compression_level=_LEVEL,
             use_dictionary=False,
             write_statistics=False,
             data_page_size=2**30,

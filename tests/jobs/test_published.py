@@ -147,14 +147,14 @@ def test_a_run_trained_twice_is_refused_by_name(plan, results, file, there, refu
 
 
 def test_files_of_two_machines_become_one_folder(plan, results, there, tmp_path):
-    first, second, third, fourth = plan.runs
-    for name, gone in (("a", (first, second)), ("b", (third,))):
+    a, b, c, _ = plan.runs
+    for name, gone in (("a", (a, b)), ("b", (c,))):
         part = shutil.copytree(results, tmp_path / name / "results")
         for run_id in gone:
             forget(part, run_id)
         export(plan, "tiny", part, tmp_path / "both" / name)
     files = published_files([tmp_path / "both/a", tmp_path / "both/b/tiny.parquet"])
-    assert restore(files, there).written == 4  # the fourth is in both
+    assert restore(files, there).written == 4  # the last is in both
     assert content(there) == content(results)
 
 

@@ -36,6 +36,7 @@ except FedbenchError as error:
     raise WorkflowError(str(error))
 
 PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+PATHS.begin()
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )

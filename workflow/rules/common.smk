@@ -48,9 +48,11 @@ ENVIRONMENT = Path(workflow.basedir, "environment.yml")
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
 
-# Snakemake knows what a plan was made from only as long as its own notes are there
+# Snakemake knows what a plan was made from only as long as its own notes are there. A file that is
+# newer than a plan of another selection makes it write the plan again.
+OTHER_PLAN = Path(PATHS.plan).with_name("plan.other")
 if Path(PATHS.plan).exists() and not fits(Path(PATHS.plan), schedule(PLAN)):
-    workflow.dag_settings.forcerun = {*workflow.dag_settings.forcerun, PATHS.plan}
+    OTHER_PLAN.touch()
 
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
@@ -60,6 +62,7 @@ FIRST = 10**9  # the priority of jobs that the longest training jobs may wait fo
 rule plan:
     input:
         PATHS.sources,
+        [OTHER_PLAN] if OTHER_PLAN.exists() else [],
     output:
         PATHS.plan,
     log:

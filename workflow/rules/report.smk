@@ -16,9 +16,9 @@ rule report:
         PATHS.log("report"),
     conda:
         ENVIRONMENT
+    threads: 4 if CLUSTER else GIVEN.cores or 1
     params:
         selection=SELECTION,
-    threads: 4 if CLUSTER else GIVEN.cores or 1
     shell:
         "python -m fedbench report {params.selection} "
         f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "

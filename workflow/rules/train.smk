@@ -44,8 +44,9 @@ for job in PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS, ON_GPU):
         resources:
             gpu=math.ceil(config["gpus"]),
             gpu_percent=round(100 * config["gpus"]),
-            request_gpus=math.ceil(config["gpus"]), # as HTCondor calls it, and its memory below
-            mem_mb=lambda wildcards, attempt, job=job: job.memory_mb * 2 ** (attempt - 1),
+            request_gpus=math.ceil(config["gpus"]),  # as HTCondor calls it, and its memory below
+            mem_mb=lambda wildcards, attempt, job=job: job.memory_mb
+            * 2 ** (attempt - 1),
             htcondor_request_mem_mb=lambda wildcards, attempt, job=job: job.memory_mb
             * 2 ** (attempt - 1),
             runtime=lambda wildcards, attempt, job=job: job.minutes * 2 ** (attempt - 1),

@@ -35,10 +35,12 @@ def test_everything_lies_in_the_folders_named_and_no_name_was_run_as_a_command(b
 
 
 def test_links_from_the_page_lead_to_the_runs(built):
-    page = built / REPORTS / "paper/tiny.html"
-    assert 'href="../../bob%27s%20results%20%26%20co/runs/digits-mlp-dr-fedavg-s0' in (
-        page.read_text(encoding="utf-8")
+    page, run = (
+        (built / REPORTS / "paper" / name).read_text(encoding="utf-8")
+        for name in ("tiny.html", "run.html")
     )
+    assert 'href="run.html#digits-mlp-dr-fedavg-s0' in page
+    assert 'href="../../bob%27s%20results%20%26%20co/runs/"' in run
 
 
 def test_runs_shared_by_two_tables_are_trained_once(built):

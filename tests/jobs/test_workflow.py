@@ -142,7 +142,7 @@ def test_a_mistake_in_the_settings_is_refused_before_any_job(built, config, word
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("devise", "cpu"), ("batch_size", 0), ("device", "cpu; touch hit")),
+        *(("devise", "cpu"), ("batch_size", -1), ("device", "cpu; touch hit")),
         *(("results", "{paper}"), ("reports", ""), ("data_dir", "a{b}")),
     ],
 )

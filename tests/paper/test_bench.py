@@ -27,7 +27,7 @@ def test_methods_are_names_parts_and_lists():
     [
         ("FedAvg", "methods = 'FedAvg' is not allowed: name two or more"),
         ("FedAvg, FedAvg", "methods: 'FedAvg' is given twice"),
-        ("FedAvg, MOOON", "methods: MOOON: no method 'MOOON'; did you mean 'MOON'"),
+        ("FedAvg, MOOON", "methods: MOOON: no method 'MOOON'; did you mean 'moon'"),
         ("FedAvg, {x: MOON}", r"methods: x: parts = 'MOON' is not allowed: it must be a list"),
     ],
 )
@@ -55,8 +55,8 @@ BENCH = Bench(
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
     write_bench(BENCH, tmp_path / "papers/mine.yaml")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     return planned(ROOT / "workflow", "paper", ("mine",))
 
 

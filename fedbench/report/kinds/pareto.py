@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.values.metrics import Metric
+
+MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
+_PLAIN: dict[str, Any] = {"color": "#7A8290", "marker": "o", "markersize": 3, "linestyle": "none"}
 
 
 class Point(NamedTuple):
@@ -43,10 +47,11 @@ class Pareto(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One point per hue, and the front."""
         points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
-        for point in points:
-            look: dict[str, Any] = {**stroke(point.hue), "linestyle": "none", "capsize": 2}
-            axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
         best = front(points, Metric(panel.metric).lower_is_better)
+        for point in points:
+            plain = len(panel.hues) > MOST and point not in best
+            look = {**_PLAIN, "capsize": 2} if plain else {**stroke(point.hue), "linestyle": "none"}
+            axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
         steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
         axes.step([p.cost for p in best], [p.score for p in best], **steps)
         for point in best:
@@ -55,6 +60,10 @@ class Pareto(Kind):
         axes.margins(0.12)
         axes.set_xlabel(metric_label(self.cost))
         axes.set_ylabel(metric_label(panel.metric))
+
+    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+        """No legend where it could not tell the hues apart."""
+        return [] if any(len(panel.hues) > MOST for panel in panels) else None
 
 
 def _point(hue: Hue, cost: str) -> Point | None:

@@ -28,7 +28,7 @@ def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     column, value = asked.target
     scores = rows[column]
     reached = scores <= value if Metric(column).lower_is_better else scores >= value
-    first = rows[reached].drop_duplicates("run_id").set_index("run_id")[asked.metric]
+    first = rows[reached].drop_duplicates("run_id").set_index("run_id")[asked.metric].astype(float)
     return first.reindex(rows["run_id"].unique(), fill_value=math.inf)
 
 

@@ -94,7 +94,7 @@ def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch):
 def test_bad_methods_end_in_a_sentence(tmp_path):
     done = typed("bench", "--methods", "FedAvg,MOOON", "--out", tmp_path / "mine")
     assert done.exit_code == 2
-    assert "did you mean 'MOON'?" in words(done)
+    assert "did you mean 'moon'?" in words(done)
     assert not (tmp_path / "mine").exists()
 
 

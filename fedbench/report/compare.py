@@ -58,7 +58,9 @@ class Pair:
     def difference(self) -> float:
         """The second mean minus the first, in the unit of the table."""
         one, other = self.one.measured, self.other.measured
-        return other.mean - one.mean if one and other else math.nan
+        if one is None or other is None:
+            return math.nan
+        return 0.0 if one.mean == other.mean else other.mean - one.mean  # both may be infinite
 
     @property
     def same(self) -> bool:

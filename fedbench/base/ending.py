@@ -11,17 +11,19 @@ from fedbench.base.strict import Strict
 class Stop(Strict):
     """A run ends at the first evaluated round at which a score reaches a target, or stands still.
 
-    metric: the score; of a loss lower is better. target: the value to reach. patience: so many
-    evaluated rounds in a row have not been better than the best one before them. on: what is
-    scored, held-out training data, for which `validation` must be above 0, or the test set. A
-    number of rounds that was chosen on the test set is tuned on it, as an accuracy at the best
+    A number of rounds that was chosen on the test set is tuned on it, as an accuracy at the best
     round is.
     """
 
     metric: Literal["accuracy", "macro_f1", "loss"] = "accuracy"
+    """The score; of a loss lower is better."""
     target: float | None = None
+    """The value to reach; null: none."""
     patience: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = None
+    """So many evaluated rounds in a row were not better than the best one before; null: never."""
     on: Literal["held-out", "test"] = "held-out"
+    """What is scored: held-out training data, for which `validation` must be above 0, or the test
+    set."""
 
     @model_validator(mode="after")
     def _some_rule(self) -> "Stop":

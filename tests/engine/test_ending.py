@@ -78,7 +78,7 @@ def test_the_run_ends_when_its_loss_reaches_the_target():
 
 
 STOPPED = RunSpec(
-    clients=4, rounds=30, lr=0.5, batch=None, stop={"patience": 2, "on": "test"}, eval_every=2,
+    clients=4, rounds=30, lr=0.5, batch=None, stop={"target": 0.86, "on": "test"}, eval_every=2,
     watch=["perclient"],
 )  # fmt: skip
 

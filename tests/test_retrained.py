@@ -20,7 +20,9 @@ from fedbench.store.published import Kind, Thing, write_published
 from tests.project import ROOT
 
 FILES = sorted((ROOT / "results/published").glob("*.parquet"))
-FIRST, LAST = 0.02, 0.1  # how far accuracies may differ on another kind of machine
+# How far accuracies may differ on another kind of machine. With AVX2 in place of AVX512 16 runs of
+# the demonstration had equal ones in the first evaluated round, and up to 0.08 apart in the last.
+FIRST, LAST = 0.02, 0.15
 
 
 def records(files):
@@ -97,7 +99,7 @@ def test_a_run_trained_again_is_compared_bit_by_bit(published, cpu):
 
 
 @pytest.mark.parametrize(("moved", "close"), [(0.05, True), (0.2, False)])
-def test_elsewhere_the_last_accuracy_may_move_by_a_tenth(published, cpu, moved, close):
+def test_elsewhere_the_last_accuracy_may_differ_a_little(published, cpu, moved, close):
     (record, files), *_ = records([published])
     again = run(RunSpec(**record["resolved"]), machine=cpu)
     again.history.loc[1, "accuracy"] += moved

@@ -32,11 +32,11 @@ try:
         split(config["tables"]),
     )
     SPEEDS = Speeds(load_scale(HOME, config["scale"]).speeds)
+    PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+    PATHS.begin()
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
-PATHS.begin()
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )

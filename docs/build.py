@@ -88,7 +88,9 @@ def main() -> None:
     if only_pages:
         return
     shutil.rmtree(ROOT / "build/site", ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=ROOT, check=True)
+    # without its cache: the pages name classes whose docstrings may have changed
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603
     for what, wrong in (("loaded from other hosts", strangers), ("missing pictures", missing)):
         if listed := wrong(ROOT / "build/site"):
             sys.exit(f"{what}:\n" + "\n".join(listed))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.resolver import Resolver
 
 from fedbench.base.errors import FedbenchError, shown
@@ -61,7 +61,8 @@ def _value(text: str) -> Any:
         raise yaml.YAMLError(f"{len(text):,} letters; at most {LARGEST:,} are read")
     if _HALF.search(text):  # as a command line spells bytes that are no UTF-8
         raise yaml.YAMLError("a letter of it is no UTF-8 text")
-    return yaml.load(text, Loader=_Loader)  # noqa: S506  # constructs plain values
+    value: Any = yaml.load(text, Loader=_Loader)  # type: ignore[arg-type]  # noqa: S506
+    return value
 
 
 class _Extent(NamedTuple):
@@ -88,7 +89,7 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         """The next node, measured as soon as it is complete."""
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Any = self.peek_event()
         self._open += 1
         if self._open > DEEPEST:
             raise self._deep(event.start_mark)

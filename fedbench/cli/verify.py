@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.spec import RunSpec
 
 _TOLERANCE = (
-    "With other packages or another processor than before: the largest difference allowed, relative "
-    "to numbers above 1."
+    "With other packages or another processor than before: the largest difference allowed, "
+    "relative to numbers above 1."
 )
 
 

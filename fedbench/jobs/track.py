@@ -88,7 +88,7 @@ def _refuse_no_server(uri: str) -> None:
 def _wait_for_no_disk(connection: object, _: object) -> None:
     """SQLite does not wait for the disk after each of a run's six transactions.
 
-    A process that is killed damages nothing so; after a power cut the copy may have to be made anew.
+    A killed process damages nothing so; after a power cut the copy may have to be made anew.
     """
     if isinstance(connection, sqlite3.Connection):
         connection.execute("PRAGMA synchronous = OFF")

@@ -14,7 +14,7 @@ from tests.engine.records import record
 class Told:
     """Stands for MLflow's client, whose database takes seconds to make."""
 
-    def create_run(self, experiment, start_time, run_name):
+    def create_run(self, experiment, start_time, tags, run_name):
         self.began, self.metrics = start_time, []
         return SimpleNamespace(info=SimpleNamespace(run_id=run_name))
 

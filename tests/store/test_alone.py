@@ -67,9 +67,9 @@ def test_who_waits_can_be_stopped(folder, other):
     def stop(_):
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(Stopped, match="while another process trained the run"), stoppable():
-        with alone(folder, stop):
-            pytest.fail("the folder was not free")
+    words = "while another process trained the run"
+    with pytest.raises(Stopped, match=words), stoppable(), alone(folder, stop):
+        pytest.fail("the folder was not free")
 
 
 def test_the_same_process_may_enter_twice(folder):

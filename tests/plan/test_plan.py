@@ -6,7 +6,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import compositions
 from fedbench.plan.budget import by_table
 from fedbench.plan.plan import make_plan, matches
-from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.schedule import fits, load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths
@@ -177,6 +177,25 @@ def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
     file.write_text(to_json(found)[:1000])
     with refuses(r"plan\.json: is no plan"):
         load_schedule(file)
+
+
+def test_a_plan_of_other_tables_does_not_fit(tiny, tmp_path):
+    both, one = (schedule(make_plan(tiny, "paper", (), tables)) for tables in ((), ("table2",)))
+    file = tmp_path / "plan.json"
+    assert not fits(file, both)
+    file.write_text(to_json(both))
+    assert fits(file, both)
+    assert not fits(file, one)
+    file.write_bytes(b"\xff")
+    assert not fits(file, both)
+
+
+def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, tiny, tmp_path):
+    planned = schedule(make_plan(tiny, "paper"))
+    file, mine = tmp_path / "plan.json", next(iter(planned.runs))
+    file.write_text(to_json(planned).replace('"lr": 0.1', '"lr": 0.3'))
+    with refuses(rf"run {mine} has other settings than its id says; delete the file and start"):
+        load_schedule(file, [mine])
 
 
 def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):

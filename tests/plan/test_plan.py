@@ -193,7 +193,7 @@ def test_a_plan_of_other_tables_does_not_fit(tiny, tmp_path):
 def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, tiny, tmp_path):
     planned = schedule(make_plan(tiny, "paper"))
     file, mine = tmp_path / "plan.json", next(iter(planned.runs))
-    file.write_text(to_json(planned).replace('"lr": 0.1', '"lr": 0.3'))
+    file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
     with refuses(rf"run {mine} has other settings than its id says; delete the file and start"):
         load_schedule(file, [mine])
 

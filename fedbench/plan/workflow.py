@@ -1,6 +1,5 @@
 """The workflow's paths and its training jobs, worked out from the plan."""
 
-import os
 import shlex
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,10 @@ from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.cost import costs
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.deal import Batch, deal
+from fedbench.plan.outdated import outdate
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
+from fedbench.plan.schedule import fits, schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
@@ -63,15 +64,19 @@ class WorkflowPaths:
         return str(self._results.plan(self.scheduled.scale))
 
     def begin(self) -> None:
-        """Where runs are finished and there is no plan, write an empty one that is out of date.
+        """Let a plan that is not this one count as out of date; without one, write an empty one.
 
-        Runs may have been restored, or trained at another scale. Snakemake disregards the age of a
-        training job's plan, but not that it is missing: it would start a process for every run.
+        Snakemake knows what a plan was made from only as long as its own notes are there. And runs
+        may have been restored, or trained at another scale, before there is a plan: Snakemake
+        disregards the age of a training job's plan, but not that it is missing, and would start a
+        process for every run.
         """
+        file = Path(self.plan)
         stamps = (self._results.stamp(run_id) for run_id in self.scheduled.runs)
-        if not exists(Path(self.plan)) and any(exists(stamp) for stamp in stamps):
-            write_text(Path(self.plan), "")
-            os.utime(self.plan, (1, 1))  # older than all that the plan is made from
+        if not exists(file) and any(exists(stamp) for stamp in stamps):
+            write_text(file, "")
+        if exists(file) and not fits(file, schedule(self.scheduled)):
+            outdate(file)
 
     @property
     def tracked(self) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -63,6 +64,14 @@ def test_the_table_holds_the_mean_over_the_seeds_of_the_last_round(built):
 def test_a_second_call_does_nothing_with_fewer_cores_and_smaller_batches_too(built):
     done = snakemake(built, "reproduce_all", *CONFIG, "batch_size=1")
     assert "Nothing to be done" in str(done)
+
+
+def test_a_dry_run_of_another_table_plans_it_anew_and_leaves_no_trace(built, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "moved")
+    shutil.rmtree(folder / ".snakemake")  # without Snakemake's notes
+    other = snakemake(folder, "-n", "reproduce_all", *CONFIG, "tables=tiny/table2")
+    assert "plan" in jobs(other)
+    assert jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)) == {}
 
 
 def test_jobs_fill_the_cores_of_one_machine(built):

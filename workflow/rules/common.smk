@@ -11,7 +11,7 @@ from fedbench.base.yamlfile import split
 from fedbench.paper.scale import load_scale
 from fedbench.plan.environment import write_environment
 from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import fits, schedule
+from fedbench.plan.schedule import schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.plan.workflow import WorkflowPaths, options
 
@@ -48,12 +48,6 @@ ENVIRONMENT = Path(workflow.basedir, "environment.yml")
 if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
 
-# Snakemake knows what a plan was made from only as long as its own notes are there. A file that is
-# newer than a plan of another selection makes it write the plan again.
-OTHER_PLAN = Path(PATHS.plan).with_name("plan.other")
-if Path(PATHS.plan).exists() and not fits(Path(PATHS.plan), schedule(PLAN)):
-    OTHER_PLAN.touch()
-
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
 
@@ -62,7 +56,6 @@ FIRST = 10**9  # the priority of jobs that the longest training jobs may wait fo
 rule plan:
     input:
         PATHS.sources,
-        [OTHER_PLAN] if OTHER_PLAN.exists() else [],
     output:
         PATHS.plan,
     log:

@@ -31,6 +31,17 @@ _DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
 
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that share the work; any number has the same outcome. "
+        "Default: one per core that this process may use.",
+    ),
+]
+
+
 @app.command()
 def data(
     dataset: Annotated[str, typer.Argument(help=_DATASET)],
@@ -148,23 +159,16 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
         "reports"
     ),
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Processes that share the work, with the same bytes for any number. "
-            "Default: one per core that this process may use.",
-        ),
-    ] = None,
+    workers: Processes = None,
 ) -> None:
     """Write the pages, tables and figures from the collected frames.
 
     The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
     """
     with sentences():
+        from fedbench.base.cores import cores
         from fedbench.plan.outlook import planned
         from fedbench.report import build
-        from fedbench.report.crew import cores
 
         plan = planned(workflow, scale, split(papers), split(tables))
         written = build(plan, results, out, workflow / "papers", workers or cores())
@@ -182,12 +186,14 @@ def track(
     ] = "",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
+    workers: Processes = None,
 ) -> None:
     """Copy finished runs into MLflow; those that are there already are skipped."""
     with sentences():
+        from fedbench.base.cores import cores
         from fedbench.jobs.track import mirror
         from fedbench.plan.outlook import planned
 
         plan = planned(workflow, scale, split(papers), split(tables))
-        added = mirror(plan, results, uri or None)
+        added = mirror(plan, results, uri or None, workers or cores())
         console.print(f"{added} runs added to MLflow, {len(plan.runs)} in this plan")

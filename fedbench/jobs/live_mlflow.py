@@ -12,8 +12,9 @@ from mlflow.tracking import MlflowClient
 
 from fedbench.engine.progress import Row
 from fedbench.jobs.collect import columns
+from fedbench.jobs.copying import metric_name
 from fedbench.jobs.live import Open, Tracker
-from fedbench.jobs.track import client_of, experiment_of, metric_name
+from fedbench.jobs.mlflow_client import client_of, experiment_of
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 

@@ -26,9 +26,9 @@ def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
 
 
 def has_failed(run_id: str, results: Path) -> bool:
-    """Whether training the run ended in an error; raises `FedbenchError` on a damaged record."""
+    """Whether training the run ended in an error."""
     folder = Results(results).run(run_id)
-    return folder.record() is None and state(folder).status is Status.failed
+    return not folder.has_record() and state(folder).status is Status.failed
 
 
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
@@ -42,9 +42,9 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     for run, record in runs:
         groups.setdefault(str(run.dataset), []).append((run, record))
         for file, checksum in _files(record.get("data", {})):
-            files.setdefault(file, {}).setdefault(checksum, []).append(run.id)
+            files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
     for dataset, members in groups.items():
-        versions = _versions([(run.id, record.get("data", {})) for run, record in members])
+        versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
         _refuse_several(f"data set '{dataset}'", versions)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():

@@ -1,6 +1,5 @@
 """Shares the parts of a report among processes; any number of them gives the same bytes."""
 
-import os
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -8,11 +7,6 @@ from fedbench.base.errors import FedbenchError
 from fedbench.report.workshop import Made, Task, Workshop
 
 _workshop: Workshop | None = None  # of a process of the pool
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_all(workshop: Workshop, todo: list[Task], workers: int) -> dict[Task, Made]:

@@ -44,7 +44,8 @@ def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Re
 
 def require_history(file: Path, history: pd.DataFrame, remedy: str) -> None:
     """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
-    words = [name for name in history if not pd.api.types.is_numeric_dtype(history[name])]
+    numeric = map(pd.api.types.is_numeric_dtype, history.dtypes)
+    words = [name for name, of_numbers in zip(history, numeric, strict=True) if not of_numbers]
     if words:
         raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
     if "round" not in history:
@@ -70,6 +71,10 @@ class RunFolder:
         """Raise `FedbenchError` before any training if results cannot be written."""
         require_writable(self.path)
 
+    def has_record(self) -> bool:
+        """Whether the run has been trained to its end; nothing is read."""
+        return exists(self.path / "run.json")
+
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
         file = self.path / "run.json"
@@ -91,7 +96,7 @@ class RunFolder:
         record = self.record()
         if record is None:
             return None
-        self.require_run(run_id)
+        self._require_id(record, run_id)
         for name in require_record(self.path / "run.json", record, self._remedy).files:
             self._content(name, record)
         return record
@@ -99,7 +104,11 @@ class RunFolder:
     def require_run(self, run_id: str) -> None:
         """Raise `FedbenchError` if the record is another run's than this."""
         record = self.record()
-        if record is not None and record.get("id") != run_id:
+        if record is not None:
+            self._require_id(record, run_id)
+
+    def _require_id(self, record: Mapping[str, Any], run_id: str) -> None:
+        if record.get("id") != run_id:
             raise FedbenchError(
                 f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
                 f"{run_id}; {self._remedy}"
@@ -109,9 +118,13 @@ class RunFolder:
         """When the record of a complete run was written, in seconds since 1970."""
         return (self.path / "run.json").stat().st_mtime
 
-    def history(self) -> pd.DataFrame:
-        """One row per evaluated round; raises `FedbenchError` unless the last is the run's last."""
-        history, record = self.table("rounds"), self.record() or {}
+    def history(self, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """One row per evaluated round; raises `FedbenchError` unless the last is the run's last.
+
+        record: what `record` returned, where that has been called before; so for `table`.
+        """
+        record = self.record() or {} if record is None else record
+        history = self.table("rounds", record)
         require_history(self.path / "rounds.parquet", history, self._remedy)
         last = int(history["round"].iloc[-1]) if len(history) else 0
         if last != record.get("rounds", last):
@@ -126,11 +139,12 @@ class RunFolder:
         file = f"{name}.parquet"
         return (self.path / file).exists() or file in (self.record() or {}).get("files", {})
 
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
-        content = self._content(f"{name}.parquet", self.record() or {})
+        record = self.record() or {} if record is None else record
+        content = self._content(f"{name}.parquet", record)
         try:
-            return pd.read_parquet(io.BytesIO(content))
+            return pd.read_parquet(io.BytesIO(content), use_threads=False)  # it is small
         except Exception as error:  # a damaged file fails in as many ways as it has parts
             raise FedbenchError(
                 f"{self.path / name}.parquet: cannot be read ({short(error)}); {self._remedy}"

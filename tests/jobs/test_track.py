@@ -1,10 +1,93 @@
-"""What stands where MLflow's database would is refused at once."""
+"""What MLflow is told of finished runs, how often it is asked, and what is refused at once."""
+
+from types import SimpleNamespace
 
 import pytest
 
+from fedbench.jobs import copying, track
 from fedbench.jobs.track import mirror
 from fedbench.plan.plan import make_plan
+from fedbench.store import Results
+from tests.jobs.made_runs import finish
+from tests.project import make_project
 from tests.report.test_hostile_names import project
+
+
+class Server:
+    """Stands for MLflow's client, whose database takes seconds to make."""
+
+    def __init__(self):
+        self.tags, self.runs, self.listed = {}, [], 0
+
+    def get_experiment_by_name(self, name):
+        return SimpleNamespace(experiment_id="1", tags=self.tags)
+
+    def get_experiment(self, experiment):
+        return self.get_experiment_by_name(experiment)
+
+    def set_experiment_tag(self, experiment, key, value):
+        self.tags[key] = value
+
+    def search_runs(self, experiments, query, page_token):
+        self.listed += 1
+        runs = [SimpleNamespace(data=SimpleNamespace(tags=tags)) for tags in self.runs]
+        return type("Page", (list,), {"token": None})(runs)
+
+    def create_run(self, experiment, start_time, tags, run_name):
+        self.runs.append(tags)
+        return SimpleNamespace(info=SimpleNamespace(run_id=run_name))
+
+    def log_batch(self, run_id, metrics, params=()):
+        pass
+
+    def set_terminated(self, run_id, end_time):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    server = Server()
+    for module in (track, copying):
+        monkeypatch.setattr(module, "client_of", lambda uri: server)
+    return server
+
+
+def test_runs_are_listed_only_if_others_are_finished_than_the_last_time(server, tmp_path):
+    # 4 runs: three are finished, then none more, then the fourth
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    *most, last = plan.runs.values()
+    for run in most:
+        finish(results, run)
+    assert [mirror(plan, results), server.listed] == [3, 1]
+    assert [mirror(plan, results), server.listed] == [0, 1]
+    finish(results, last)
+    assert [mirror(plan, results), server.listed] == [1, 2]
+    assert [tags["fedbench.run_id"] for tags in server.runs] == list(plan.runs)
+
+
+def test_a_copy_that_was_cut_short_is_gone_on_with(server, tmp_path, refuses):
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    for run in plan.runs.values():
+        finish(results, run)
+    damaged = Results(results).run(list(plan.runs)[2]).path / "rounds.parquet"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"")
+    with refuses("is not the file that the run wrote"):
+        mirror(plan, results)
+    damaged.write_bytes(whole)
+    assert mirror(plan, results) == 2
+
+
+@pytest.mark.slow
+def test_several_processes_copy_each_run_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(copying, "_WORTH", 2)
+    monkeypatch.setattr(copying, "_AT_ONCE", 1)
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    for run in plan.runs.values():
+        finish(results, run)
+    assert mirror(plan, results, workers=2) == 4
+    client = track.client_of(track.default_uri(results))
+    assert track._mirrored(client, "1") == set(plan.runs)
 
 
 @pytest.mark.parametrize("kind", ["folder", "text"])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from fedbench.jobs.track import _copy
+from fedbench.jobs.copying import copy_run
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 from tests.engine.records import record
@@ -35,7 +35,7 @@ def test_a_runs_times_are_those_of_its_training(tmp_path):
     folder.finish(record(run, rounds=2, seconds=seconds), history, {}, {})
     os.utime(folder.path / "run.json", (1000, 1000))
     told = Told()
-    _copy(told, "0", folder, folder.record(), {})
+    copy_run(told, "0", folder, folder.record(), {})
     assert (told.began, told.ended) == (998_000, 1_000_000)
     points = [metric for metric in told.metrics if metric.key == "accuracy"]
     assert [(point.step, point.timestamp) for point in points] == [(1, 998_500), (2, 1_000_000)]

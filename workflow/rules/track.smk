@@ -11,9 +11,10 @@ rule track:
         PATHS.log("track"),
     conda:
         ENVIRONMENT
+    threads: 4 if CLUSTER else GIVEN.cores or 1
     params:
         selection=SELECTION,
     shell:
         "python -m fedbench track {params.selection} "
-        f"{RESULTS} {options(uri=config['tracking_uri'])} "
+        f"{RESULTS} {options(uri=config['tracking_uri'])} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -1,0 +1,83 @@
+"""Opens MLflow's database or server, or says within seconds why that is impossible."""
+
+import os
+import socket
+import sqlite3
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import mlflow
+from mlflow.tracking import MlflowClient
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
+from fedbench.store import Results
+
+_SQLITE = b"SQLite format 3\x00"  # what such a file begins with
+_PATIENCE = 5.0  # seconds in which a server answers, or is away
+
+
+def default_uri(results: Path) -> str:
+    """MLflow's database in the results folder."""
+    return f"sqlite:///{Results(results).database.resolve()}"
+
+
+def client_of(uri: str) -> MlflowClient:
+    """A client of the tracking server or database; raises `FedbenchError` if it does not answer."""
+    _refuse_no_database(uri)
+    _refuse_no_server(uri)
+    try:
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)  # makes or migrates the database, alone
+    except Exception as error:  # an error of MLflow, SQLAlchemy or requests
+        way_out = "; delete the file to copy all runs anew" if uri.startswith("sqlite:") else ""
+        raise FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}") from None
+    return client
+
+
+def experiment_of(client: MlflowClient, name: str) -> str:
+    """The id of the experiment of that name, which is made if there is none."""
+    experiment = client.get_experiment_by_name(name)
+    return experiment.experiment_id if experiment else client.create_experiment(name)
+
+
+def _refuse_no_database(uri: str) -> None:
+    """Refuse a folder or another file at once, which MLflow would try to open for minutes."""
+    file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
+    if not uri.startswith("sqlite:///") or not exists(file):
+        return
+    if os.path.isdir(file):
+        raise FedbenchError(f"{file}: a folder stands where MLflow's database would; move it away")
+    with file.open("rb") as stream:
+        if stream.read(len(_SQLITE)) not in (b"", _SQLITE):
+            raise FedbenchError(f"{file}: no database of MLflow (SQLite); move it away")
+
+
+def _refuse_no_server(uri: str) -> None:
+    """Refuse a server that is away within seconds; MLflow itself would try for minutes."""
+    address = urlsplit(uri)
+    if address.scheme not in ("http", "https"):
+        return
+    port = address.port or {"http": 80, "https": 443}[address.scheme]
+    try:
+        socket.create_connection((address.hostname or "", port), _PATIENCE).close()
+    except OSError as error:
+        raise FedbenchError(
+            f"tracking_uri = {uri!r}: no server answers there ({error}); once it runs, the same "
+            "command copies the runs"
+        ) from None
+
+
+@event.listens_for(Engine, "connect")
+def _wait_for_no_disk(connection: object, _: object) -> None:
+    """SQLite does not wait for the disk after each of a run's six transactions.
+
+    A killed process damages nothing so; after a power cut the copy may have to be made anew.
+    """
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
+
+
+mlflow.set_tracking_uri("")  # never the working folder's default store

@@ -25,6 +25,7 @@ class ACNN(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 250.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (760.0, 10.0)  # see plan/asked.py
 
     top: Literal["hidden", "average"] = "hidden"
     width: Positive = 1.0

@@ -29,6 +29,7 @@ class DistilBERT(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (6400.0, 268.0)  # see plan/asked.py
 
     layers: Layers = 6
     heads: Count = 12

@@ -25,6 +25,7 @@ class RN20(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 300.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (480.0, 1.1)  # see plan/asked.py
 
     norm: Literal["bn", "gn"] = "gn"
     groups: Count = 2

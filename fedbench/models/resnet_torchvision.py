@@ -33,6 +33,7 @@ class RN8(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (310.0, 0.4)  # see plan/asked.py
 
     norm: Literal["gn", "bn"] = "gn"
     per_group: Count = 16
@@ -58,6 +59,7 @@ class RN18(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 25.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (1650.0, 45.0)  # see plan/asked.py
 
     stem: Literal["cifar", "imagenet"] = "cifar"  # 3×3, or 7×7 with stride 2 and pooling
     norm: Literal["gn", "bn"] = "gn"
@@ -88,6 +90,7 @@ class RN50(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.2  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 100.0)  # see plan/asked.py
 
     norm: Literal["gn", "bn"] = "gn"
     per_group: Count = 16

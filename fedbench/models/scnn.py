@@ -22,6 +22,7 @@ class SCNN(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (580.0, 3.3)  # see plan/asked.py
 
     width: Positive = 1.0
     side: Count | None = None
@@ -54,6 +55,7 @@ class SCNNTiny(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 100.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (1850.0, 10.0)  # see plan/asked.py
 
     groups: Count = 4
     width: Positive = 1.0

@@ -28,6 +28,7 @@ class TinyViT(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 22.0)  # see plan/asked.py
 
     norm: Literal["ln", "bn"] = "ln"
     drop_path: BelowOne = 0.2

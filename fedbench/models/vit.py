@@ -28,6 +28,7 @@ class ViTSmall(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 2.6  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 87.0)  # see plan/asked.py
 
     weights: Literal["random", "pretrained"] = "pretrained"
     side: Count = 224

@@ -16,7 +16,7 @@ rule report:
         PATHS.log("report"),
     conda:
         ENVIRONMENT
-    threads: 4 if CLUSTER else GIVEN.cores or 1
+    threads: GIVEN.cores or 1
     params:
         selection=SELECTION,
     shell:

@@ -11,7 +11,7 @@ rule track:
         PATHS.log("track"),
     conda:
         ENVIRONMENT
-    threads: 4 if CLUSTER else GIVEN.cores or 1
+    threads: GIVEN.cores or 1
     params:
         selection=SELECTION,
     shell:

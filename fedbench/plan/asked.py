@@ -49,6 +49,6 @@ def memory_mb(run: RunSpec) -> int:
 
 
 def _data(dataset: Choice) -> float:
-    """A data set in memory, twice, as while it is read; a sample that declares no shape is small."""
+    """A data set in memory, twice, as while it is read; samples without a shape are small."""
     shape = registry.find("dataset", dataset.name).constants.get("SHAPE") or (0,)
     return min(2 * sum(assumed_samples(dataset)) * math.prod(shape) / 2**20, _MAPPED)

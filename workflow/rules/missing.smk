@@ -1,4 +1,5 @@
-# Fails at the end, once the report is written, if runs have failed.
+# Fails at the end, once the report is written, if runs have failed; another try on a cluster would find
+# the same.
 COMPLETE = PATHS.nothing_missing
 
 
@@ -12,6 +13,7 @@ rule missing:
         PATHS.log("missing"),
     conda:
         ENVIRONMENT
+    retries: 0
     shell:
         "python -m fedbench missing --plan {input.plan:q} "
         f"{RESULTS} "

@@ -12,8 +12,8 @@ from fedbench.jobs.mlflow_client import client_of, default_uri, experiment_of
 from fedbench.plan.plan import Plan
 from fedbench.store import Results
 
-# The tag of an experiment that says which runs it had when `mirror` last ended. MLflow lists runs only
-# with their metrics, params and tags, which takes long where there are thousands.
+# The tag of an experiment that says which runs it had when `mirror` last ended. MLflow lists runs
+# only with their metrics, params and tags, which takes long where there are thousands.
 _COPIED = "fedbench.copied"
 
 

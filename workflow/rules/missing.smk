@@ -1,4 +1,4 @@
-# Fails at the end, once the report is written, if runs have failed. Another try would find the same.
+# Fails at the end, once the report is written, if runs have failed; another try finds the same.
 COMPLETE = PATHS.nothing_missing
 
 

@@ -10,9 +10,9 @@ rule missing:
         touch(COMPLETE),
     log:
         PATHS.log("missing"),
+    retries: 0
     conda:
         ENVIRONMENT
-    retries: 0
     shell:
         "python -m fedbench missing --plan {input.plan:q} "
         f"{RESULTS} "

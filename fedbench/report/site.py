@@ -19,6 +19,7 @@ from fedbench.report.pages.runs import shards
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 from fedbench.report.workshop import Made, Task, Workshop, tasks
+from fedbench.store.packed import anywhere
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) -> list[Path]:
@@ -82,11 +83,15 @@ def _page(
 
 
 def _record(folder: store.RunFolder) -> Record | None:
-    """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
+    """The record of a run; None without one, or if it is damaged, which `collect` refuses.
+
+    Pages are published: they do not say in which folder of this machine the data lay.
+    """
     try:
-        return folder.record()
+        record = folder.record()
     except FedbenchError:
         return None
+    return record and record | {"data": anywhere(record.get("data", {}))}
 
 
 def _relative(target: Path, folder: Path) -> str:

@@ -83,6 +83,24 @@ def test_weights_stay_at_home_and_the_record_does_not_name_them(plan, results, t
     assert restore([tmp_path / "tiny.parquet"], results).there == 4  # with its weights the same run
 
 
+def test_no_folder_of_a_machine_travels(plan, results, there, tmp_path):
+    run_id, spec = next(iter(plan.runs.items()))
+    at = "/home/ann/data/digits.npz"
+    origin = {"name": "digits", "file": at, "sha256": "1", "checksum": CHECKSUM}
+    finish(results, spec, record={"data": origin})
+    facts(results, origin=origin)
+    file = export(plan, "tiny", results, tmp_path / "out").file
+    for content in read_published(file).values():
+        assert not any(b"/home" in bytes_ or b"ann" in bytes_ for bytes_ in content.values())
+    restore([file], there)
+    assert Results(there).run(run_id).finished(run_id)["data"] == origin | {"file": "digits.npz"}
+    before = file.read_bytes()
+    for other in (results, there):  # neither is another run
+        assert restore([file], other).there == 4
+        assert export(plan, "tiny", other, tmp_path / "out").file.read_bytes() == before
+    assert len(collect(list(plan.runs.values()), there)) == 8
+
+
 def test_equal_runs_give_equal_bytes_in_whatever_order_they_were_finished(
     plan, results, file, tmp_path
 ):

@@ -5,6 +5,7 @@ import os
 import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -90,8 +91,8 @@ def test_no_folder_of_a_machine_travels(plan, results, there, tmp_path):
     finish(results, spec, record={"data": origin})
     facts(results, origin=origin)
     file = export(plan, "tiny", results, tmp_path / "out").file
-    for content in read_published(file).values():
-        assert not any(b"/home" in bytes_ or b"ann" in bytes_ for bytes_ in content.values())
+    for files in read_published(file).values():
+        assert not any(b"/home" in bytes_ or b"ann" in bytes_ for bytes_ in files.values())
     restore([file], there)
     assert Results(there).run(run_id).finished(run_id)["data"] == origin | {"file": "digits.npz"}
     before = file.read_bytes()
@@ -334,6 +335,35 @@ def test_after_a_restore_nothing_is_trained_loaded_or_chosen(tmp_path, monkeypat
         "reproduce_all",
         "total",
     }
+
+
+CLAIMS = """
+claims:
+  better: {text: FedProx is better., kind: greater, table: table1, winner: FedProx, loser: FedAvg}
+"""
+
+
+def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path):
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    plan = project(folder, SEARCHING + CLAIMS)
+    results = folder / "results"
+    for run_id in [run_id for run_id in plan.runs if "fedprox" in run_id]:
+        forget(results, run_id)
+    whole = [run_id for run_id in plan.runs if (results / "runs" / run_id).exists()]
+    published = export(plan, "tiny", results, folder / "published").file
+    shutil.rmtree(results)
+    assert restore([published], results).written == len(whole) == 5
+    report = ("reproduce_all", "--config", "scale=paper")
+    snakemake(folder, *report, "train=none", "reports=reports/published")
+    assert {*jobs(snakemake(folder, "-n", *report))} > {"train_0", "select"}  # what is left
+    assert {path.parent.name for path in Results(results).records()} == {*whole}
+    claims = pd.read_csv(folder / "reports/published/paper/claims/tiny.csv")
+    assert {*claims["measured"]} == {"not run yet"}
+    page = (folder / "reports/published/paper/tiny.html").read_text()
+    assert "2 of its 4 runs are missing" in page
+    table = pd.read_csv(folder / "reports/published/paper/tables/tiny/table1.csv")
+    assert dict(zip(table["method"], table["n_seeds"], strict=True)) == {"FedAvg": 2, "FedProx": 0}
 
 
 def test_the_command_says_what_it_packed_and_what_is_missing(made, results, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """`python -m fedbench` is the command line."""
 
 from fedbench.cli import (
+    arena,
     bench,
     commands,
     compare,
@@ -18,6 +19,7 @@ from fedbench.cli.app import app
 # each module adds its commands to the app
 __all__ = [
     "app",
+    "arena",
     "bench",
     "commands",
     "compare",

@@ -1,25 +1,76 @@
 """What the published runs say; until there are any, a sentence that says so."""
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from docs.generate.markdown import code, escaped, table
-from fedbench.paper.paper import load_papers
+from docs.generate.markdown import escaped, table
+from fedbench.jobs.collect import collect, finished
+from fedbench.jobs.restore import restore
+from fedbench.plan.outlook import planned
+from fedbench.plan.plan import Plan
+from fedbench.report.claims.finding import AWAITED
+from fedbench.report.claims.page import verdicts
+from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]
+SCALE = "cpu"  # at which runs are published
+_WORKFLOW = ROOT / "workflow"
+_VERDICTS = ("holds", "fails", "undecided", AWAITED)
 
 
 def findings(root: Path = ROOT) -> str:
-    """A table of the published files, one for each paper with its title."""
+    """Verdicts, effects, reasons and hours of the papers that have a published file."""
     files = sorted((root / "results/published").glob("*.parquet"))
     if not files:
         return "No results have been published yet."
-    papers = load_papers(ROOT / "workflow", tuple(file.stem for file in files))
-    rows = [
-        [code(file.relative_to(root)), escaped(papers[file.stem].title), _megabytes(file)]
-        for file in files
-    ]
-    return table(("file", "paper", "MB"), rows)
+    plan = planned(_WORKFLOW, SCALE, tuple(file.stem for file in files))
+    with TemporaryDirectory() as folder:
+        results = Path(folder)
+        restore(files, results)
+        _collect(plan, results)
+        claims = verdicts(plan, results, _WORKFLOW / "papers")
+        parts = [_overview(plan, claims, results)]
+        parts += [part for key in plan.papers for part in _paper(plan, key, claims)]
+    return "\n\n".join(parts)
 
 
-def _megabytes(file: Path) -> str:
-    return f"{file.stat().st_size / 1e6:.1f}"
+def _collect(plan: Plan, results: Path) -> None:
+    for key in plan.papers:
+        runs = {cell.run_id: cell.run for cell in plan.cells if cell.paper == key}
+        frame = collect(finished([*runs.values()], results), results)
+        write_frame(frame, Results(results).frame(SCALE, key))
+
+
+def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
+    """How many claims of each paper have which verdict on its runs, and what the runs took."""
+    rows = []
+    for key in plan.papers:
+        tally = Counter(claim["measured"] for claim in claims if claim["paper"] == key)
+        needed = plan.needed(cell for cell in plan.cells if cell.paper == key)
+        records = [record for run in needed if (record := Results(results).run(run).record())]
+        hours = sum(sum(record["seconds"].values()) for record in records) / 3600
+        counts = [str(tally[verdict]) for verdict in _VERDICTS]
+        rows.append(
+            [f"[{key}](#{key})", *counts, f"{len(records)} of {len(needed)}", f"{hours:.1f}"]
+        )
+    return table(("paper", *_VERDICTS, "runs published", "core hours"), rows)
+
+
+def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
+    """What its claims come to, the reasons for differences, and what was left out."""
+    paper = plan.papers[key]
+    yield f"## {escaped(paper.title)} {{ #{key} }}"
+    if paper.findings:
+        yield "\n".join(f"* {escaped(' '.join(text.split()))}" for text in paper.findings)
+    told = [claim for claim in claims if claim["paper"] == key and claim["measured"] != AWAITED]
+    if told:
+        columns = ("says", "printed", "measured", "evidence")
+        rows = [[escaped(claim[column]) for column in columns] for claim in told]
+        yield table(("claim", "on the printed numbers", "on the runs here", "effect"), rows)
+    awaited = sum(claim["paper"] == key for claim in claims) - len(told)
+    if awaited:
+        yield f"{awaited} more claims wait for runs."
+    if left_out := plan.left_out[key].words():
+        yield f"Left out: {escaped(left_out)}."

@@ -1,7 +1,5 @@
 """The command `bench`: many methods on one setting, with an equal search and one leaderboard."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +7,7 @@ import typer
 
 from fedbench.base.yamlfile import read_value, split
 from fedbench.cli.app import DataFolder, Device, ResultsFolder, app, console, sentences
+from fedbench.cli.reproduce import reproduce
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
@@ -74,7 +73,11 @@ def bench(
         search_also(out)
         planned = _planned(out.name, results, data_dir)
         if not plan:
-            _reproduce(out, cores, device, results, data_dir)
+            reproduce(
+                cores,
+                **{"papers": out.name, "scale": "paper", "device": device, "data_dir": data_dir},
+                **{"results": results, "reports": out / "reports"},
+            )
             _show_board(planned, out, results)
 
 
@@ -100,20 +103,6 @@ def _planned(name: str, results: Path, data_dir: Path | None) -> "Plan":
     plan = planned(workflow, "paper", (name,))
     show_costs(plan, workflow, results, data_dir)
     return plan
-
-
-def _reproduce(out: Path, cores: str, device: str, results: Path, data_dir: Path | None) -> None:
-    """Run the workflow for the one paper; exits with Snakemake's code if it fails."""
-    from fedbench.base.plugins import project
-
-    config = [f"papers={out.name}", "scale=paper", f"results={results}"]
-    config += [f"reports={out / 'reports'}"]
-    config += [f"device={device}", *([f"data_dir={data_dir}"] if data_dir else [])]
-    snakefile = str((project() / "Snakefile").resolve())
-    command = [sys.executable, "-m", "snakemake", "-s", snakefile, "--cores", cores]
-    done = subprocess.run([*command, "reproduce_all", "--config", *config], check=False)  # noqa: S603
-    if done.returncode:
-        raise typer.Exit(done.returncode)
 
 
 def _show_board(plan: "Plan", out: Path, results: Path) -> None:

@@ -124,14 +124,19 @@ def collect(
     plan: PlanFile,
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     results: ResultsFolder = Path("results"),
+    whole: Annotated[
+        bool, typer.Option(help="Whether a run that was not trained is an error or is left out.")
+    ] = True,
 ) -> None:
     """Gather the histories of a paper's finished runs into one frame."""
     with sentences():
         from fedbench.jobs.collect import collect as gather
+        from fedbench.jobs.collect import finished
         from fedbench.plan.schedule import load_schedule
         from fedbench.store import write_frame
 
-        write_frame(gather(load_schedule(plan).paper(paper), results), out)
+        planned = load_schedule(plan).paper(paper)
+        write_frame(gather(planned if whole else finished(planned, results), results), out)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedbench.base import errors
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists
+from fedbench.base.files import exists, read_text
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
@@ -33,7 +33,11 @@ class ImageSet:
 def load_images(
     images: ImageSet, folder: Path, make: Callable[[], archive.Arrays] | None = None
 ) -> Dataset:
-    """Read `<folder>/<name>.npz`; if it is missing, write what `make` or torchvision gives."""
+    """Read `<folder>/<name>.npz`; if it is missing, write what `make` or torchvision gives.
+
+    Where the images are not exactly the published ones, a sentence in `<name>.deviation.txt` beside
+    it says so; it is in the record of each run, and on the pages that show the run.
+    """
     file = folder / f"{images.name}.npz"
     if not exists(file):
         archive.write(file, make() if make else _fetch(images, file))
@@ -42,6 +46,7 @@ def load_images(
     for part in ("x_train", "x_test"):
         _check_pixels(images, where, part, arrays[part])
     origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
+    origin |= _deviation(folder / f"{images.name}.deviation.txt")
     dataset = Dataset(
         images.name,
         arrays["x_train"],
@@ -54,6 +59,11 @@ def load_images(
     )
     _check_all_classes(dataset, where)
     return dataset
+
+
+def _deviation(note: Path) -> dict[str, str]:
+    """What a note beside the file says of how its images differ from the published ones, if any."""
+    return {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
 
 
 def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) -> None:

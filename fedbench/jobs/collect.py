@@ -26,18 +26,23 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """
     ids = ((run, run.id) for run in runs)  # an id takes a tenth of a millisecond
     there = [(run, run_id) for run, run_id in ids if not has_failed(run_id, results)]
-    finished = [(run, *complete(run_id, results)) for run, run_id in there]
-    if not finished:
+    ended = [(run, *complete(run_id, results)) for run, run_id in there]
+    if not ended:
         return pd.DataFrame()
-    trained = [(run, record) for run, _, record in finished]
+    trained = [(run, record) for run, _, record in ended]
     same_data([*trained, *_tried(runs, results)], results)
-    histories = [folder.history(record) for _, folder, record in finished]
-    settings = [_settings(*each) for each in finished]
+    histories = [folder.history(record) for _, folder, record in ended]
+    settings = [_settings(*each) for each in ended]
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
     return pd.concat(histories, ignore_index=True).assign(
         **{name: column.array for name, column in repeated.items()}
     )
+
+
+def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
+    """Those of the runs that were trained to their end."""
+    return [run for run in runs if Results(results).run(run.id).record() is not None]
 
 
 def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
@@ -75,9 +80,14 @@ def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
 
 
 def _substitutes(data: dict[str, str]) -> str:
-    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'."""
+    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
+
+    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'.
+    """
+    told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
-    return "; ".join(f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items())
+    told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
+    return "; ".join(told)
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

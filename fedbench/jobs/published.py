@@ -14,7 +14,7 @@ from fedbench.base.strict import checked
 from fedbench.plan.data import data_key
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results
-from fedbench.store.packed import RECORD, Files, packed, require_packed
+from fedbench.store.packed import RECORD, Files, anywhere, as_json, packed, require_packed
 from fedbench.store.published import Kind, Published, Thing, read_published
 
 _ONLY = {Kind.data: "facts.json", Kind.search: "winner.json"}  # their only file
@@ -41,7 +41,15 @@ def present(thing: Thing, results: Path) -> Files | None:
     if thing.kind is Kind.run:
         return packed(Results(results).run(thing.name), thing.name)
     file = place(thing, _ONLY[thing.kind], results)
-    return {_ONLY[thing.kind]: file.read_bytes()} if exists(file) else None
+    if not exists(file):
+        return None
+    return {_ONLY[thing.kind]: _facts(file) if thing.kind is Kind.data else file.read_bytes()}
+
+
+def _facts(file: Path) -> bytes:
+    """The facts of a data set without the folder that it lay in on this machine."""
+    facts = mapping(file.read_bytes(), str(file))
+    return as_json(facts | {"origin": anywhere(facts.get("origin", {}))})
 
 
 def all_present(things: Iterable[Thing], results: Path) -> Published:

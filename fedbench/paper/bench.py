@@ -116,6 +116,7 @@ def content_of(bench: Bench) -> dict[str, Any]:
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
+        "prints": False,
         "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
         "levels": {
             **{

@@ -90,6 +90,9 @@ class Table(Strict):
     order: Literal["as listed", "best first"] = "as listed"
     """The order of the methods: as the grid lists them, or the best first by the table's first
     metric, in each group of rows apart."""
+    ranks: Literal["means", "seeds"] = "means"
+    """What the diagram of mean ranks ranks: the methods' means over the seeds in each setting, or,
+    where there are few settings, their values with each seed of each setting."""
     printed: str = ""
     """The table of this paper whose printed numbers stand beside the measured ones, if it is not
     this table: for one that shows the cells of another, with more seeds."""

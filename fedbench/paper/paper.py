@@ -27,6 +27,9 @@ class Paper(Strict):
     """The paper's authors, separated by commas."""
     bibtex: str = ""
     """How to cite the paper: its entry for BibTeX."""
+    prints: bool = True
+    """false for a study of one's own, which prints no numbers that the measured ones could stand
+    beside."""
     settings: Settings = Field(default_factory=dict)
     """Settings that all runs of the paper share: fields of a run (`RunSpec`)."""
     always: tuple[Choice, ...] = ()
@@ -48,6 +51,9 @@ class Paper(Strict):
     """The paper's claims, by name, as comparisons that code judges."""
     deviations: tuple[str, ...] = ()
     """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
+    findings: tuple[str, ...] = ()
+    """What the runs at the paper's own settings have shown: where they differ from the paper by
+    more than the seeds explain, and the reason that a run supports best."""
 
     def items(self) -> list[tuple[str, Table | Figure]]:
         """Tables, then figures, by key."""

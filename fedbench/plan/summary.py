@@ -12,9 +12,10 @@ _FINISHED = re.compile(r"Finished jobid: (\d+) \(Rule: (\w+)\)")
 
 
 def summary(plan: Plan, log: str) -> str:
-    """Two sentences: how many runs the plan has, and how long each rule took by Snakemake's log."""
+    """Two sentences: how many runs were to be trained, and how long each rule took by the log."""
     took = [f"{rule} {seconds:,.0f} s in {jobs}" for rule, jobs, seconds in rules(log)]
-    runs = f"{len(plan.runs):,} runs, {shared(plan):,} of them in several tables or figures"
+    several = f"{shared(plan):,} of them in several tables or figures"
+    runs = f"{len(plan.runs):,} runs, {several}" if plan.runs else "Nothing was to be trained"
     return f"{runs}.\nRules, seconds and jobs: {', '.join(took) or 'nothing was left to do'}."
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.plan.data import data_key
-from fedbench.spec import RunSpec
+from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
 
 Record = dict[str, Any]  # the content of a run.json
@@ -41,7 +41,7 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     files: dict[str, dict[str, list[str]]] = {}
     for run, record in runs:
         groups.setdefault(str(run.dataset), []).append((run, record))
-        for file, checksum in _files(record.get("data", {})):
+        for file, checksum in _files(run.dataset, record.get("data", {})):
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
     for dataset, members in groups.items():
         versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
@@ -51,11 +51,16 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
         _refuse_several(f"data file {file}", by_checksum)
 
 
-def _files(data: Record) -> Iterator[tuple[str, str]]:
-    """Each file that the data were read from, and its sha256."""
+def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
+    """Each file that the data were read from, and its sha256.
+
+    It is named by the data set and the path in its settings: records of runs that were restored do
+    not say in which folder the file lay.
+    """
     for key, checksum in data.items():
         if "file" in data and key.startswith("sha256"):
-            yield str(Path(data["file"]) / key.removeprefix("sha256").strip()), checksum
+            name = key.removeprefix("sha256").strip() or Path(data["file"]).name
+            yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
 
 
 def _refuse_several(what: str, versions: dict[str, list[str]]) -> None:

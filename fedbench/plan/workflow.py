@@ -51,12 +51,16 @@ class Job:
 
 @dataclass(frozen=True)
 class WorkflowPaths:
-    """The files that the rules of the workflow read and write, as Snakemake takes them: text."""
+    """The files that the rules of the workflow read and write, as Snakemake takes them: text.
+
+    `trained` are the runs of the plan that are trained; without it all of them are.
+    """
 
     scheduled: Plan
     results: Path
     reports: Path
     workflow: Path = Path("workflow")
+    trained: Plan | None = None
 
     @property
     def plan(self) -> str:
@@ -100,7 +104,7 @@ class WorkflowPaths:
         return [str(nearby(file)) for file in files]
 
     def stamps(self, paper: str) -> list[str]:
-        """The stamps of a paper's runs."""
+        """The stamps of a paper's runs: those to train, and those that are finished already."""
         return [self.stamp(run_id) for run_id in self._runs(paper)]
 
     def trial_stamps(self, search: str) -> list[str]:
@@ -167,9 +171,10 @@ class WorkflowPaths:
 
         Without a size 24 runs share a job on one machine; on a cluster their time alone decides.
         """
-        cost = costs(self.scheduled.runs, speeds, assumed_samples)
+        plan = self.trained or self.scheduled
+        cost = costs(plan.runs, speeds, assumed_samples)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
-        batches = deal(self.scheduled, seconds, size or (_AT_ONCE if cores else None), cores)
+        batches = deal(plan, seconds, size or (_AT_ONCE if cores else None), cores)
         return [self._job(n, len(batches) - n, batch) for n, batch in enumerate(batches)]
 
     def _job(self, n: int, priority: int, batch: Batch) -> Job:
@@ -186,8 +191,12 @@ class WorkflowPaths:
         )
 
     def _runs(self, paper: str) -> dict[str, RunSpec]:
-        """The runs of a paper's cells by their ids."""
-        return {cell.run_id: cell.run for cell in self.scheduled.cells if cell.paper == paper}
+        """The runs of a paper's cells by their ids: those to train, and those that are finished."""
+        runs = {cell.run_id: cell.run for cell in self.scheduled.cells if cell.paper == paper}
+        if self.trained is None:
+            return runs
+        trained = self.trained.runs
+        return {k: v for k, v in runs.items() if k in trained or exists(self._results.stamp(k))}
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

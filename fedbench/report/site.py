@@ -1,6 +1,7 @@
 """Writes the report of a plan: pages, tables, figures and claims."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,15 +11,20 @@ import pandas as pd
 from fedbench import store
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
+from fedbench.paper.scale import load_scale
+from fedbench.plan.cost import costs
+from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Plan
+from fedbench.plan.speeds import Speeds, measured_speeds
 from fedbench.report.crew import make_all
 from fedbench.report.pages.making import Record, making
 from fedbench.report.pages.method import method_pages
-from fedbench.report.pages.paper import PaperPage, RunCount
+from fedbench.report.pages.paper import Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import shards
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 from fedbench.report.workshop import Made, Task, Workshop, tasks
+from fedbench.store.packed import anywhere
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) -> list[Path]:
@@ -33,7 +39,9 @@ def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) 
     workshop = Workshop(plan, results, folder, papers)
     made = make_all(workshop, tasks(plan), workers)
     records = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
-    pages = [_page(workshop, paths, key, made, records) for key in plan.papers]
+    whole = len(records) == len(plan.runs)
+    speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
+    pages = [_page(workshop, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     texts = {"index.html": filled("index", plan=plan, pages=pages, methods=methods)}
     texts |= {f"{x.key}.html": filled("paper", plan=plan, page=x, methods=methods) for x in pages}
@@ -58,6 +66,7 @@ def _page(
     key: str,
     made: dict[Task, Made],
     records: dict[str, Record],
+    speeds: Speeds,
 ) -> PaperPage:
     """A paper's page, of what could be made."""
     plan, of_paper = workshop.plan, workshop.of(key)
@@ -75,18 +84,23 @@ def _page(
         all_of("figure"),
         next(iter(all_of("claims")), ()),
         _count(list(ids), of_paper.frame, paths),
+        _hours(plan, key, records, speeds),
         making(records[run] for run in ids if run in records),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
-        of_paper.printed.absence if all_of("table") else "",
+        of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
     )
 
 
 def _record(folder: store.RunFolder) -> Record | None:
-    """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
+    """The record of a run; None without one, or if it is damaged, which `collect` refuses.
+
+    Pages are published: they do not say in which folder of this machine the data lay.
+    """
     try:
-        return folder.record()
+        record = folder.record()
     except FedbenchError:
         return None
+    return record and record | {"data": anywhere(record.get("data", {}))}
 
 
 def _relative(target: Path, folder: Path) -> str:
@@ -100,3 +114,21 @@ def _count(ids: list[str], frame: pd.DataFrame, paths: store.Results) -> RunCoun
     missing = {run: store.state(paths.run(run)).why for run in ids if run not in states}
     named = frame["substitutes"].unique() if "substitutes" in frame else ()
     return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))
+
+
+def _hours(plan: Plan, key: str, records: dict[str, Record], speeds: Speeds) -> Hours:
+    """The hours of a paper's runs and of the trials of their searches."""
+    ids = plan.needed(cell for cell in plan.cells if cell.paper == key)
+    spent = [sum(records[run].get("seconds", {}).values()) for run in ids if run in records]
+    left = {run: plan.runs[run] for run in ids if run not in records}
+    expected = [cost.core_seconds for cost in costs(left, speeds, assumed_samples).values()]
+    return Hours(sum(spent) / 3600, sum(expected) / 3600)
+
+
+def _speeds(plan: Plan, results: Path, workflow: Path) -> Speeds:
+    """How fast the finished runs trained; without them, or if one is damaged, as declared."""
+    declared = Speeds()
+    with suppress(FedbenchError):
+        declared = Speeds(load_scale(workflow, plan.scale).speeds)
+        return measured_speeds(results, declared.core)
+    return declared

@@ -1,8 +1,9 @@
-"""The files of a finished run as they travel: without weights, and checked when they arrive."""
+"""The files of a finished run as they travel: checked, without weights and a machine's folders."""
 
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from fedbench.base.digest import digest
@@ -19,25 +20,29 @@ _AGAIN = "take another copy of it"
 
 
 def packed(folder: RunFolder, run_id: str) -> Files | None:
-    """The record and the tables of a run, byte by byte; None if it is not finished.
+    """The record and the tables of a run; None if it is not finished.
 
-    Weights are left out, and the record then does not name them. Raises `FedbenchError` naming a
-    file that is another run's, was changed or is missing.
+    Tables are packed byte by byte. Weights are left out, and the record then does not name them;
+    nor does it name the folder in which the data lay. Raises `FedbenchError` naming a file that is
+    another run's, was changed or is missing.
     """
     record = folder.finished(run_id)
     if record is None:
         return None
-    tables = [name for name in record.get("files", {}) if name != _WEIGHTS]
-    files = {name: (folder.path / name).read_bytes() for name in tables}
-    return files | {RECORD: _without_weights(folder, record)}
+    kept = {name: sum_ for name, sum_ in record.get("files", {}).items() if name != _WEIGHTS}
+    told = record | {"data": anywhere(record["data"]), "files": kept}
+    return {name: (folder.path / name).read_bytes() for name in kept} | {RECORD: as_json(told)}
 
 
-def _without_weights(folder: RunFolder, record: dict[str, Any]) -> bytes:
-    """The record as it was written, or if it names weights written again without them."""
-    if _WEIGHTS not in record.get("files", {}):
-        return (folder.path / RECORD).read_bytes()
-    files = {name: sha256 for name, sha256 in record["files"].items() if name != _WEIGHTS}
-    return (json.dumps({**record, "files": files}, indent=2) + "\n").encode()
+def anywhere(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Where data came from, with the bare name of their file or folder in place of its path."""
+    bare = {"file": PurePath(origin["file"]).name} if origin.get("file") else {}
+    return {**origin, **bare}
+
+
+def as_json(content: Mapping[str, Any]) -> bytes:
+    """A record, or the facts of a data set, as they are written to their files."""
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def require_packed(run_id: str, files: Files, place: str) -> dict[str, Any]:

@@ -76,6 +76,13 @@ def test_npz_is_read_and_its_checksum_recorded(source, sample, classes, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
+def test_a_note_says_how_the_images_differ_from_the_published_ones(tmp_path, offline):
+    archive.write(tmp_path / "cifar10.npz", arrays((32, 32, 3), 10))
+    assert "deviation" not in Cifar10().load(tmp_path).origin
+    (tmp_path / "cifar10.deviation.txt").write_text("2 of 60,000 images\nare copies.\n")
+    assert Cifar10().load(tmp_path).origin["deviation"] == "2 of 60,000 images are copies."
+
+
 def test_missing_file_is_named_with_both_remedies(refuses, tmp_path, offline):
     with refuses() as caught:
         Mnist().load(tmp_path)

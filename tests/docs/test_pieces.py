@@ -13,7 +13,10 @@ from docs.generate import commands, entries, findings, metrics, notebook, schema
 from docs.generate.markdown import escaped, prose, table
 from docs.generate.pieces import filled, pieces, places, ranges
 from fedbench.base import registry
+from fedbench.jobs.export import export
+from fedbench.plan.outlook import planned
 from fedbench.spec import RunSpec
+from tests.jobs.made_runs import finish
 from tests.project import ROOT
 
 PAGES = {
@@ -132,17 +135,25 @@ def test_ranges_by_hand():
     assert "| `BelowOne` | a number ≥ 0, \\< 1 |" in ranges()
 
 
-def test_published_files_are_listed_and_none_is_said_in_words(tmp_path):
+def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     assert findings.findings(tmp_path) == "No results have been published yet."
-    file = tmp_path / "results/published/digits.parquet"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(bytes(2_500_000))
-    assert (
-        findings.findings(tmp_path)
-        .splitlines()[-1]
-        .startswith("| `results/published/digits.parquet` |")
+    plan = planned(ROOT / "workflow", findings.SCALE, ("digits",))
+    for run_id, spec in plan.runs.items():  # IID clients end at 0.9, skewed ones at 0.5
+        finish(tmp_path / "made", spec, 0.5 if "dl" in run_id else 0.9)
+    export(plan, "digits", tmp_path / "made", tmp_path / "results/published")
+    overview, *told = findings.findings(tmp_path).split("\n\n")
+    names, _, row = overview.splitlines()
+    assert names == (
+        "| paper | holds | fails | undecided | not run yet | runs published | core hours |"
     )
-    assert findings.findings(tmp_path).endswith("| 2.5 |")
+    there = len(plan.runs)
+    assert row.startswith("| [digits](#digits) | ")
+    assert row.endswith(f"| {there} of {there} | {1.5 * there / 3600:.1f} |")
+    assert told[0].endswith("{ #digits }")
+    assert "Skew" in told[0]
+    line = next(x for x in told[-1].splitlines() if "skewed clients" in x)
+    assert "| holds" in line
+    assert "+40.00 points" in line
 
 
 def test_marks_and_tables_by_hand():

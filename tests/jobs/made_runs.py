@@ -45,7 +45,8 @@ def facts(results, checksum=CHECKSUM, **more):
     """Write the facts of the digits."""
     file = Results(results).data("digits")
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"name": "digits", "checksum": checksum} | more))
+    told = {"name": "digits", "origin": {}, "checksum": checksum} | more
+    file.write_text(json.dumps(told, indent=2) + "\n")
 
 
 def project(folder, paper=PAPER):

@@ -5,6 +5,7 @@ import os
 import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -81,6 +82,24 @@ def test_weights_stay_at_home_and_the_record_does_not_name_them(plan, results, t
     assert sorted(record["files"]) == ["clients.parquet", "rounds.parquet"]
     assert not (Results(there).run(run_id).path / "model.safetensors").exists()
     assert restore([tmp_path / "tiny.parquet"], results).there == 4  # with its weights the same run
+
+
+def test_no_folder_of_a_machine_travels(plan, results, there, tmp_path):
+    run_id, spec = next(iter(plan.runs.items()))
+    at = "/home/ann/data/digits.npz"
+    origin = {"name": "digits", "file": at, "sha256": "1", "checksum": CHECKSUM}
+    finish(results, spec, record={"data": origin})
+    facts(results, origin=origin)
+    file = export(plan, "tiny", results, tmp_path / "out").file
+    for files in read_published(file).values():
+        assert not any(b"/home" in bytes_ or b"ann" in bytes_ for bytes_ in files.values())
+    restore([file], there)
+    assert Results(there).run(run_id).finished(run_id)["data"] == origin | {"file": "digits.npz"}
+    before = file.read_bytes()
+    for other in (results, there):  # neither is another run
+        assert restore([file], other).there == 4
+        assert export(plan, "tiny", other, tmp_path / "out").file.read_bytes() == before
+    assert len(collect(list(plan.runs.values()), there)) == 8
 
 
 def test_equal_runs_give_equal_bytes_in_whatever_order_they_were_finished(
@@ -316,6 +335,35 @@ def test_after_a_restore_nothing_is_trained_loaded_or_chosen(tmp_path, monkeypat
         "reproduce_all",
         "total",
     }
+
+
+CLAIMS = """
+claims:
+  better: {text: FedProx is better., kind: greater, table: table1, winner: FedProx, loser: FedAvg}
+"""
+
+
+def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path):
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    plan = project(folder, SEARCHING + CLAIMS)
+    results = folder / "results"
+    for run_id in [run_id for run_id in plan.runs if "fedprox" in run_id]:
+        forget(results, run_id)
+    whole = [run_id for run_id in plan.runs if (results / "runs" / run_id).exists()]
+    published = export(plan, "tiny", results, folder / "published").file
+    shutil.rmtree(results)
+    assert restore([published], results).written == len(whole) == 5
+    report = ("reproduce_all", "--config", "scale=paper")
+    snakemake(folder, *report, "train=none", "reports=reports/published")
+    assert {*jobs(snakemake(folder, "-n", *report))} > {"train_0", "select"}  # what is left
+    assert {path.parent.name for path in Results(results).records()} == {*whole}
+    claims = pd.read_csv(folder / "reports/published/paper/claims/tiny.csv")
+    assert {*claims["measured"]} == {"not run yet"}
+    page = (folder / "reports/published/paper/tiny.html").read_text()
+    assert "2 of its 4 runs are missing" in page
+    table = pd.read_csv(folder / "reports/published/paper/tables/tiny/table1.csv")
+    assert dict(zip(table["method"], table["n_seeds"], strict=True)) == {"FedAvg": 2, "FedProx": 0}
 
 
 def test_the_command_says_what_it_packed_and_what_is_missing(made, results, tmp_path, monkeypatch):

@@ -53,13 +53,19 @@ def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes:
         ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
         ((4, 5), UNDECIDED),  # two seeds never decide
         ((40,), UNDECIDED),
-        ((), UNDECIDED),
     ],
 )
 def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
     found = at(tmp_path, points)
     assert found.measured.verdict == verdict
     assert found.words == verdict.value
+
+
+def test_a_claim_without_any_pair_of_runs_was_not_run_yet(tmp_path: Path) -> None:
+    found = at(tmp_path, ())
+    assert found.measured.verdict == UNDECIDED
+    assert found.words == "not run yet"
+    assert evidence_words(found) == "6 of its 6 runs are missing"  # of A and B, three seeds
 
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ CLAIM = """claims:
   c: {text: %s, table: table1, kind: greater, winner: FedAvg, loser: %s}
 bibtex: %s
 deviations: [%s]
+findings: [%s]
+facts: {f: {title: %s, caption: %s, kind: {costs: {methods: [FedAvg]}}}}
 """
 
 
@@ -122,8 +124,10 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     )
     paper = paper.replace("title: Fig. 1,", f"title: {quoted(LABEL)}, caption: {quoted(LABEL)},")
     paper = paper.replace("authors: Nobody", f"authors: {quoted(LABEL)}")
-    paper += CLAIM % tuple(quoted(LABEL) for _ in range(4))
-    plan = planned(project(tmp_path, paper), "paper")
+    paper += CLAIM % tuple(quoted(LABEL) for _ in range(7))
+    project(tmp_path, paper)
+    (tmp_path / "scales/paper.yaml").write_text(f"about: {quoted(LABEL)}\n", encoding="utf-8")
+    plan = planned(tmp_path, "paper")
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
     shown = tmp_path / "reports/paper"
     live = _Live()

@@ -40,6 +40,10 @@ def test_mean_ranks_and_friedmans_p_by_hand() -> None:
     assert found.controls == {"C"}
     assert found.test is not None
     assert found.test.p == pytest.approx(0.0381, abs=1e-4)
+    # Demšar's q for three methods is 2.343: 2.343 · sqrt(3 · 4 / (6 · 4)) = 1.657
+    assert found.test.distance == pytest.approx(1.657, abs=1e-3)
+    assert found.first == 3  # C is only 1.625 behind A
+    assert "less than 1.66 apart" in RanksOnPage("k", "T", found, "").caption
 
 
 def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
@@ -69,6 +73,21 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     assert "1 more are left out, in which no method" in caption
     two = [replace(e, near=95.0) if e.place.setting in ("alpha=a", "alpha=b") else e for e in near]
     assert ranks(TABLE, two) is None
+
+
+def test_each_seed_may_count_as_a_setting() -> None:
+    # seed 0 and 1 of two settings: A before B before C in all four, as in no mean of three settings
+    twice = [
+        replace(e, runs=(*e.runs, replace(e.runs[0], id=f"{e.runs[0].id}-s1", seed=1)))
+        for e in cells()
+        if e.place.setting in ("alpha=a", "alpha=b")
+    ]
+    assert ranks(TABLE, twice) is None
+    found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
+    assert found is not None
+    assert (found.settings, found.counted) == (4, "4 seeds of settings")
+    assert found.mean.to_dict() == {"A": 1.0, "B": 2.0, "C": 3.0}
+    assert found.first == 2  # the critical difference is 1.657
 
 
 def test_settings_of_the_same_runs_count_once() -> None:

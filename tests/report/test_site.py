@@ -49,6 +49,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report(tmp_path_factory.mktemp("small"), SMALL)
 
 
+def test_a_paper_of_which_nothing_was_run_says_so(tmp_path: Path) -> None:
+    index = (report(tmp_path, FULL, {}) / "index.html").read_text(encoding="utf-8")
+    assert "Not run yet: no run of its 36 is finished." in index  # 2 data sets, α, 3 methods, seeds
+    assert "figures/toy/f.png" not in index
+    planned, finished, spent, left = re.findall(r"<td>([\d.,]+)</td>", index)[:4]
+    assert (planned, finished, spent, left) == ("36", "0", "0.0", "0.0")  # of two rounds
+
+
 def test_writes_what_it_promises(full: Path) -> None:
     collected = pd.read_parquet(full.parents[1] / "results/full/toy.parquet")["run_id"]
     found = {file.relative_to(full).as_posix() for file in full.rglob("*") if file.is_file()}

@@ -1,6 +1,10 @@
 # Gathers the histories of a paper's runs into one frame: one row per run and evaluated round.
 #
-# The facts of the data sets are inputs, so that a data set that was replaced is noticed.
+# The facts of the data sets are inputs, so that a data set that was replaced is noticed. Where not all
+# runs are trained, those that are not finished are left out.
+WHOLE = "--whole" if config["train"] == "all" else "--no-whole"
+
+
 rule collect:
     input:
         plan=PATHS.plan,
@@ -14,5 +18,5 @@ rule collect:
         ENVIRONMENT
     shell:
         "python -m fedbench collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
-        f"{RESULTS} "
+        f"{RESULTS} {WHOLE} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

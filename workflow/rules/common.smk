@@ -13,6 +13,7 @@ from fedbench.plan.environment import write_environment
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule
 from fedbench.plan.speeds import Speeds
+from fedbench.plan.wanted import wanted
 from fedbench.plan.workflow import WorkflowPaths, options
 
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
@@ -31,8 +32,11 @@ try:
         split(config["papers"]),
         split(config["tables"]),
     )
+    TRAINED = wanted(PLAN, config["train"])
     SPEEDS = Speeds(load_scale(HOME, config["scale"]).speeds)
-    PATHS = WorkflowPaths(PLAN, Path(config["results"]), Path(config["reports"]), HOME)
+    PATHS = WorkflowPaths(
+        PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
+    )
     PATHS.begin()
 except FedbenchError as error:
     raise WorkflowError(str(error))

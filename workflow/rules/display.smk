@@ -14,7 +14,7 @@ from fedbench.jobs.words import failures, unfinished
 from fedbench.jobs.workers import pass_signals_on
 from fedbench.plan.summary import summary
 
-DISPLAY = Display(lambda: Watcher(schedule(PLAN), Path(config["results"]), SPEEDS))
+DISPLAY = Display(lambda: Watcher(schedule(TRAINED), Path(config["results"]), SPEEDS))
 SHOWN = workflow.output_settings
 if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
     DISPLAY.attach(logger)
@@ -23,7 +23,7 @@ if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
 def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
-    let_retry(schedule(PLAN), seen, Path(config["results"]))
+    let_retry(schedule(TRAINED), seen, Path(config["results"]))
     again = shlex.join(["snakemake", *sys.argv[1:]])
     for line in (*failures(seen, again), *unfinished(seen, again)):
         print(line, file=sys.stderr)
@@ -39,7 +39,7 @@ onsuccess:
     ended()
     print(
         summary(
-            PLAN, "".join(Path(file).read_text(encoding="utf-8") for file in log)
+            TRAINED, "".join(Path(file).read_text(encoding="utf-8") for file in log)
         )
     )
     print(f"The report: {PATHS.pages()[0]}")

@@ -1,12 +1,13 @@
 # Copies the runs into MLflow in one job at the end, so that no training job waits for the database.
-TRACKED = PATHS.tracked
+# Where nothing is trained, nothing is copied.
+TRACKED = [PATHS.tracked] if TRAINED.runs else []
 
 
 rule track:
     input:
         PATHS.frames(),
     output:
-        touch(TRACKED),
+        touch(PATHS.tracked),
     log:
         PATHS.log("track"),
     conda:

@@ -13,6 +13,8 @@ from fedbench.report.values.numbers import UNTESTED
 # What is said of substitutes, which test nothing
 SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "does not show", Verdict.UNDECIDED: ""}
 
+AWAITED = "not run yet"  # is said of a claim for which no pair of runs is finished
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
@@ -24,7 +26,8 @@ class Evidence:
     effect that these pairs would have shown with a probability of 80 %, not a number where they
     have no spread. `marks`: the effects at which the claimed region ends. `shows`: the verdict if
     the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
-    how the runs differ from the paper's. `runs`: the ids of the runs behind it.
+    how the runs differ from the paper's. `runs`: the ids of the runs behind it, `missing` those of
+    them that are not finished.
     """
 
     cell: str
@@ -44,6 +47,7 @@ class Evidence:
     substituted: str
     note: str
     runs: tuple[str, ...] = field(repr=False)
+    missing: tuple[str, ...] = field(repr=False)
 
     @property
     def words(self) -> str:
@@ -91,6 +95,12 @@ class Finding:
         return " / ".join(dict.fromkeys(differences))
 
     @property
+    def awaited(self) -> bool:
+        """Whether nothing can be compared yet, because runs are missing."""
+        compared = any(row.interval and row.interval.pairs for row in self.rows)
+        return not compared and any(row.missing for row in self.rows)
+
+    @property
     def tested(self) -> bool:
         """Whether the claim was tested: no run is a substitute, or the others decided it."""
         return not self.substituted or self.measured.verdict != Verdict.UNDECIDED
@@ -98,6 +108,8 @@ class Finding:
     @property
     def words(self) -> str:
         """The measured verdict as pages show it."""
+        if self.awaited:
+            return AWAITED
         if self.tested:
             return self.measured.verdict.value
         shows = SHOWS[self.shows.verdict]

@@ -76,6 +76,7 @@ class _Bench:
         sides = [self.measured.cells(point) for point in comparison.points]
         planned = min(len(side) for side in sides)
         cells = list(chain.from_iterable(sides))
+        runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
         limit, estimate = comparison.limit, comparison.measured(self.measured)
         interval = limit.interval(estimate, risks) if planned else None
         return Evidence(
@@ -95,7 +96,8 @@ class _Bench:
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
             note="; ".join(self._notes(comparison, interval, planned)),
-            runs=tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells)),
+            runs=runs,
+            missing=tuple(run for run in runs if not self.measured.collected(run)),
         )
 
     def _notes(

@@ -66,6 +66,10 @@ class MeasuredNumbers(Numbers):
         ids = {cell.run_id for point in points for cell in self.cells(point)}
         return ids <= self._collected.states.keys()
 
+    def collected(self, run_id: str) -> bool:
+        """Whether the run is finished."""
+        return run_id in self._collected.states
+
     def too_late(self, point: Coords) -> bool:
         """Whether the metric asks for rounds that the runs do not have."""
         asked = reading(str(point["metric"]))

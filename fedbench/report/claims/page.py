@@ -8,7 +8,7 @@ from fedbench import store
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
-from fedbench.report.claims.finding import Evidence, Finding
+from fedbench.report.claims.finding import AWAITED, Evidence, Finding
 from fedbench.report.claims.judge import findings
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.claims.plot import Plot, plots
@@ -19,8 +19,8 @@ from fedbench.report.values.frames import Collected
 FILTERS = {
     "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
     "printed-none": "none printed", "here-holds": "hold", "here-fails": "fail",
-    "here-undecided": "undecided", "here-untested": "not tested", "shows": "show here",
-    "shows-not": "do not show here", "fails": "fail on either",
+    "here-undecided": "undecided", "here-untested": "not tested", "here-awaited": AWAITED,
+    "shows": "show here", "shows-not": "do not show here", "fails": "fail on either",
 }  # fmt: skip
 _SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "shows-not"}
 
@@ -43,13 +43,19 @@ class ClaimOnPage:
 
     @property
     def mark(self) -> str:
-        """The measured verdict in one word; 'untested' where only substitutes were run."""
+        """The measured verdict in one word.
+
+        'awaited' where nothing has been run yet, 'untested' where only substitutes were.
+        """
+        if self.finding.awaited:
+            return "awaited"
         return self.finding.measured.verdict.value if self.finding.tested else "untested"
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The entries of `FILTERS` that it belongs to."""
-        shows = "" if self.finding.tested else _SHOWS.get(self.finding.shows.verdict, "")
+        said = self.finding.tested or self.finding.awaited
+        shows = "" if said else _SHOWS.get(self.finding.shows.verdict, "")
         either = "fails" if Verdict.FAILS.value in (self.printed_mark, self.mark) else ""
         tags = (f"printed-{self.printed_mark}", f"here-{self.mark}", shows, either)
         return tuple(filter(None, tags))

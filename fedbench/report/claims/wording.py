@@ -82,6 +82,10 @@ def _printed_effect(row: Evidence) -> str:
 
 def evidence_words(finding: Finding) -> str:
     """What the measured verdict rests on: cells, effects, intervals."""
+    if finding.awaited:
+        runs = {run for row in finding.rows for run in row.runs}
+        missing = {run for row in finding.rows for run in row.missing}
+        return f"{len(missing)} of its {len(runs)} runs are missing"
     judged = finding.measured if finding.tested else finding.shows
     said = _VERDICTS if finding.tested else SHOWS
     if isinstance(finding.claim, Together):

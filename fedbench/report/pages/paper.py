@@ -30,6 +30,22 @@ class RunCount:
     diverged: dict[str, str]
     substitutes: tuple[str, ...]
 
+    @property
+    def finished(self) -> int:
+        """How many runs are there."""
+        return self.planned - len(self.missing)
+
+
+@dataclass(frozen=True)
+class Hours:
+    """Hours of one core or GPU: that finished runs took, and that the others are expected to take.
+
+    The trials of searches are among them.
+    """
+
+    spent: float
+    left: float
+
 
 @dataclass(frozen=True)
 class PaperPage:
@@ -46,6 +62,7 @@ class PaperPage:
     figures: tuple[FigureOnPage, ...] = field(repr=False)
     claims: tuple[ClaimOnPage, ...] = field(repr=False)
     count: RunCount = field(repr=False)
+    hours: Hours
     making: Making | None
     failed: dict[str, str] = field(default_factory=dict)
     unprinted: str = ""

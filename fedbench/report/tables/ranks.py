@@ -3,7 +3,9 @@
 Friedman's test asks whether any of them differ, Nemenyi's which pairs do (Demšar, JMLR 2006).
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import sqrt
 
 import pandas as pd
 from scikit_posthocs import posthoc_nemenyi_friedman
@@ -19,32 +21,48 @@ RISK = 0.05  # of calling two methods different that are not
 
 @dataclass(frozen=True, eq=False)
 class Significance:
-    """p-value of Friedman's test, and of Nemenyi's for each pair (methods × methods)."""
+    """p-value of Friedman's test, and of Nemenyi's for each pair (methods × methods).
+
+    `distance` is the critical difference: mean ranks that are nearer are not told apart.
+    """
 
     p: float
     pairs: pd.DataFrame
+    distance: float
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """Mean ranks by method; 1 is the best.
 
-    `metric` is what was ranked; `near_chance` counts the settings that are left out because no
-    method learned there, `left_out` are methods that were not run in every setting. `test` is None
-    where any of the runs is a substitute: such ranks are not tested.
+    `metric` is what was ranked in so many `settings`, or with `seeds` in so many seeds of settings;
+    `near_chance` counts the settings that are left out because no method learned there, `left_out`
+    are methods that were not run in every setting. `test` is None where any of
+    the runs is a substitute: such ranks are not tested.
     """
 
     metric: str
     mean: pd.Series
     settings: int
+    seeds: bool
     near_chance: int
     controls: frozenset[str]
     left_out: tuple[str, ...]
     test: Significance | None
 
+    @property
+    def first(self) -> int:
+        """How many methods are not told apart from the one with the best mean rank, itself too."""
+        return 0 if self.test is None else int((self.test.pairs[self.mean.index[0]] >= RISK).sum())
+
+    @property
+    def counted(self) -> str:
+        """'9 settings', '6 seeds of settings'."""
+        return f"{self.settings} {'seeds of settings' if self.seeds else 'settings'}"
+
 
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
-    """Rank the means over the seeds, by the table's first metric.
+    """Rank the means over the seeds, or each seed apart, by the table's first metric.
 
     Settings in which all methods are near chance are left out. None if fewer than three methods
     have a mean in every setting, if there are fewer than three settings, or if neither more nor
@@ -55,7 +73,9 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
         return None
-    asked = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
+    means = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
+    by_seed = table.ranks == "seeds"
+    asked = [piece for c in means for piece in _seeds(c)] if by_seed else means
     learned = {_setting(c) for c in asked if not is_near_chance(c)}
     ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
@@ -67,6 +87,7 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
         metric,
         placed.mean().sort_values(kind="stable"),
         len(full),
+        by_seed,
         len({_setting(c) for c in asked} - learned),
         frozenset(c.place.method for c in ranked if c.control),
         tuple(str(name) for name in scores if name not in full),
@@ -74,9 +95,20 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     )
 
 
+def _seeds(cell: TableCell) -> Iterator[TableCell]:
+    """The cell as if each of its seeds were a setting of its own."""
+    for seed in dict.fromkeys(run.seed for run in cell.measured_runs):
+        runs = tuple(run for run in cell.measured_runs if run.seed == seed)
+        place = replace(cell.place, setting=f"{cell.place.setting};seed={seed}")
+        yield replace(cell, place=place, runs=runs)
+
+
 def _test(placed: pd.DataFrame) -> Significance:
     p = float(stats.friedmanchisquare(*(placed[name] for name in placed)).pvalue)
-    return Significance(p, posthoc_nemenyi_friedman(placed))
+    n, k = placed.shape
+    apart = stats.studentized_range.ppf(1 - RISK, k, float("inf")) / sqrt(2)
+    distance = float(apart) * sqrt(k * (k + 1) / (6 * n))
+    return Significance(p, posthoc_nemenyi_friedman(placed), distance)
 
 
 def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
@@ -109,14 +141,18 @@ class RanksOnPage:
         """How many settings were ranked, what the tests say, and which methods are left out."""
         ranks = self.ranks
         sentences = [
-            f"{len(ranks.mean)} methods ranked by their means over the seeds in each of "
-            f"{ranks.settings} settings."
+            f"{len(ranks.mean)} methods ranked "
+            + ("" if ranks.seeds else "by their means over the seeds ")
+            + f"in each of {ranks.counted}."
         ]
         if ranks.test:
             sentences.append(
                 f"Friedman's test: p = {ranks.test.p:.2g}. A bar joins methods that Nemenyi's test "
-                "does not tell apart at 5 %. Settings on one data set are not independent of each "
-                "other, so that the tests find differences too easily."
+                f"does not tell apart at 5 %, whose mean ranks are less than "
+                f"{ranks.test.distance:.2f} apart: their order says nothing. "
+                f"{ranks.first} of {len(ranks.mean)} methods are not told apart from the first. "
+                "Settings on one data set are not independent of each other, so that the tests "
+                "find differences too easily."
             )
         else:
             sentences.append(
@@ -138,4 +174,4 @@ class RanksOnPage:
 def rank_title(table: Table, ranks: Ranks) -> str:
     """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several."""
     what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
-    return f"{table.title}{what}: mean ranks over {ranks.settings} settings (1 is the best)"
+    return f"{table.title}{what}: mean ranks over {ranks.counted} (1 is the best)"

@@ -1,0 +1,93 @@
+"""The command `arena`: your own methods beside all others, under the same conditions."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbench.base.yamlfile import split
+from fedbench.cli.app import DataFolder, Device, ResultsFolder, Scale, app, console, sentences
+from fedbench.cli.reproduce import reproduce
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.plan.plan import Plan
+
+_PAPER = "arena"
+_WITH = (
+    "Methods of your own folder, separated by commas: only their runs are trained, and of the "
+    "other methods finished runs are shown. Without it the runs of all methods are trained."
+)
+
+
+@app.command()
+def arena(
+    own: Annotated[str, typer.Option("--with", metavar="METHODS", help=_WITH)] = "",
+    scale: Scale = "demo",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what all methods cost, train nothing.")
+    ] = False,
+    cores: Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")] = "all",
+    device: Device = "auto",
+    results: ResultsFolder = Path("results"),
+    reports: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("reports"),
+    data_dir: DataFolder = None,
+) -> None:
+    """Let a method of your own meet all others under the same conditions, on one page.
+
+    Published runs of the arena are restored first, if there are any, so that only what is not
+    finished is trained.
+    """
+    with sentences():
+        from fedbench.base.plugins import project
+        from fedbench.plan.outlook import planned
+        from fedbench.plan.wanted import wanted
+
+        workflow = project() / "workflow"
+        whole = planned(workflow, scale, (_PAPER,))
+        train = ",".join(split(own)) or "all"
+        chosen = wanted(whole, train)
+        if plan:
+            from fedbench.cli.commands import show_costs
+
+            show_costs(whole, workflow, results, data_dir)
+            return
+        restored = _restore(results)
+        before = _finished(chosen, results)
+        reproduce(
+            cores,
+            **{"papers": _PAPER, "scale": scale, "train": train, "device": device},
+            **{"results": results, "reports": reports, "data_dir": data_dir},
+        )
+        _say(whole, results, len(_finished(chosen, results) - before), restored)
+    console.print(f"The page: {reports}/{scale}/{_PAPER}.html", soft_wrap=True)
+
+
+def _restore(results: Path) -> int:
+    """Restore the published runs of the arena, if there are any; returns how many."""
+    from fedbench.base.files import exists
+    from fedbench.base.plugins import project
+    from fedbench.jobs.restore import restore
+
+    places = (folder / f"results/published/{_PAPER}.parquet" for folder in (Path(), project()))
+    published = next((file for file in places if exists(file)), None)
+    return restore([published], results).written if published else 0
+
+
+def _finished(plan: "Plan", results: Path) -> set[str]:
+    from fedbench.store import Results
+
+    return {run_id for run_id in plan.runs if Results(results).run(run_id).record() is not None}
+
+
+def _say(whole: "Plan", results: Path, trained: int, restored: int) -> None:
+    """How many runs were trained and restored, and how many methods have none yet."""
+    said = f"{trained:,} runs trained" + (f", {restored:,} restored" if restored else "")
+    finished = _finished(whole, results)
+    methods = {str(cell.coords["method"]) for cell in whole.cells}
+    shown = {str(cell.coords["method"]) for cell in whole.cells if cell.run_id in finished}
+    if absent := len(methods - shown):
+        said += (
+            f"; {absent} of {len(methods)} methods have no run at this scale yet, which "
+            f"`fedbench arena --scale {whole.scale}` trains"
+        )
+    console.print(f"{said}.", soft_wrap=True)

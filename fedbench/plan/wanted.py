@@ -1,0 +1,31 @@
+"""Which runs of a plan are trained; the others are shown as far as they are finished."""
+
+from dataclasses import replace
+
+from fedbench.base.errors import unknown
+from fedbench.base.yamlfile import split
+from fedbench.plan.plan import Plan
+
+
+def wanted(plan: Plan, train: str) -> Plan:
+    """The plan of the runs to train: 'all', 'none', or those of methods, separated by commas.
+
+    The searches of these runs are among them. Raises `FedbenchError` on a method that no run has.
+    """
+    if train == "all":
+        return plan
+    names = split(train) if train != "none" else ()
+    levels = {str(cell.coords["method"]) for cell in plan.cells if "method" in cell.coords}
+    for name in names:
+        if name not in levels:
+            raise unknown("method in this plan", name, sorted(levels))
+    cells = [cell for cell in plan.cells if str(cell.coords.get("method")) in names]
+    ids = plan.needed(cells)
+    searches = {run: search for run, search in plan.searches.items() if run in ids}
+    return replace(
+        plan,
+        cells=cells,
+        runs={run_id: plan.runs[run_id] for run_id in ids},
+        searches=searches,
+        trials={search: plan.trials[search] for search in searches.values()},
+    )

@@ -1,0 +1,78 @@
+"""`fedbench arena` with a method of one's own: what is restored, trained and said."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fedbench.__main__ import app
+from fedbench.jobs.export import export
+from fedbench.plan.outlook import planned
+from tests.jobs.made_runs import finish
+from tests.project import ROOT
+from tests.test_plugins import METHOD, plug
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the method `brand`; `started` notes what is given to Snakemake."""
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    return tmp_path
+
+
+@pytest.fixture
+def started(monkeypatch):
+    commands = []
+
+    def start(command, check):
+        """Train what was asked for: two rounds, made up."""
+        commands.append(command)
+        asked = dict(word.split("=", 1) for word in command if "=" in word)
+        for cell in planned(ROOT / "workflow", asked["scale"], ("arena",)).cells:
+            if asked["train"] == cell.coords["method"]:
+                finish(Path(asked["results"]), cell.run)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", start)
+    return commands
+
+
+def arena(*words):
+    return CliRunner().invoke(app, ["arena", *words], catch_exceptions=False)
+
+
+def said(done):
+    return " ".join(done.output.split())
+
+
+def test_only_the_own_method_is_trained_beside_those_that_were_published(folder, started):
+    plan = planned(ROOT / "workflow", "demo", ("arena",))
+    theirs = {cell.run_id: cell.run for cell in plan.cells if cell.coords["method"] != "brand"}
+    for spec in theirs.values():
+        finish(folder / "made", spec)
+    export(plan, "arena", folder / "made", folder / "results/published")
+    done = arena("--with", "brand")
+    assert done.exit_code == 0
+    assert {"train=brand", "papers=arena", "scale=demo", "results=results"} < {*started[0]}
+    assert f"2 runs trained, {len(theirs)} restored. The page: reports/demo/arena.html" in said(
+        done
+    )
+    assert "2 runs trained." not in said(done)
+    assert "0 runs trained." in said(arena("--with", "brand"))  # a second call has nothing to do
+
+
+def test_methods_without_any_run_are_counted(folder, started):
+    methods = {c.coords["method"] for c in planned(ROOT / "workflow", "demo", ("arena",)).cells}
+    words = said(arena("--with", "brand"))
+    assert words.startswith(
+        f"2 runs trained; {len(methods) - 1} of {len(methods)} methods have no run"
+    )
+    assert "`fedbench arena --scale demo` trains" in words
+
+
+def test_a_name_that_is_no_method_is_one_sentence(folder, started):
+    done = arena("--with", "brannd")
+    assert (done.exit_code, started) == (2, [])
+    assert "no method in this plan 'brannd'; did you mean 'brand'?" in said(done)
+    assert not (folder / "results").exists()

@@ -1,0 +1,53 @@
+"""Which runs are trained, and what of the others is shown."""
+
+import pytest
+
+from fedbench.plan.plan import make_plan
+from fedbench.plan.speeds import Speeds
+from fedbench.plan.wanted import wanted
+from fedbench.plan.workflow import WorkflowPaths
+from fedbench.store import Results
+from tests.jobs.made_runs import SEARCHING
+from tests.project import make_project
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """FedAvg and FedProx with two seeds, a search of two trials each, and FedAvg once without."""
+    return make_plan(make_project(tmp_path, SEARCHING) / "workflow", "paper")
+
+
+def test_all_and_none(plan):
+    assert wanted(plan, "all") is plan
+    none = wanted(plan, "none")
+    assert (none.cells, none.runs, none.trials) == ([], {}, {})
+    assert none.papers == plan.papers
+
+
+def test_a_method_brings_its_runs_and_its_search_alone(plan):
+    of_prox = wanted(plan, "FedProx")
+    assert len(plan.runs) == 9
+    assert len(of_prox.runs) == 2 + 2
+    assert all("fedprox" in run_id for run_id in of_prox.runs)
+    assert [*of_prox.trials] == [*of_prox.searches.values()][:1]
+    assert wanted(plan, "FedProx, FedAvg").runs.keys() == plan.runs.keys()
+
+
+def test_a_method_that_is_not_there_is_one_sentence(plan, refuses):
+    with refuses("no method in this plan 'FedPrix'; did you mean 'FedProx'?"):
+        wanted(plan, "FedPrix")
+
+
+def test_a_paper_waits_for_runs_that_are_trained_or_there(plan, tmp_path):
+    results = tmp_path / "results"
+    there = next(cell.run_id for cell in plan.cells if cell.coords["method"] == "FedAvg")
+    paths = WorkflowPaths(plan, results, tmp_path, trained=wanted(plan, "FedProx"))
+    prox = {cell.run_id for cell in plan.cells if cell.coords["method"] == "FedProx"}
+    assert set(paths.stamps("tiny")) == {paths.stamp(run_id) for run_id in prox}
+    Results(results).stamp(there).parent.mkdir(parents=True)
+    Results(results).stamp(there).touch()
+    assert set(paths.stamps("tiny")) == {paths.stamp(run_id) for run_id in {*prox, there}}
+    assert all("fedprox" in stamp for job in paths.jobs(1, 2, Speeds()) for stamp in job.stamps)
+    nothing = WorkflowPaths(plan, tmp_path / "empty", tmp_path, trained=wanted(plan, "none"))
+    assert nothing.jobs(1, 2, Speeds()) == []
+    assert nothing.stamps("tiny") == nothing.data_of("tiny") == []

@@ -6,8 +6,6 @@ Friedman's test asks whether any of them differ, Nemenyi's which pairs do (Demš
 from dataclasses import dataclass, field
 
 import pandas as pd
-from scikit_posthocs import posthoc_nemenyi_friedman
-from scipy import stats
 
 from fedbench.paper.items import Table
 from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
@@ -75,6 +73,9 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
 
 
 def _test(placed: pd.DataFrame) -> Significance:
+    from scikit_posthocs import posthoc_nemenyi_friedman  # seconds that few commands need
+    from scipy import stats
+
     p = float(stats.friedmanchisquare(*(placed[name] for name in placed)).pvalue)
     return Significance(p, posthoc_nemenyi_friedman(placed))
 

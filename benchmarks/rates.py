@@ -1,15 +1,18 @@
-"""Which learning rate suits the models of a scale? Trains one run of each at several rates.
+"""Which learning rate suits the models of a scale? Trains a few runs of each at several rates.
 
     python benchmarks/rates.py --scale demo [--papers rmfl] [--factors 0.3,1,3]
 
-For each paper, data set and model of the scale, a run of FedAvg, or of the first method where there
-is no FedAvg, is trained in the setting whose clients differ least: at the rate of the scale's file
-and at this rate times the other factors. The seed is none that the scale's tables show. One line
-per run says how accurate it was on held-out training data, by which the best is marked.
+For each paper, data set and model of the scale, FedAvg and the method of which the paper has most
+runs are trained where clients differ least and where they differ most: at the rate of the scale's
+file and at this rate times the other factors. A rate that suits even clients may ruin skewed ones,
+and one that suits FedAvg may be too large with momentum. The seed is none that the scale's tables
+show. One line per model says how accurate its runs were on held-out training data, on average over
+their rounds, and marks the best rate.
 """
 
 import argparse
 from pathlib import Path
+from statistics import fmean
 
 from rich.console import Console
 from rich.table import Table
@@ -20,21 +23,37 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Cell
 
 SEED, HELD_OUT = 1_000, 0.2
+FEDAVG = "[]"  # no part beside the choice of the model that is scored
 
 
-def candidates(cells: list[Cell]) -> dict[tuple[str, str, str], RunSpec]:
-    """By paper, data set and model: the run whose rate is looked for."""
-    chosen: dict[tuple[str, str, str], RunSpec] = {}
-    for cell in sorted(cells, key=_preference):
-        chosen.setdefault((cell.paper, str(cell.run.dataset), str(cell.run.model)), cell.run)
-    return chosen
+def candidates(cells: list[Cell]) -> dict[tuple[str, str, str], list[RunSpec]]:
+    """By paper, data set and model: the runs whose rate is looked for, at most four."""
+    groups: dict[tuple[str, str, str], list[RunSpec]] = {}
+    for cell in cells:
+        key = (cell.paper, str(cell.run.dataset), str(cell.run.model))
+        groups.setdefault(key, []).append(cell.run)
+    return {key: _extremes(runs) for key, runs in groups.items()}
 
 
-def _preference(cell: Cell) -> tuple[bool, float]:
-    """FedAvg before others, and little skew before much."""
-    params = cell.run.partition.params
-    mild = params.get("alpha", params.get("delta", params.get("s", 100.0)))
-    return bool([p for p in cell.run.parts if not p.name.startswith("meanof")]), -float(mild)
+def _extremes(runs: list[RunSpec]) -> list[RunSpec]:
+    """FedAvg and the method with most runs, each with the least and the most skew that it has."""
+    by_method: dict[str, list[RunSpec]] = {}
+    for spec in runs:
+        by_method.setdefault(_method(spec), []).append(spec)
+    usual = max(by_method, key=lambda name: len(by_method[name]))
+    chosen = [by_method[name] for name in dict.fromkeys((FEDAVG, usual)) if name in by_method]
+    ends = [end(specs, key=_evenness) for specs in chosen for end in (max, min)]
+    return list({spec.id: spec for spec in ends}.values())
+
+
+def _method(spec: RunSpec) -> str:
+    return str([part for part in spec.parts if not part.name.startswith("meanof")])
+
+
+def _evenness(spec: RunSpec) -> float:
+    """Larger where the partition makes clients more alike."""
+    params = spec.partition.params
+    return float(params.get("alpha", params.get("delta", params.get("s", 100.0))))
 
 
 def accuracy(spec: RunSpec, rate: float) -> float:
@@ -50,9 +69,9 @@ def main() -> None:
     plan = planned(args.workflow, args.scale, split(args.papers))
     factors = [float(factor) for factor in split(args.factors)]
     table = Table("paper", "data set", "model", *(f"× {factor:g}" for factor in factors))
-    for (paper, dataset, model), spec in candidates(plan.cells).items():
-        scores = [accuracy(spec, spec.lr * factor) for factor in factors]
-        cells = [f"{spec.lr * f:.3g}: {s:.3f}" for f, s in zip(factors, scores, strict=True)]
+    for (paper, dataset, model), specs in candidates(plan.cells).items():
+        scores = [fmean(accuracy(spec, spec.lr * f) for spec in specs) for f in factors]
+        cells = [f"{specs[0].lr * f:.3g}: {s:.3f}" for f, s in zip(factors, scores, strict=True)]
         best = scores.index(max(scores))
         cells[best] += " *"
         table.add_row(paper, dataset.partition("(")[0], model.partition("(")[0], *cells)

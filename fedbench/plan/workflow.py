@@ -21,7 +21,7 @@ from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
-_AT_ONCE = 24  # runs that share a process on one machine, where no size is given
+_AT_ONCE = 48  # runs that share a process on one machine, where no size is given
 
 
 def options(**values: object) -> str:
@@ -169,7 +169,7 @@ class WorkflowPaths:
     def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
 
-        Without a size 24 runs share a job on one machine; on a cluster their time alone decides.
+        Without a size 48 runs share a job on one machine; on a cluster their time alone decides.
         """
         plan = self.trained or self.scheduled
         cost = costs(plan.runs, speeds, assumed_samples)

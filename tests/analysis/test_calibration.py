@@ -25,7 +25,7 @@ SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 8, "batch": 10, "lr": 0.1},
     **{"model": {"mlp": {"hidden": 16}}, "precision": "float64", "normalise": False},
 )
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 @functools.cache

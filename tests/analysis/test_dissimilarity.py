@@ -15,7 +15,7 @@ from fedbench.engine.problem import assemble
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=3, precision="float64", partition={"dy": {"alpha": 1.0}}, rounds=2, steps=3)
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 def vector(*values):

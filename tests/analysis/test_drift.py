@@ -12,7 +12,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import LINE, close, objects
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 # step 0: mean (3, 0); step 1 is client 7's alone
 TRAILS = {2: torch.tensor([[3.0, 4.0]]), 7: torch.tensor([[3.0, -4.0], [0.0, 2.0]])}
 

@@ -38,7 +38,7 @@ def case(module=None, normed=False):
     """(task, model, rows, dense Hessian of the mean cross-entropy at trained statistics)."""
     torch.manual_seed(1)
     things = objects(normed) | ({"model": module} if module else {})
-    problem = assemble(SPEC, things, Machine(device="cpu"), None)
+    problem = assemble(SPEC, things, Machine(device="cpu", workers=1), None)
     task, start = problem.task, problem.fed.start
     buffers = {k: v + 0.3 if v.is_floating_point() else v for k, v in start.buffers.items()}
     model, rows = Model(start.w + 0.1, buffers), torch.arange(0, 160, 3)

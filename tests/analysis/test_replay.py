@@ -33,8 +33,10 @@ class Again(Probe):
 
 def watched(spec, probe, **things):
     """The engine of a run watched by a probe that has no name."""
-    problem = assemble(spec.changed(watch=["locals"]), things, Machine(device="cpu"), None)
-    return Training(problem, Machine(device="cpu"), probes=[probe])
+    problem = assemble(
+        spec.changed(watch=["locals"]), things, Machine(device="cpu", workers=1), None
+    )
+    return Training(problem, Machine(device="cpu", workers=1), probes=[probe])
 
 
 # MFL hands its buffer from client to client: its clients share what they write to

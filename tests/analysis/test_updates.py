@@ -11,7 +11,7 @@ from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.fedprox import FedProx
 from tests.methods.one_weight import blocks, close
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 def vector(*values):

@@ -13,7 +13,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
 from tests.methods.one_weight import LINE, blocks, line, objects
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,9 @@ def test_a_round_without_evaluation_reads_the_device_once(name, reads):
     settings = {"clients": 4, "participation": 0.5, "rounds": 3, "eval_every": 3}
     settings |= {"model": {"lenet5": {"padding": 2}}, "validation": 0.2}
     spec = RunSpec(**settings | declared(name, "NEEDS"), parts=[name])
-    run = Training(assemble(spec, {}, Machine(device="cpu"), None), Machine(device="cpu"))
+    run = Training(
+        assemble(spec, {}, Machine(device="cpu", workers=1), None), Machine(device="cpu", workers=1)
+    )
     run.round()  # what is read once per run
     reads.clear()
     run.round()

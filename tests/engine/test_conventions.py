@@ -239,7 +239,7 @@ def test_convention_07_clip_is_on_the_norm_of_the_whole_gradient():
     nn.init.zeros_(model.weight)
     rules = {"clients": 1, "rounds": 1, "batch": None, "lr": 1.0, "precision": "float64"}
     share = {"data": data, "model": model, "partition": blocks([1])}
-    machine = Machine(device="cpu")
+    machine = Machine(device="cpu", workers=1)
     clipped = run(RunSpec(clip=1.0, **rules), machine=machine, **share).weights
     torch.testing.assert_close(clipped, -torch.tensor([0.6, 0.8]).double(), rtol=1e-6, atol=0)
     for clip in (None, 6.0):  # off by default, and without effect on a shorter gradient
@@ -271,7 +271,7 @@ def test_convention_08_teachers_are_in_eval_mode_without_gradient():
 
     data = line([0.0])
     spec = RunSpec(clients=1, rounds=1, batch=None, lr=0.01, precision="float64")
-    machine = Machine(device="cpu")
+    machine = Machine(device="cpu", workers=1)
     result = run(
         spec,
         machine=machine,
@@ -343,7 +343,7 @@ def statistics(weights, sizes=(2, 4), **settings):
         weights=weights,
         **{"batch": None} | settings,
     )
-    machine = Machine(device="cpu")
+    machine = Machine(device="cpu", workers=1)
     return run(spec, machine=machine, data=data, model=normed(), partition=blocks(sizes))
 
 

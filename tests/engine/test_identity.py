@@ -16,7 +16,7 @@ from fedbench.sampling.bernoulli import Bernoulli
 from fedbench.sampling.sampler import Sampler
 from tests.methods.one_weight import LINE, line, objects, weight
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 SPEC = RunSpec(clients=2, **LINE).changed(rounds=3)
 CLIENTS = [[1.0, 2.0], [3.0]]
 

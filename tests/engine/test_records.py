@@ -15,7 +15,7 @@ from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, read_frame, write_frame
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 SPEC = RunSpec(clients=2, rounds=4, batch=None, model={"mlp": {"hidden": 4}})
 OTHER = SPEC.changed(seed=1)
 

@@ -12,7 +12,7 @@ from fedbench.engine.inputs import moments, warn_unscaled
 from fedbench.engine.problem import assemble
 
 EVERYTHING = np.arange(4)
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 def dataset(x, **more):

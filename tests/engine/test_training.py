@@ -285,7 +285,7 @@ def test_dropout_follows_the_seed_and_not_the_shared_generator(cpu):
 
 def cohorts(parts=(), rounds=40, **settings):
     diary = Diary()
-    train([[0.0]] * 20, parts=[*parts, diary], rounds=rounds, **settings)
+    train([[0.0]] * 20, parts=[*parts, diary], rounds=rounds, eval_every=rounds, **settings)
     return diary.cohorts
 
 

@@ -7,14 +7,29 @@ from tests.project import PAPER, make_project, snakemake
 # Names that a shell, a URL and HTML would read as something else
 RESULTS, REPORTS, DATA = "bob's results & co", "a $(touch hit)#1", "bob's data"
 CONFIG = ("--config", "scale=paper", f"results={RESULTS}", f"reports={REPORTS}", f"data_dir={DATA}")
-WITH_BUBBLES = PAPER + "  fig2: {title: Fig. 2, grid: main, where: {alpha: 1}, kind: bubbles}\n"
+
+# The tiny paper, with a figure of the clients' samples, and a table on a file of the user's own
+WHOLE = (
+    PAPER.replace(
+        "Digits: {dataset: digits}",
+        'Digits: {dataset: digits}, Mine: {dataset: {file: {path: "my cells.csv"}}}',
+    )
+    .replace(
+        "grids:",
+        "grids:\n  mine: {axes: {dataset: [Mine], method: [FedAvg, FedProx]}, seeds: [0]}",
+    )
+    .replace("tables:", "tables:\n  table3: {title: Table III, grid: mine, rows: [dataset]}")
+    + "  fig2: {title: Fig. 2, grid: main, where: {alpha: 1}, kind: bubbles}\n"
+)
+CELLS = "size,round,kind\n" + "".join(f"{i},{i % 3},{'ab'[i % 2]}\n" for i in range(100))
 
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """A project of which everything was reproduced once; tests only look at it."""
-    folder = make_project(tmp_path_factory.mktemp("o'brien & sons"), WITH_BUBBLES)
+    folder = make_project(tmp_path_factory.mktemp("o'brien & sons"), WHOLE)
     (folder / DATA).mkdir()
+    (folder / DATA / "my cells.csv").write_text(CELLS)
     done = snakemake(folder, "--cores", "2", "reproduce_all", *CONFIG)
     (folder / "said.txt").write_text(done.stdout)
     return folder

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WITH_BUBBLES
+from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WHOLE
 from tests.project import snakemake
 
 TABLE = f"{REPORTS}/paper/tables/tiny/table1.csv"
 NOTHING_MISSING = f"{RESULTS}/paper/nothing-missing"  # made last; fails if runs have failed
-WHOLE = (TABLE, NOTHING_MISSING, *CONFIG)
+ASKED = (TABLE, NOTHING_MISSING, *CONFIG)
 
 
 def times(folder):
@@ -62,7 +62,7 @@ def story(built, tmp_path_factory):
     the damage mended. Gives which runs were finished when, and what was said."""
     folder = tmp_path_factory.mktemp("again") / "o'brien & sons"
     shutil.copytree(built, folder)
-    longer = WITH_BUBBLES.replace("seeds: [0, 1]", "seeds: [0, 1, 2, 3]")
+    longer = WHOLE.replace("seeds: [0, 1]", "seeds: [0, 1, 2, 3]")
     (folder / "workflow/papers/tiny.yaml").write_text(longer)
     old = times(folder)
     new = [run for run in make_plan(folder / "workflow", "paper").runs if run not in old]
@@ -73,13 +73,13 @@ def story(built, tmp_path_factory):
     killed = times(folder)
     checkpoint.unlink()
     checkpoint.write_bytes(b"half a checkpoint")
-    failed_call = snakemake(folder, "--nolock", *WHOLE, check=False)  # it is still locked
+    failed_call = snakemake(folder, "--nolock", *ASKED, check=False)  # it is still locked
     failed = times(folder)
     table = pd.read_csv(folder / TABLE)
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
     checkpoint.unlink()
-    snakemake(folder, "--nolock", *WHOLE)
+    snakemake(folder, "--nolock", *ASKED)
     return SimpleNamespace(
         folder=folder,
         new=new,
@@ -108,7 +108,7 @@ def test_the_report_is_built_without_it_and_the_end_says_what_failed_and_what_to
     assert sorted(story.table["n_seeds"]) == [3, 4]
     assert story.failed_call.returncode != 0
     said = story.failed_call.stderr
-    assert "1 of 8 runs failed; the report is built without them:" in said
+    assert "1 of 10 runs failed; the report is built without them:" in said
     assert f"  {story.new[1]}: " in said
     assert re.search(r"To train them again: snakemake --cores 1 .*--config scale=paper", said)
 

@@ -29,7 +29,7 @@ def trajectory(s, parts, **settings):
         **settings,
     )
     film = Film()
-    machine = Machine(device="cpu")
+    machine = Machine(device="cpu", workers=1)
     run(spec, machine=machine, data=data, model=model, partition=s.rows, parts=(*parts, film))
     return np.array([w.numpy().reshape(s.w0.shape) for w in film.frames])
 

@@ -22,7 +22,7 @@ class Setting:
     y: np.ndarray
     rows: list[np.ndarray]
     w0: np.ndarray
-    rounds: int = 10
+    rounds: int = 6
     sampled: int = 3
     batch: int = 4
     epochs: int = 2

@@ -19,7 +19,7 @@ from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 from tests.methods.protocol import METHODS, declared
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 def part(name):

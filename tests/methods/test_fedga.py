@@ -25,7 +25,7 @@ def curved(parts, **settings):
     nn.init.constant_(model.weight, 1.0)
     share = {"data": Dataset("curved", x, y, x, y, 0), "model": model, "partition": blocks([1, 1])}
     spec = RunSpec(**{"clients": 2, **LINE, **settings})
-    return run(spec, machine=Machine(device="cpu"), parts=tuple(parts), **share)
+    return run(spec, machine=Machine(device="cpu", workers=1), parts=tuple(parts), **share)
 
 
 def test_one_round_by_hand():

@@ -50,7 +50,7 @@ def trained(part, **settings):
     film = Film()
     parts = (part, film) if part else (film,)
     spec = RunSpec(**{**SPEC, **settings})
-    result = run(spec, machine=Machine(device="cpu"), parts=parts)
+    result = run(spec, machine=Machine(device="cpu", workers=1), parts=parts)
     return result.weights, film.frames
 
 
@@ -309,7 +309,7 @@ def alone(spec, w, t, i):
     from fedbench.engine.server import open_round
     from fedbench.engine.turns import prepare
 
-    problem = assemble(spec, {"parts": ()}, Machine(device="cpu"), None)
+    problem = assemble(spec, {"parts": ()}, Machine(device="cpu", workers=1), None)
     feed = prepare(problem, open_round(problem, problem.fed.start, t), i, [], []).batches
     global_model = problem.fed.start._replace(w=w)
     return local_round(problem.task, RoundStart(global_model, spec.lr), [], feed, {}).w

@@ -73,7 +73,9 @@ def one_step(alpha, weight_decay=0.0):
     nn.init.normal_(model.weight)
     spec = RunSpec(**ONE_STEP, lr=1.0, weight_decay=weight_decay)
     share = {"data": data, "model": model, "partition": [np.arange(8)]}
-    end = run(spec, machine=Machine(device="cpu"), parts=(FedRS(alpha),), **share).weights
+    end = run(
+        spec, machine=Machine(device="cpu", workers=1), parts=(FedRS(alpha),), **share
+    ).weights
     before = model.weight.detach()
     return before, before - end.reshape(3, 4), data
 

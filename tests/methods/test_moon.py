@@ -157,7 +157,7 @@ def moon(mu, norm=False, **options):
     film = Film()
     share = {"data": cloud(), "model": network(norm), "partition": blocks(SIZES)}
     parts = (MOON(mu, **options), film)
-    run(SPEC, machine=Machine(device="cpu"), parts=parts, **share)
+    run(SPEC, machine=Machine(device="cpu", workers=1), parts=parts, **share)
     return film.frames
 
 

@@ -9,7 +9,7 @@ from fedbench.data.dataset import Inputs
 from fedbench.engine.problem import assemble
 from tests.models.networks import SMALL, small
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 def test_published_weights_are_read_from_the_given_data_folder(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},
     **{"partition": {"dy": {"alpha": 0.1}}, "model": {"mlp": {"hidden": 16}}},
 )
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 @functools.cache

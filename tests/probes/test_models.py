@@ -16,7 +16,7 @@ from fedbench.core.flat import Model
 from fedbench.engine.problem import assemble
 from tests.probes.test_probes import objects, spec_of
 
-CPU = Machine(device="cpu")
+CPU = Machine(device="cpu", workers=1)
 
 
 @functools.cache

@@ -95,7 +95,7 @@ def spec_of(probe, **settings):
 
 def seen(probe, normed=False, **settings):
     spec = spec_of(probe, **settings)
-    return run(spec, machine=Machine(device="cpu"), **objects(normed))
+    return run(spec, machine=Machine(device="cpu", workers=1), **objects(normed))
 
 
 @functools.cache
@@ -136,7 +136,7 @@ def kill(spec, out, rounds, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Training, "_checkpoint", checkpoint)
         with pytest.raises(KeyboardInterrupt):
-            run(spec, out=out, machine=Machine(device="cpu"))
+            run(spec, out=out, machine=Machine(device="cpu", workers=1))
 
 
 @pytest.mark.parametrize("probe", [name for name in PROBES if name != "regions"])
@@ -163,7 +163,7 @@ def test_a_run_that_diverges_ends_as_diverged(probe):
 def refusal(probe, data=None, model=None, **settings):
     things = objects() | {k: v for k, v in {"data": data, "model": model}.items() if v is not None}
     with pytest.raises(FedbenchError) as caught:
-        run(spec_of(probe, **settings), machine=Machine(device="cpu"), **things)
+        run(spec_of(probe, **settings), machine=Machine(device="cpu", workers=1), **things)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

@@ -64,7 +64,7 @@ def test_probes_that_declare_the_same_column_agree():
 
 def test_every_column_of_a_run_is_declared():
     spec = RunSpec(rounds=1, clients=2, batch=None, validation=0.2, watch=["angles", "locals"])
-    found = run(spec, machine=Machine(device="cpu")).history
+    found = run(spec, machine=Machine(device="cpu", workers=1)).history
     assert set(found) <= columns(spec)
     bare = (name.removeprefix("val_").partition("[")[0] for name in columns(spec))
     assert all(meaning(name) for name in bare)

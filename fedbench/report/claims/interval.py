@@ -20,7 +20,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 from typing_extensions import override
 
 Values = npt.NDArray[np.float64]
@@ -169,6 +169,8 @@ def _gain(one: float, other: float) -> float:
 @cache
 def _t(risk: float, freedom: int) -> float:
     """The value that Student's t exceeds with a probability of `risk`."""
+    from scipy import stats  # a second that few commands need
+
     return float(stats.t.isf(risk, freedom))
 
 

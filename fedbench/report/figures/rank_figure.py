@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
-from scikit_posthocs import critical_difference_diagram
 
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.look import INK, write
@@ -78,6 +77,8 @@ def _places(ranks: Ranks) -> "pd.Series[float]":
 
 
 def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
+    from scikit_posthocs import critical_difference_diagram  # seconds that few commands need
+
     style_of = styles(list(ranks.mean.index))
     drawn = critical_difference_diagram(
         _places(ranks).rename(labels),

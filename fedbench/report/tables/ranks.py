@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import pandas as pd
-from scikit_posthocs import posthoc_nemenyi_friedman
-from scipy import stats
 
 from fedbench.paper.items import Table
 from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
@@ -104,6 +102,9 @@ def _seeds(cell: TableCell) -> Iterator[TableCell]:
 
 
 def _test(placed: pd.DataFrame) -> Significance:
+    from scikit_posthocs import posthoc_nemenyi_friedman  # seconds that few commands need
+    from scipy import stats
+
     p = float(stats.friedmanchisquare(*(placed[name] for name in placed)).pvalue)
     n, k = placed.shape
     apart = stats.studentized_range.ppf(1 - RISK, k, float("inf")) / sqrt(2)

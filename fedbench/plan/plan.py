@@ -4,7 +4,6 @@ A cell is one point of a paper's grid with one seed. Cells with the same setting
 whichever tables, figures or papers they belong to.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.plugins import files_by_name, find_file
-from fedbench.paper.items import Facts, Figure, Grid, Table
+from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import find_file
+from fedbench.paper.items import Grid
 from fedbench.paper.levels import (
     Settings,
     assigned,
@@ -27,7 +26,9 @@ from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
-from fedbench.paper.scale import Cut, Scale, SeedCase, cut, load_scale
+from fedbench.paper.scale import Cut, cut, load_scale
+from fedbench.plan.points import matches, points
+from fedbench.plan.scale_checks import check_scale, check_tables, everything_of
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.spec import Choice, RunSpec
 
@@ -92,14 +93,6 @@ class Plan:
         return [cell for cell in of_grid if matches(cell.coords, where)]
 
 
-def matches(coords: dict[str, Level], where: Where) -> bool:
-    """Whether the point `coords` has the level that `where` names on an axis, or one of several."""
-    return all(
-        coords[axis] in (wanted if isinstance(wanted, tuple) else (wanted,))
-        for axis, wanted in where.items()
-    )
-
-
 def make_plan(
     workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
 ) -> Plan:
@@ -109,16 +102,17 @@ def make_plan(
     """
     everything = load_papers(workflow, papers)
     cuts = load_scale(workflow, scale)
-    _check_scale(workflow, scale, cuts, everything)
+    check_scale(workflow, scale, cuts, everything)
     asked = {name: only(name, paper, tables or None) for name, paper in everything.items()}
-    _check_tables(asked, tables)
-    left_out = {name: _left_out(paper, cuts.of(name)) for name, paper in asked.items()}
-    chosen = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
+    check_tables(asked, tables)
+    kept = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
     cells = [
         cell
-        for name, paper in chosen.items()
+        for name, paper in kept.items()
         for cell in _cells(workflow, name, paper, cuts.of(name))
     ]
+    chosen = {name: _shown(name, paper, cells) for name, paper in kept.items()}
+    left_out = {n: _left_out(paper, chosen[n], cuts.of(n)) for n, paper in asked.items()}
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
     trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
@@ -128,16 +122,28 @@ def make_plan(
     return Plan(chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything)
 
 
+def _shown(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
+    """The paper without the tables and figures of which a scale leaves no point."""
+    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells if cell.paper == name}
+    empty = {
+        key
+        for key, item in paper.items()
+        if not any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
+    }
+    tables = {key: table for key, table in paper.tables.items() if key not in empty}
+    figures = {key: figure for key, figure in paper.figures.items() if key not in empty}
+    claims = kept_claims(paper.claims, {*tables}, {*paper.grids})
+    return paper.model_copy(update={"tables": tables, "figures": figures, "claims": claims})
+
+
 def _trials(run: RunSpec) -> list[RunSpec]:
     with _at(f"the search of run {run.id}"):
         return trial_runs(run)
 
 
-def _left_out(paper: Paper, by: Cut) -> LeftOut:
-    kept = by.keep
-    titles = [
-        item.title for key, item in _everything(paper) if kept is not None and key not in kept
-    ]
+def _left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
+    kept = dict(everything_of(chosen))
+    titles = [item.title for key, item in everything_of(paper) if key not in kept]
     points_out = [case.words() for case in by.seed_cases if not case.seeds]
     axes: dict[str, list[Level]] = {}
     for grid in paper.grids.values():
@@ -147,10 +153,6 @@ def _left_out(paper: Paper, by: Cut) -> LeftOut:
     return LeftOut(
         (*titles, *points_out), {k: tuple(dict.fromkeys(v)) for k, v in axes.items() if v}
     )
-
-
-def _everything(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
-    return [*paper.items(), *paper.facts.items()]
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
@@ -166,37 +168,6 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     claims = kept_claims(paper.claims, {*kept}, {*needed})
     fields = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed, "claims": claims}
     return paper.model_copy(update=fields)
-
-
-def _check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
-    pairs = [(name, key) for name, paper in papers.items() for key, _ in _everything(paper)]
-    names = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
-    for table in tables:
-        if table not in names:
-            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
-
-
-def _check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    files = files_by_name(workflow / "papers", "*.yaml")
-    for paper, by in scale.papers.items():
-        place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
-        if paper not in files:
-            raise FedbenchError(f"{place}: no such paper")
-        if paper not in papers:
-            continue
-        _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
-        if by.keep:
-            keys = [key for key, _ in _everything(papers[paper])]
-            for key in by.keep:
-                if key not in keys:
-                    raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
-
-
-def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
-    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
-    for case in cases:
-        if not any(case.means(*point) for point in everywhere):
-            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
 
 
 def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
@@ -230,15 +201,6 @@ def printed_choices(settings: Settings) -> Settings:
         kind: RunSpec.model_fields[kind].default for kind in ("dataset", "model", "partition")
     }
     return {kind: dict(choice) for kind, choice in defaults.items()} | settings
-
-
-def points(grid: Grid) -> list[dict[str, Level]]:
-    """Every combination of levels that the grid has, in order; the last axis changes first."""
-    everything = [
-        dict(zip(grid.axes, levels, strict=True))
-        for levels in itertools.product(*grid.axes.values())
-    ]
-    return [p for p in everything if not any(matches(p, where) for where in grid.without)]
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:

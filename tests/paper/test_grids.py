@@ -5,7 +5,8 @@ import pytest
 from fedbench.paper.items import Case, Grid
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
-from fedbench.plan.plan import make_plan, points, resolve, substituted
+from fedbench.plan.plan import make_plan, resolve, substituted
+from fedbench.plan.points import points
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 

@@ -5,7 +5,8 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import compositions
 from fedbench.plan.budget import by_table
-from fedbench.plan.plan import make_plan, matches
+from fedbench.plan.plan import make_plan
+from fedbench.plan.points import matches
 from fedbench.plan.schedule import fits, load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.speeds import Speeds
@@ -101,7 +102,7 @@ def test_a_scale_gives_some_points_of_a_grid_more_seeds_or_none(tiny):
     plan = make_plan(tiny, "small")
     seeds = [(cell.grid, cell.coords["method"], cell.seed) for cell in plan.cells]
     assert seeds == [("main", "FedAvg", 0), ("main", "FedProx", 0), ("main", "FedProx", 1)]
-    assert plan.left_out["tiny"].words() == "again"
+    assert plan.left_out["tiny"].words() == "Table II; again"
 
 
 def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
@@ -253,3 +254,14 @@ def test_bad_yaml_is_one_sentence_that_names_the_file(refuses, tiny, file, old, 
     assert words in str(error.value)
     assert "\n" not in str(error.value)
     assert "yaml" in str(error.value)
+
+
+def test_a_table_or_figure_without_any_point_is_left_out_by_name(tmp_path):
+    text = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], method: [FedAvg]")
+    make_project(tmp_path, text)
+    scale = "about: Half.\npapers: {tiny: {levels: {alpha: [2]}}}\n"
+    (tmp_path / "workflow/scales/half.yaml").write_text(scale)
+    plan = make_plan(tmp_path / "workflow", "half")
+    assert {cell.coords["alpha"] for cell in plan.cells} == {2}
+    assert [key for key, _ in plan.papers["tiny"].items()] == ["table1"]  # the others show α = 1
+    assert plan.left_out["tiny"].words() == "Table II; Fig. 1; alpha 1"

@@ -19,7 +19,7 @@ from fedbench.paper.claims import (
 )
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
-from fedbench.plan.plan import matches
+from fedbench.plan.points import matches
 from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
 from fedbench.report.claims.labels import member, unit_of, words
 from fedbench.report.claims.limits import Beyond, Limit, Within

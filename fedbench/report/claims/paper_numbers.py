@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from fedbench.paper.claims import SingleClaim
 from fedbench.paper.paper import Paper
-from fedbench.plan.plan import Plan, matches, points
+from fedbench.plan.plan import Plan
+from fedbench.plan.points import matches, points
 from fedbench.plan.printed import Printed, Stat, place_of
 from fedbench.report.claims.measured import Coords, MeasuredNumbers, Numbers, Repeats
 from fedbench.report.claims.sides import spelled

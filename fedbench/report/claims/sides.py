@@ -9,7 +9,7 @@ from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import At, Level, Where, as_tuple, has_star, reading, stems
-from fedbench.plan.plan import matches, points
+from fedbench.plan.points import matches, points
 from fedbench.report.claims.measured import Coords
 
 

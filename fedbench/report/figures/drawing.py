@@ -9,7 +9,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, Where, reading
-from fedbench.plan.plan import Cell, Plan, matches
+from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.points import matches
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import styles

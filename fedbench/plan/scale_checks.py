@@ -1,0 +1,48 @@
+"""Refuses a scale, or a selection of tables, that names what its papers do not have."""
+
+from pathlib import Path
+
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.plugins import files_by_name, find_file
+from fedbench.paper.items import Facts, Figure, Table
+from fedbench.paper.paper import Paper
+from fedbench.paper.scale import Scale, SeedCase
+from fedbench.plan.points import points
+
+
+def everything_of(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
+    """Its tables, figures and facts by their keys."""
+    return [*paper.items(), *paper.facts.items()]
+
+
+def check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
+    """Refuse a selection that names no table or figure of these papers."""
+    pairs = [(name, key) for name, paper in papers.items() for key, _ in everything_of(paper)]
+    names = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
+    for table in tables:
+        if table not in names:
+            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
+
+
+def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
+    """Refuse a scale that names a paper, table, figure or point that there is not."""
+    files = files_by_name(workflow / "papers", "*.yaml")
+    for paper, by in scale.papers.items():
+        place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
+        if paper not in files:
+            raise FedbenchError(f"{place}: no such paper")
+        if paper not in papers:
+            continue
+        _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
+        if by.keep:
+            keys = [key for key, _ in everything_of(papers[paper])]
+            for key in by.keep:
+                if key not in keys:
+                    raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+
+
+def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
+    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
+    for case in cases:
+        if not any(case.means(*point) for point in everywhere):
+            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")

@@ -37,7 +37,8 @@ OWN = {
         *("fig4_rounds", "fig4_momentum", "fig5_rounds", "fig5_momentum"),
     },
     "fedgkd": {"fig2numbers", "silhouettes", "traffic"},
-    "asd": {"fig11numbers", "similarity", "passes"},
+    "asd": {"fig11numbers", "similarity", "passes"}
+    | {"table1_cifar10", "table13_probed", "similarity_cifar10"},
 }
 PAPERS = sorted(file.stem for file in (WORKFLOW / "papers").glob("*.yaml"))
 PRINTED = sorted(file.name.partition(".")[0] for file in (WORKFLOW / "papers").glob("*.csv"))

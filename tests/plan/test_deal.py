@@ -2,10 +2,9 @@
 
 import pytest
 
-from fedbench.plan.asked import memory_mb, minutes
+from fedbench.plan.asked import minutes
 from fedbench.plan.deal import deal, elapsed
 from fedbench.plan.plan import make_plan
-from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 
 
@@ -66,8 +65,6 @@ def test_a_cluster_is_asked_for_three_times_what_is_expected():
     # 20 minutes: 60, and five to begin with; a ResNet-50 is slower than 50 samples per second
     assert minutes(1200) == 65
     assert minutes(1) == 6
-    assert memory_mb(RunSpec(model="mlp")) == 2000
-    assert memory_mb(RunSpec(model="rn50")) == 10_000
 
 
 def test_jobs_take_similar_times_and_the_longest_starts_first(tmp_path):

@@ -135,7 +135,8 @@ class Display(logging.Handler):
         while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
             seen = self._watcher.look()
             done = f"{seen.everything.complete:,} of {seen.everything.runs:,} runs"
-            line = ", ".join([done] * bool(seen.everything.runs) + self._words(seen))
+            words = self._words(seen)
+            line = ", ".join([done, *words] if seen.everything.runs else words)
             if line != last:
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             last = line

@@ -27,15 +27,15 @@ def parts(*named):
     return tuple(registry.build("method", name, params) for name, params in named)
 
 
+_PATHS = {}  # many methods are compared with the same FedAvg
+
+
 def path(s, *named, **settings):
     """x_0, x_1 … x_T on the softmax regression of the NumPy reference."""
-    return _path(pickle.dumps(s), json.dumps([named, settings]))
-
-
-@functools.cache  # many are compared with the same FedAvg
-def _path(setting, choices):
-    s, (named, settings) = pickle.loads(setting), json.loads(choices)  # noqa: S301  # our own
-    return np.array([s.w0, *trajectory(s, parts(*named), **settings)])
+    key = (pickle.dumps(s), json.dumps([named, settings]))
+    if key not in _PATHS:
+        _PATHS[key] = np.array([s.w0, *trajectory(s, parts(*named), **settings)])
+    return _PATHS[key]
 
 
 def uneven(**changes):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.strict import Strict
@@ -31,13 +32,11 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
         return pd.DataFrame()
     trained = [(run, record) for run, _, record in ended]
     same_data([*trained, *_tried(runs, results)], results)
-    histories = [folder.history(record) for _, folder, record in ended]
+    histories = [folder.rounds(record) for _, folder, record in ended]
     settings = [_settings(*each) for each in ended]
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
-    return pd.concat(histories, ignore_index=True).assign(
-        **{name: column.array for name, column in repeated.items()}
-    )
+    return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 
 def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
@@ -55,6 +54,13 @@ def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[s
 def _searches(runs: Sequence[RunSpec]) -> list[RunSpec]:
     """One run of each search."""
     return list({search_id(run): run for run in runs if run.tune}.values())
+
+
+def _joined(histories: list[pa.Table]) -> pd.DataFrame:
+    """All rows below each other; a column that a run has not is empty in its rows."""
+    plain = [history.replace_schema_metadata(None) for history in histories]
+    frame: pd.DataFrame = pa.concat_tables(plain, promote_options="permissive").to_pandas()
+    return frame
 
 
 def _column(values: list[Any]) -> pd.Series:

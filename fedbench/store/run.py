@@ -1,13 +1,15 @@
 """The folder of one run: its files, and the checks on them when they are read again."""
 
 import hashlib
-import io
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 from pydantic import ConfigDict, Field
 
 from fedbench.base.errors import FedbenchError, short
@@ -42,17 +44,28 @@ def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Re
         raise FedbenchError(f"{file}: not a run's record ({error}); {remedy}") from None
 
 
-def require_history(file: Path, history: pd.DataFrame, remedy: str) -> None:
+def require_history(file: Path, history: pa.Table, remedy: str) -> None:
     """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
-    numeric = map(pd.api.types.is_numeric_dtype, history.dtypes)
-    words = [name for name, of_numbers in zip(history, numeric, strict=True) if not of_numbers]
+    words = [column.name for column in history.schema if not _of_numbers(column.type)]
     if words:
         raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
-    if "round" not in history:
+    if "round" not in history.column_names:
         raise FedbenchError(f"{file}: no column 'round'; {remedy}")
-    twice = history["round"][history["round"].duplicated()]
-    if len(twice):
-        raise FedbenchError(f"{file}: round {twice.iloc[0]} is there twice; {remedy}")
+    rounds = Counter(history["round"].to_pylist())
+    twice = [number for number, times in rounds.items() if times > 1]
+    if twice:
+        raise FedbenchError(f"{file}: round {twice[0]} is there twice; {remedy}")
+
+
+def _in_pandas(table: pa.Table) -> pd.DataFrame:
+    frame: pd.DataFrame = table.to_pandas(use_threads=False)  # for few rows threads cost more
+    return frame
+
+
+def _of_numbers(kind: pa.DataType) -> bool:
+    return any(
+        is_(kind) for is_ in (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
+    )
 
 
 DONE = ("finished", "diverged")
@@ -123,16 +136,20 @@ class RunFolder:
 
         record: what `record` returned, where that has been called before; so for `table`.
         """
+        return _in_pandas(self.rounds(record))
+
+    def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
+        """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
-        history = self.table("rounds", record)
-        require_history(self.path / "rounds.parquet", history, self._remedy)
-        last = int(history["round"].iloc[-1]) if len(history) else 0
+        rounds = self._table("rounds", record)
+        require_history(self.path / "rounds.parquet", rounds, self._remedy)
+        last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
         if last != record.get("rounds", last):
             raise FedbenchError(
                 f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
                 f"{record['rounds']}; {self._remedy}"
             )
-        return history
+        return rounds
 
     def has(self, name: str) -> bool:
         """Whether the run wrote a table of that name."""
@@ -142,9 +159,13 @@ class RunFolder:
     def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
         record = self.record() or {} if record is None else record
+        return _in_pandas(self._table(name, record))
+
+    def _table(self, name: str, record: Mapping[str, Any]) -> pa.Table:
+        """Read through Arrow alone: pandas would open each as a data set, in twice the time."""
         content = self._content(f"{name}.parquet", record)
         try:
-            return pd.read_parquet(io.BytesIO(content), use_threads=False)  # it is small
+            return parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except Exception as error:  # a damaged file fails in as many ways as it has parts
             raise FedbenchError(
                 f"{self.path / name}.parquet: cannot be read ({short(error)}); {self._remedy}"

@@ -43,6 +43,20 @@ def test_every_row_of_a_run_has_its_settings(tmp_path):
     assert shown == [[runs[0].id, 1, 0.1, None, ""], [runs[1].id, 1, 0.2, 1.0, ""]]
 
 
+def test_a_column_that_only_some_runs_have_is_empty_in_the_others(tmp_path):
+    histories = [{"round": [1], "accuracy": [1]}, {"round": [1, 2], "accuracy": [0.5, 0.25]}]
+    runs = [RunSpec(rounds=1), RunSpec(rounds=2)]
+    for run, history, drift in zip(runs, histories, ([3], None), strict=True):
+        columns = history | ({"drift": drift} if drift else {})
+        told = record(run, rounds=run.rounds, resolved=run.model_dump(mode="json"))
+        RunFolder(tmp_path / "runs" / run.id).finish(told, pd.DataFrame(columns), {}, {})
+    frame = collect(runs, tmp_path)
+    assert frame["accuracy"].tolist() == [1.0, 0.5, 0.25]  # whole numbers beside fractions
+    assert frame["drift"].fillna(-1).tolist() == [3.0, -1, -1]
+    assert frame["round"].tolist() == [1, 1, 2]
+    assert frame["round"].dtype == "int64"
+
+
 def test_data_sets_that_share_a_file_are_compared_by_it(tmp_path):
     # the development file is read by the second run alone, so their checksums differ
     files = {"file": "data/sst5", "sha256 train.txt": "1" * 64, "checksum": "a" * 64}

@@ -6,6 +6,7 @@ This is called a critical-difference diagram (Demšar, JMLR 2006).
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -100,6 +101,8 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
         text.set_color(INK)
     for marker in drawn["markers"]:
         marker.remove()  # the elbow ends in the method's marker
+    for (bar,) in drawn["crossbars"]:
+        bar.set_xdata(np.sort(bar.get_xdata()))  # their order changes from process to process
     axes.set_xlim(1, len(labels))
 
 

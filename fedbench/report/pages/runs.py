@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fedbench.paper.columns import meaning
@@ -18,6 +19,7 @@ from fedbench.report.values.metrics import Metric
 _POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
 
+Rows = np.ndarray  # where the rows of a run lie in a frame
 Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
 
 
@@ -27,12 +29,10 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     told: dict[str, dict[str, Any]] = {}
     shared = _Shared()
     for frame in frames.values():
-        drawn = [name for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
-        names = sorted(drawn, key=lambda name: not Metric(str(name)).is_score)  # scores first
-        told_of = frame[~frame["run_id"].isin(told)][["run_id", "status", "round", *names]]
-        for run, history in told_of.groupby("run_id", sort=True):
-            record = records.get(str(run), {})
-            told[str(run)] = _told(history, record, papers.get(str(run), []), shared)
+        histories = _Histories(frame[~frame["run_id"].isin(told)])
+        for run, rows in histories.rows.items():
+            record = records.get(run, {})
+            told[run] = _told(histories, rows, record, papers.get(run, []), shared)
     letters = sorted({run[-1] for run in told})
     return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
 
@@ -48,6 +48,26 @@ class _Shared:
         return self.texts.setdefault(json.dumps(facts, ensure_ascii=False), len(self.texts))
 
 
+class _Histories:
+    """A frame's columns as arrays: a frame per run would take most of the time of a report."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        runs = frame.groupby("run_id", sort=True).indices.items()
+        self.rows = {str(run): np.asarray(rows) for run, rows in runs}
+        self.status, self.round = frame["status"].tolist(), frame["round"].tolist()
+        drawn = [str(name) for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
+        scores = {name: Metric(name).is_score for name in drawn}
+        self._columns = {  # scores first
+            name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
+            for name in sorted(drawn, key=lambda name: not scores[name])
+        }
+
+    def curves(self, rows: Rows) -> dict[str, list[float | None]]:
+        """The numbers in these rows, by column; a column without any is left out."""
+        parts = {name: column[rows] for name, column in self._columns.items()}
+        return {name: _numbers(part) for name, part in parts.items() if not np.isnan(part).all()}
+
+
 def _papers(plan: Plan) -> dict[str, list[str]]:
     """The papers that each run belongs to."""
     papers: dict[str, dict[str, None]] = {}
@@ -57,32 +77,30 @@ def _papers(plan: Plan) -> dict[str, list[str]]:
 
 
 def _told(
-    history: pd.DataFrame, record: Record, papers: list[str], shared: _Shared
+    histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: _Shared
 ) -> dict[str, Any]:
-    rows = _thinned(history)
+    last, shown = rows[-1], _thinned(rows)
     facts = {"device": record.get("device", ""), **record.get("versions", {})}
     return {
-        "status": str(history["status"].iloc[-1]),
-        "rounds": int(history["round"].iloc[-1]),
+        "status": str(histories.status[last]),
+        "rounds": int(histories.round[last]),
         "seconds": round(sum(record.get("seconds", {}).values()), 1),
         "settings": record.get("settings", {}),
         "made": shared.number(facts),
         "data": shared.number(record.get("data", {})),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),
         "papers": papers,
-        "x": [int(x) for x in rows["round"]],
-        "curves": {
-            name: _numbers(rows[name]) for name in rows.columns[3:] if rows[name].notna().any()
-        },
+        "x": [int(histories.round[row]) for row in shown],
+        "curves": histories.curves(shown),
     }
 
 
-def _thinned(history: pd.DataFrame) -> pd.DataFrame:
+def _thinned(rows: Rows) -> Rows:
     """At most so many rows, evenly spaced, the first and the last among them."""
-    n = len(history)
+    n = len(rows)
     if n <= _POINTS:
-        return history
-    return history.iloc[[round(i * (n - 1) / (_POINTS - 1)) for i in range(_POINTS)]]
+        return rows
+    return rows[[round(i * (n - 1) / (_POINTS - 1)) for i in range(_POINTS)]]
 
 
 def _is_curve(name: str) -> bool:
@@ -95,10 +113,8 @@ def _is_number(column: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(column)
 
 
-def _numbers(column: pd.Series) -> list[float | None]:
-    factor = 100.0 if Metric(str(column.name)).is_score else 1.0
-    values = (float(x) * factor for x in column)
-    return [float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None for x in values]
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None for x in values.tolist()]
 
 
 def _script(runs: dict[str, dict[str, Any]], shared: _Shared) -> str:

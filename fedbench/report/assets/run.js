@@ -42,6 +42,12 @@ function facts(rows, parent) {
   }
 }
 
+// A number in at most seven letters, which is the room beside a curve: '84.5', '0.0166', '3.5e-7'.
+function brief(y) {
+  const size = Math.abs(y);
+  return y !== 0 && (size < 0.001 || size >= 100000) ? y.toExponential(1) : String(Number(y.toPrecision(3)));
+}
+
 // One curve over the rounds, with the value under the pointer or the arrow keys.
 function curve(name, xs, ys, parent) {
   const figure = make('figure', undefined, parent);
@@ -57,7 +63,7 @@ function curve(name, xs, ys, parent) {
   draw('path', { d: 'M50 142.5H352', class: 'axis' }, svg);
   draw('path', { d: 'M' + seen.map(([x, y]) => `${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join('L'), class: 'curve' }, svg);
   const dot = draw('circle', { r: 3.5, class: 'dot' }, svg);
-  for (const [x, y, anchor, text] of [[50, 160, 'start', first], [352, 160, 'end', `round ${last}`], [44, 14, 'end', high], [44, 144, 'end', low]]) {
+  for (const [x, y, anchor, text] of [[50, 160, 'start', first], [352, 160, 'end', `round ${last}`], [44, 14, 'end', brief(high)], [44, 144, 'end', brief(low)]]) {
     draw('text', { x, y, 'text-anchor': anchor }, svg).textContent = text;
   }
   let at = seen.length - 1;

@@ -111,6 +111,12 @@ def test_a_run_is_two_clicks_from_the_top_of_a_page(light: Reader) -> None:
     assert page.locator("#run a", has_text="Folder of the run").count() == 1
 
 
+def test_numbers_beside_a_runs_curve_are_brief(light: Reader) -> None:
+    page = light.open("run.html")
+    said = page.evaluate("[84.48, 0.01656, -0.091244, 0.0000003154, 0, 123456].map(brief)")
+    assert said == ["84.5", "0.0166", "-0.0912", "3.2e-7", "0", "1.2e+5"]
+
+
 def test_an_unknown_run_is_said_to_be_missing(light: Reader) -> None:
     for name in (
         "run.html",

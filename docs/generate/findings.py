@@ -12,6 +12,7 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.finding import AWAITED
 from fedbench.report.claims.page import verdicts
+from fedbench.report.values.numbers import UNTESTED
 from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]
@@ -64,13 +65,15 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
     yield f"## {escaped(paper.title)} {{ #{key} }}"
     if paper.findings:
         yield "\n".join(f"* {escaped(' '.join(text.split()))}" for text in paper.findings)
-    told = [claim for claim in claims if claim["paper"] == key and claim["measured"] != AWAITED]
+    of_paper = [claim for claim in claims if claim["paper"] == key]
+    told = [claim for claim in of_paper if claim["measured"] not in (AWAITED, UNTESTED)]
     if told:
         columns = ("says", "printed", "measured", "evidence")
         rows = [[escaped(claim[column]) for column in columns] for claim in told]
         yield table(("claim", "on the printed numbers", "on the runs here", "effect"), rows)
-    awaited = sum(claim["paper"] == key for claim in claims) - len(told)
-    if awaited:
+    if awaited := sum(claim["measured"] == AWAITED for claim in of_paper):
         yield f"{awaited} more claims wait for runs."
+    if untested := sum(claim["measured"] == UNTESTED for claim in of_paper):
+        yield f"{untested} more claims speak of experiments that are left out."
     if left_out := plan.left_out[key].words():
         yield f"Left out: {escaped(left_out)}."

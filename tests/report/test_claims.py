@@ -569,6 +569,13 @@ def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     assert evidence_words(found).startswith("holds in 1 of 2 cells, undecided in 1")
 
 
+def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:
+    mnist = DUEL | {"where": {"alpha": 1, "dataset": "MNIST"}}
+    found = single(tmp_path, mnist, gains(7, 8, 9), "left")
+    assert found.words == "not tested at this scale"
+    assert evidence_words(found) == "not run at this scale"
+
+
 def test_together_is_all_of_them(tmp_path: Path) -> None:
     claims = {
         "a": DUEL,

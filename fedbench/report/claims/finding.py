@@ -102,8 +102,9 @@ class Finding:
 
     @property
     def tested(self) -> bool:
-        """Whether the claim was tested: no run is a substitute, or the others decided it."""
-        return not self.substituted or self.measured.verdict != Verdict.UNDECIDED
+        """Whether it was tested: this scale has its runs, and no substitute leaves it open."""
+        of_paper = any(row.interval for row in self.rows) and not self.substituted
+        return of_paper or self.measured.verdict != Verdict.UNDECIDED
 
     @property
     def words(self) -> str:

@@ -14,19 +14,30 @@ from tests.project import ROOT
 torch.set_num_threads(1)  # on small models threads cost more than they give
 
 
-@pytest.hookimpl(tryfirst=True)  # before the processes are told their groups
-def pytest_collection_modifyitems(items):
-    """Tests of a file run in one process, and so do those that share what is dear to make.
+# What is dear to make is made once: the finished project, and the plans of all papers
+SHARED = ("tests/jobs/test_workflow", "tests/paper/")
 
-    That is the finished project, and the plans of all papers. They take the longest and come first,
-    so that no process is left without work.
+
+def pytest_collection_modifyitems(items):
+    """Tests that share something take the longest and come first, so that no process idles."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SHARED))
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of a file run in one process, and so do those of all files that share something.
+
+    The option `--dist loadgroup` is for that, but pytest-xdist 3.8 cannot give pytest 9.2 a group.
     """
-    of_project = {item.path for item in items if "built" in item.fixturenames}
-    of_papers = {item.path for item in items if item.path.parent.name == "paper"}
-    items.sort(key=lambda item: (item.path not in of_project, item.path not in of_papers))
-    shared = dict.fromkeys(of_project, "finished project") | dict.fromkeys(of_papers, "papers")
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(shared.get(item.path, str(item.path))))
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return next((start for start in SHARED if nodeid.startswith(start)), None) or (
+                super()._split_scope(nodeid)
+            )
+
+    return Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parent.parent
 PYTHON = Path(sys.executable)
 Refuses = Callable[..., AbstractContextManager[Any]]  # the type of the fixture `refuses`
@@ -63,11 +65,16 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """`snakemake --cores 1 ARGS` in `folder`; its output, and a failed test if it should pass.
 
-    With more cores more processes train, each of which takes seconds to start.
+    With more cores more processes train, each of which takes seconds to start. Another Python than
+    the one of the tests has its own Snakemake.
     """
-    command = [python, "-m", "snakemake", "--cores", "1", *args]
+    words = ["--cores", "1", *args]
     env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    if python == PYTHON:
+        done = forked.snakemake(words, folder, env)
+    else:
+        command = [python, "-m", "snakemake", *words]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     if check and done.returncode:
         pytest.fail(done.stdout + done.stderr)
     return done

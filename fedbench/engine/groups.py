@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.local import LocalTask
@@ -50,6 +49,8 @@ def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:
 
 def _operations(task: LocalTask) -> int:
     """The floating-point operations of one sample's forward pass, at least 1."""
+    from torch.utils.flop_counter import FlopCounterMode  # loads Triton: a tenth of a job's start
+
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         task.net.eval(task.net.start(), task.prepare(task.x[:1]))
     return max(1, int(counter.get_total_flops()))

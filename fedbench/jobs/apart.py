@@ -55,6 +55,7 @@ def _child(
 
 def _cleanly(work: Callable[[Sequence[str]], object], run_ids: Sequence[str]) -> None:
     """Do the work; states of clients on disk go before the process ends, also if it is stopped."""
+    gc.freeze()  # what was imported is no garbage, and is not looked at again
     code: object = 0
     try:
         work(run_ids)

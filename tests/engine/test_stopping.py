@@ -1,9 +1,8 @@
 """A signal stops a run after its round, and the run goes on later as if nothing had been."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,10 +12,10 @@ import pytest
 import torch
 
 from fedbench import RunSpec, run
+from fedbench.__main__ import app
 from fedbench.base import stop
 from fedbench.base.stop import Stopped
 from fedbench.store import CHECKPOINT
-from tests.project import ROOT
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=4, parts=["scaffold"])
 
@@ -121,20 +120,18 @@ def test_a_checkpoint_that_cannot_be_written_ends_no_run(cpu, tmp_path, monkeypa
         assert run(SPEC, out=tmp_path, machine=often).status == "finished"
 
 
-def test_the_command_ends_with_the_exit_code_and_goes_on(tmp_path):
-    """`fedbench run` in a process of its own, stopped where it reads its second round's time."""
+def test_the_command_ends_with_the_exit_code_and_goes_on(tmp_path, capfd):
+    """`fedbench run` in a process of its own, stopped once it has saved a checkpoint."""
     spec = tmp_path / "spec.yaml"
     spec.write_text("model: {mlp: {hidden: 4}}\nclients: 4\nrounds: 100000\n")
-    command = [sys.executable, "-m", "fedbench", "run", str(spec), "--out", str(tmp_path / "run")]
-    often = ["--checkpoint-minutes", "1e-4"]
-    process = subprocess.Popen(
-        [*command, *often], cwd=ROOT, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    command = ["run", str(spec), "--out", str(tmp_path / "run"), "--checkpoint-minutes", "1e-4"]
+    process = multiprocessing.get_context("fork").Process(target=app, args=(command,))
+    process.start()
     wait_for(tmp_path / "run" / CHECKPOINT)
-    process.send_signal(signal.SIGTERM)
-    said = process.communicate()[1]
-    assert process.returncode == 143
-    assert said.splitlines()[-1].startswith("stopped by SIGTERM after round ")
+    process.terminate()
+    process.join()
+    assert process.exitcode == 143
+    assert capfd.readouterr().err.splitlines()[-1].startswith("stopped by SIGTERM after round ")
 
 
 def wait_for(file: Path, seconds: float = 60):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from fedbench.base.files import write_text
+from fedbench.store import Results
 from tests.project import PAPER, make_project, snakemake
 
 # Names that a shell, a URL and HTML would read as something else
@@ -33,3 +35,16 @@ def built(tmp_path_factory):
     done = snakemake(folder, "--cores", "2", "reproduce_all", *CONFIG)
     (folder / "said.txt").write_text(done.stdout)
     return folder
+
+
+@pytest.fixture
+def write_plan(cli):
+    """`write_plan(folder)`: the plan of a project, made here: the workflow's job takes seconds."""
+
+    def write(folder, *words):
+        workflow = ("--workflow", folder / "workflow", "--scale", "paper")
+        done = cli("plan", *workflow, "--check", "--json", *words)
+        assert done.exit_code == 0, done.output
+        write_text(Results(folder / "results").plan("paper"), done.stdout)
+
+    return write

@@ -343,7 +343,7 @@ claims:
 """
 
 
-def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path):
+def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path, write_plan):
     folder = tmp_path / "fresh"
     folder.mkdir()
     plan = project(folder, SEARCHING + CLAIMS)
@@ -354,6 +354,7 @@ def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path)
     published = export(plan, "tiny", results, folder / "published").file
     shutil.rmtree(results)
     assert restore([published], results).written == len(whole) == 5
+    write_plan(folder)
     report = ("reproduce_all", "--config", "scale=paper")
     snakemake(folder, *report, "train=none", "reports=reports/published")
     assert {*jobs(snakemake(folder, "-n", *report))} > {"train_0", "select"}  # what is left

@@ -111,7 +111,7 @@ def test_mlflow_holds_every_run_once(built, cli, monkeypatch):
     assert [m.step for m in history] == [1, 2]
 
 
-def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path):
+def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path, write_plan):
     tune = "grid: {lr: [0.0001, 0.5]}, by: mean"
     shared = f"tune: {{{tune}, trials: {{parts: [{{fedprox: {{mu: 0.1}}}}]}}}}"
     tuned = PAPER.replace(
@@ -124,6 +124,7 @@ def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path)
     tuned = tuned.replace("hidden: 4}", "hidden: 16}").replace("rounds: 2", "rounds: 8")
     folder = make_project(tmp_path, tuned)
     (folder / "workflow/papers/tiny.printed.csv").unlink()  # not every paper prints numbers
+    write_plan(folder, "--tables", "table1")
     snakemake(folder, FRAME, "--config", "scale=paper", "tables=table1")
     frame = pd.read_parquet(folder / FRAME).drop_duplicates("run_id")
     assert frame.groupby("parts")["seed"].nunique().tolist() == [2, 2, 2]

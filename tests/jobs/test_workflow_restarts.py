@@ -16,7 +16,9 @@ from fedbench.plan.plan import make_plan
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WHOLE
 from tests.project import snakemake
 
+FRAME = f"{RESULTS}/paper/tiny.parquet"
 TABLE = f"{REPORTS}/paper/tables/tiny/table1.csv"
+FIGURE = f"{REPORTS}/paper/figures/tiny/fig2.svg"
 NOTHING_MISSING = f"{RESULTS}/paper/nothing-missing"  # made last; fails if runs have failed
 ASKED = (TABLE, NOTHING_MISSING, *CONFIG)
 
@@ -27,6 +29,13 @@ def times(folder):
         file.parent.name: file.stat().st_mtime_ns
         for file in (folder / RESULTS / "runs").glob("*/run.json")
     }
+
+
+def shown(folder):
+    """The files of the report and the text of the paper's page."""
+    report = folder / REPORTS / "paper"
+    files = {file.relative_to(report).as_posix() for file in report.rglob("*")}
+    return SimpleNamespace(files=files, page=(report / "tiny.html").read_text())
 
 
 def kill_where_it_reads(pipe, folder):
@@ -58,8 +67,9 @@ def kill_where_it_reads(pipe, folder):
 
 @pytest.fixture(scope="module")
 def story(built, tmp_path_factory):
-    """The project with two more seeds: killed within the new runs, then a damaged checkpoint, then
-    the damage mended. Gives which runs were finished when, and what was said."""
+    """The project with two more seeds: killed within the new runs, then a damaged checkpoint; with
+    that mended a damaged file that only a figure reads; then all is whole. Gives which runs were
+    finished when, what was said, and what the report showed."""
     folder = tmp_path_factory.mktemp("again") / "o'brien & sons"
     shutil.copytree(built, folder)
     longer = WHOLE.replace("seeds: [0, 1]", "seeds: [0, 1, 2, 3]")
@@ -79,7 +89,14 @@ def story(built, tmp_path_factory):
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
     checkpoint.unlink()
-    snakemake(folder, "--nolock", *ASKED)
+    snakemake(folder, "--nolock", FRAME, *CONFIG)
+    damaged = folder / RESULTS / "runs" / min(old) / "clients.parquet"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(b"half a table")
+    lacking_call = snakemake(folder, "--nolock", *ASKED, check=False)
+    lacking = shown(folder)
+    damaged.write_bytes(whole)
+    snakemake(folder, "--nolock", FIGURE, *ASKED)
     return SimpleNamespace(
         folder=folder,
         new=new,
@@ -90,7 +107,10 @@ def story(built, tmp_path_factory):
         table=table,
         reason=reason,
         error=error,
+        lacking_call=lacking_call,
+        lacking=lacking,
         mended=times(folder),
+        complete=shown(folder),
     )
 
 
@@ -124,20 +144,11 @@ def test_a_longer_seed_list_trains_only_the_new_seeds(story):
     assert pd.read_csv(story.folder / TABLE)["n_seeds"].tolist() == [4, 4]
 
 
-def test_one_damaged_frame_of_a_figure_keeps_the_tables(built, tmp_path):
-    folder = shutil.copytree(built, tmp_path / "o'brien & sons")
-    damaged = sorted((folder / RESULTS / "runs").glob("*/clients.parquet"))[0]
-    whole = damaged.read_bytes()
-    damaged.write_bytes(b"half a table")
-    again = ("reproduce_all", "--forcerun", "report", *CONFIG)
-    done = snakemake(folder, *again, check=False)
+def test_one_damaged_frame_of_a_figure_keeps_the_tables(story):
+    done = story.lacking_call
     assert done.returncode != 0
     assert "not shown are tiny/fig2:" in done.stdout + done.stderr
-    shown = folder / REPORTS / "paper"
-    assert (shown / "tables/tiny/table1.csv").exists()
-    assert (shown / "figures/tiny/fig1.svg").exists()
-    assert "tiny/fig2 is not shown" in (shown / "tiny.html").read_text()
-    damaged.write_bytes(whole)
-    snakemake(folder, "reproduce_all", *CONFIG)
-    assert (shown / "figures/tiny/fig2.svg").exists()
-    assert "is not shown" not in (shown / "tiny.html").read_text()
+    assert {"tables/tiny/table1.csv", "figures/tiny/fig1.svg"} <= story.lacking.files
+    assert "tiny/fig2 is not shown" in story.lacking.page
+    assert "figures/tiny/fig2.svg" in story.complete.files
+    assert "is not shown" not in story.complete.page

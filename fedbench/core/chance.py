@@ -21,8 +21,19 @@ def seeded(number_: int, device: torch.device) -> Iterator[None]:
     Dropout draws from these generators. Afterwards they go on as if the context had not been there.
     """
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(number_)
+        seed_shared(number_, device)
         yield
+
+
+def seed_shared(number_: int, device: torch.device) -> None:
+    """Seed the shared generator that computations on this device draw from, and that of the CPU.
+
+    `torch.manual_seed` would also note, with a whole traceback, that a GPU is to be seeded once it
+    is used.
+    """
+    if device.type == "cuda":
+        torch.cuda.manual_seed_all(number_)
+    torch.default_generator.manual_seed(number_)
 
 
 def replay(state: Tensor | None, device: torch.device) -> Tensor:

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import threading
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -53,7 +54,7 @@ class Net:
         self._tied = _has_shared_weights(module)
         kept = module.state_dict().keys()  # without constants, such as positions
         self._start = Model(
-            nn.utils.parameters_to_vector(trained.values()).detach().clone(),
+            _flat(trained.values()),
             {
                 name: value.detach().clone()
                 for name, value in module.named_buffers()
@@ -143,6 +144,18 @@ class Net:
             return contextlib.nullcontext()
         # Without the cache: it would keep casts of weights that the next step replaces.
         return torch.autocast(like.device.type, torch.bfloat16, cache_enabled=False)
+
+
+def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:
+    """A copy of the parameters as one vector (d,).
+
+    Not by `torch.cat`, which for weights without storage imports PyTorch's compiler.
+    """
+    vectors = [p.detach().reshape(-1) for p in parameters]
+    w = vectors[0].new_empty(sum(map(len, vectors)))
+    for piece, vector in zip(torch.split(w, [len(v) for v in vectors]), vectors, strict=True):
+        piece.copy_(vector)
+    return w
 
 
 def _has_shared_weights(module: nn.Module) -> bool:

@@ -13,6 +13,7 @@ from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
 _BYTES = 4  # of a float32
+_COUNTED: dict[tuple[type, str, Inputs], int] = {}
 
 
 def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
@@ -30,7 +31,14 @@ def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
 
 
 def _parameters(architecture: Architecture, inputs: Inputs) -> int:
-    """The number of parameters, counted on a module without storage."""
+    """The number of parameters, counted once per process on a module without storage."""
+    key = type(architecture), repr(architecture), inputs
+    if key not in _COUNTED:
+        _COUNTED[key] = _count(architecture, inputs)
+    return _COUNTED[key]
+
+
+def _count(architecture: Architecture, inputs: Inputs) -> int:
     with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that weights from a file have no effect
         module = architecture.build(inputs)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from fedbench.base import seeds
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, unknown
+from fedbench.core import chance
 from fedbench.core.flat import Model, Net
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part, refuse_conflicts
@@ -248,7 +249,8 @@ def build_model(
     architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model"))
+        number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
+        chance.seed_shared(number, torch.device("cpu"))
         module: nn.Module = architecture.build(data.inputs)
         architecture.load(module, data_folder(folder))
         if spec.projection:

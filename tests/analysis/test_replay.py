@@ -13,8 +13,9 @@ from fedbench.engine.training import Training
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM
 from fedbench.methods.mfl import MFL
+from tests.few import few_digits
 from tests.methods.one_weight import LINE, close, objects
-from tests.methods.test_conformance import METHODS, spec_of
+from tests.methods.test_conformance import METHODS, few, spec_of
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,12 @@ def watched(spec, probe, **things):
 
 
 # MFL hands its buffer from client to client: its clients share what they write to
-@pytest.mark.parametrize("case", [*METHODS, {"mfl": {"buffer": "chained"}}], ids=str)
+@pytest.mark.parametrize(
+    "case", [*(few(name, {}) for name in METHODS), {"mfl": {"buffer": "chained"}}], ids=str
+)
 def test_every_method_repeats_itself_bit_by_bit(case):
     spec = spec_of(case, rounds=2, steps=2, partition="iid", eval_every=2)
-    result = watched(spec, Again()).run()
+    result = watched(spec, Again(), data=few_digits()).run()
     assert result.status == "finished"
 
 
@@ -94,8 +97,8 @@ def test_unequal_numbers_of_gradients_are_refused(refuses):
 
 def test_the_states_a_run_keeps_are_not_touched():
     spec = spec_of({"mfl": {"buffer": "client_stale"}}, momentum=0.0)
-    plain = watched(spec, Gradients.__base__())
-    seen_ = watched(spec, Again())
+    plain = watched(spec, Gradients.__base__(), data=few_digits())
+    seen_ = watched(spec, Again(), data=few_digits())
     one, other = plain.run(), seen_.run()
     assert torch.equal(one.weights, other.weights)
     assert isinstance(plain.parts[0], MFL)

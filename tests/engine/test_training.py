@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from fedbench import Dataset, Part, RunSpec, run
+from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.engine.batches import batches
+from fedbench.engine.problem import assemble
+from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
-from tests.methods.one_weight import blocks, close, final, line, train
+from tests.methods.one_weight import LINE, blocks, close, final, line, objects, train
 
 
 @dataclass(frozen=True)
@@ -283,10 +285,21 @@ def test_dropout_follows_the_seed_and_not_the_shared_generator(cpu):
     assert torch.equal(torch.get_rng_state(), before)  # a run leaves the shared generator alone
 
 
-def cohorts(parts=(), rounds=40, **settings):
-    diary = Diary()
-    train([[0.0]] * 20, parts=[*parts, diary], rounds=rounds, eval_every=rounds, **settings)
-    return diary.cohorts
+TWENTY = [[0.0]] * 20
+
+
+def cohorts(rounds=40, **settings):
+    """The cohorts of twenty clients as a run draws them; nobody trains."""
+    spec = RunSpec(**{**LINE, "clients": 20, "rounds": rounds, **settings})
+    problem = assemble(spec, objects(TWENTY), Machine(device="cpu", workers=1), None)
+    return [open_round(problem, problem.fed.start, t).clients for t in range(rounds)]
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "bernoulli"])
+def test_the_cohorts_that_are_drawn_are_those_that_train(sampler):
+    diary, settings = Diary(), {"participation": 0.25, "sampler": sampler, "rounds": 10}
+    train(TWENTY, parts=[diary], **settings)
+    assert diary.cohorts == cohorts(**settings)
 
 
 @pytest.mark.parametrize(("share", "size"), [(0.25, 5), (0.01, 1), (0.13, 3), (1.0, 20)])

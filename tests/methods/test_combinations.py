@@ -22,6 +22,7 @@ from tests.methods.protocol import METHODS, declared
 CPU = Machine(device="cpu", workers=1)
 
 
+@functools.cache
 def part(name):
     return registry.build("method", name, declared(name, "QUICK"))
 
@@ -42,11 +43,14 @@ def refusal(*names):
 
 @functools.cache
 def tiny():
-    """Four clients of 2 to 5 samples and 1 or 2 of 3 classes, three of which train a round."""
+    """Four clients of 2 to 5 samples and 1 or 2 of 3 classes, two of which train a round.
+
+    One of those of the first round trains in the second too, from what it has stored.
+    """
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(20, 3)), np.arange(20) // 7
     spec = RunSpec(
-        **{"clients": 4, "participation": 0.75, "rounds": 2, "batch": 2, "lr": 0.2},
+        **{"clients": 4, "participation": 0.5, "rounds": 2, "batch": 3, "lr": 0.2},
         **{"validation": 0.3, "projection": 2, "precision": "float64", "eval_every": 2},
     )
     data = Dataset("tiny", x, y, x, y, 3)

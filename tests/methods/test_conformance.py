@@ -2,19 +2,24 @@
 
 import functools
 import json
-from dataclasses import dataclass, field
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Model
-from fedbench.core.part import Sizes, overriding
+from fedbench.core.part import Sizes, overriding, refuse_conflicts
 from fedbench.engine.local import RoundStart, local_round
 from fedbench.engine.problem import assemble, build_parts
+from fedbench.engine.progress import Progress
+from fedbench.engine.record import Result
 from fedbench.engine.server import open_round, views
 from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
@@ -24,7 +29,17 @@ from fedbench.store import RunFolder
 from tests.few import few_digits
 from tests.methods.protocol import METHODS, declared, mistakes
 
-CASES = [{name: params} for name in METHODS for params in ({}, *declared(name, "EXTRA"))]
+# What is computed at the server alone takes long, and nothing here depends on how much of it
+FEW = {"N": 3, "hidden": 16, "noise": 4}
+
+
+def few(name, params):
+    """The method with these parameters; what they leave open is little work at the server."""
+    fields = registry.find("method", name).fields
+    return {name: {k: v for k, v in FEW.items() if k in fields} | params}
+
+
+CASES = [few(name, params) for name in METHODS for params in ({}, *declared(name, "EXTRA"))]
 SETTINGS = {
     "dataset": "digits",
     "model": {"mlp": {"hidden": 8}},
@@ -45,39 +60,60 @@ every_case = pytest.mark.parametrize(
 
 def spec_of(*cases, **settings):
     names = [name for case in cases for name in ([case] if isinstance(case, str) else case)]
-    needs = {k: v for name in names for k, v in declared(name, "NEEDS").items()}
-    return RunSpec(**{**SETTINGS, **needs, "parts": list(cases), **settings})
+    return RunSpec(**{**SETTINGS, **needs_of(*names), "parts": list(cases), **settings})
 
 
-def problem_of(spec, **objects):
-    return assemble(spec, {"data": few_digits(), **objects}, CPU, None)
+def needs_of(*names):
+    return {k: v for name in names for k, v in declared(name, "NEEDS").items()}
+
+
+def problem_of(spec, machine=CPU, **objects):
+    return assemble(spec, {"data": few_digits(), **objects}, machine, None)
 
 
 def trained(spec, machine=CPU, **options):
     return run(spec, machine=machine, data=few_digits(), **options)
 
 
+@functools.cache
+def _empty_problem(settings, normed):
+    objects = {"model": normed_net()} if normed else {}
+    return problem_of(spec_of(**json.loads(settings)), THREADS, **objects)
+
+
+def shared(*cases, normed=False, **settings):
+    """The problem of `spec_of`: data, clients and network are made once for all methods.
+
+    That they are those of a run that users start is what the test of equal seeds says.
+    """
+    spec = spec_of(*cases, **settings)
+    needs = {**needs_of(*[part.name for part in spec.parts]), **settings}
+    problem = _empty_problem(json.dumps(needs, sort_keys=True), normed)
+    parts = build_parts(spec)
+    refuse_conflicts(parts)
+    return replace(problem, spec=spec, task=replace(problem.task, parts=parts))
+
+
 @dataclass(frozen=True)
-class Witness(Part):
-    """Reads the mixing weights that were used."""
+class Driven:
+    """What came of a run, and all that it remembers: the models x_1 … x_T, and the last states."""
 
-    p: list = field(default_factory=list)
-
-    def evaluate(self, w, r):
-        self.p.append(r.p)
-        return {}
+    result: Result
+    models: list[Tensor]
+    progress: Progress
 
 
-def drive(spec, machine=CPU, parts=None):
-    """(result, progress) of a run: the progress holds the states of server and clients."""
-    objects = {} if parts is None else {"parts": parts}
-    engine = Training(problem_of(spec, **objects), machine)
-    return engine.run(), engine.progress
+def drive(problem, machine=CPU):
+    engine, models = Training(problem, machine), []
+    while not engine.over:
+        engine.round()
+        models.append(engine.progress.global_model.w)
+    return Driven(engine.result(), models, engine.progress)
 
 
 @functools.cache
 def _driven(text):
-    return drive(spec_of(json.loads(text)), THREADS)
+    return drive(shared(json.loads(text)), THREADS)
 
 
 def driven(case):
@@ -87,12 +123,12 @@ def driven(case):
 
 def fedavg(name):
     """FedAvg with the same settings, those included that the method needs."""
-    return _fedavg(json.dumps(declared(name, "NEEDS")))
+    return _fedavg(json.dumps(needs_of(name)))
 
 
 @functools.cache
 def _fedavg(needs):
-    return trained(spec_of(**json.loads(needs)))
+    return drive(shared(**json.loads(needs)))
 
 
 def sequential(case):
@@ -113,9 +149,10 @@ def test_its_test_file_declares_what_these_tests_read(name):
 
 @every_case
 def test_clients_train_together_as_alone(together, case):
-    alone, a = driven(case)
+    alone, a = driven(case).result, driven(case).progress
     together(3)
-    found, b = drive(spec_of(case))
+    side = drive(shared(case))
+    found, b = side.result, side.progress
     assert found.record["clients_at_once"] == (1 if sequential(case) else 3)
     sizes = alone.record["samples"]
     assert len({-(-n // 10) for n in sizes}) > 1, "clients must differ in steps"
@@ -129,20 +166,55 @@ def test_clients_train_together_as_alone(together, case):
         assert list(found.history[column]) == pytest.approx(list(alone.history[column]), abs=1e-10)
 
 
+class Stored(NamedTuple):
+    """A run with a folder, and a copy of the folder as a kill in the second round leaves it."""
+
+    result: Result
+    folder: Path
+    killed: Path
+
+
+OFTEN = replace(CPU, checkpoint_minutes=1e-9, keep_model=True)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """`stored(case)`: its run as users start it, with a checkpoint after each round; made once."""
+
+    @functools.cache
+    def make(text):
+        place = tmp_path_factory.mktemp("run")
+
+        def copy(row):
+            if row["round"] == 2:
+                shutil.copytree(place / "whole", place / "killed")
+
+        spec = spec_of(json.loads(text))
+        result = trained(spec, OFTEN, out=place / "whole", watch=copy)
+        return Stored(result, place / "whole", place / "killed")
+
+    return lambda case: make(json.dumps(case))
+
+
 @every_case
-def test_same_seed_same_bits_other_seed_other_bits(case):
-    first, again = driven(case)[0], trained(spec_of(case))
-    assert torch.equal(first.weights, again.weights)
-    kept = [c for c in first.history if not c.endswith("_seconds")]
-    assert first.history[kept].equals(again.history[kept])
-    assert not torch.equal(first.weights, trained(spec_of(case, seed=1)).weights)
+def test_same_seed_same_bits_other_seed_other_bits(case, stored):
+    first, again = driven(case), stored(case).result
+    assert torch.equal(first.result.weights, again.weights)
+    history = first.result.history
+    kept = [c for c in history if not c.endswith("_seconds")]
+    assert history[kept].equals(again.history[kept])
+    other = Training(problem_of(spec_of(case, seed=1)), CPU)
+    other.round()
+    assert not torch.equal(first.models[0], other.progress.global_model.w)
 
 
 @pytest.mark.parametrize(
-    "case", [{name: params} for name in METHODS for params in declared(name, "NEUTRAL")], ids=str
+    "case",
+    [few(name, params) for name in METHODS for params in declared(name, "NEUTRAL")],
+    ids=str,
 )
 def test_neutral_strength_is_fedavg(case):
-    plain, neutral = fedavg(*case), trained(spec_of(case))
+    plain, neutral = fedavg(*case).result, drive(shared(case)).result
     assert torch.equal(plain.weights, neutral.weights)
     scored = "loss[next]" if "loss[next]" in neutral.history else "loss"
     assert list(plain.history["loss"]) == list(neutral.history[scored])
@@ -150,51 +222,39 @@ def test_neutral_strength_is_fedavg(case):
 
 @pytest.mark.parametrize("name", [n for n in METHODS if {} not in declared(n, "NEUTRAL")])
 def test_a_method_with_its_defaults_is_not_fedavg(name):
-    assert not torch.equal(driven({name: {}})[0].weights, fedavg(name).weights)
-
-
-class KilledError(Exception):
-    """Stands for a signal that ends the process."""
+    assert not torch.equal(driven({name: {}}).models[-1], fedavg(name).models[-1])
 
 
 @every_case
-def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
-    machine = Machine(device="cpu", checkpoint_minutes=1e-9, keep_model=True)
-
-    def kill(row):
-        if row["round"] == 2:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        trained(spec_of(case), machine, out=tmp_path / "killed", watch=kill)
-    assert [p.name for p in (tmp_path / "killed").iterdir()] == ["checkpoint.pt"]
+def test_a_killed_run_resumes_to_the_same_bits(case, stored):
+    whole = stored(case)
+    assert {p.name for p in whole.killed.iterdir()} == {".lock", "checkpoint.pt"}
     seen = []
     resumed = trained(
         spec_of(case),
-        machine,
-        out=tmp_path / "killed",
+        replace(OFTEN, workers=2),
+        out=whole.killed,
         watch=lambda row: seen.append(row["round"]),
     )
     assert seen == [2, 3]
-    whole = trained(spec_of(case), machine, out=tmp_path / "whole")
-    assert torch.equal(resumed.weights, whole.weights)
+    assert torch.equal(resumed.weights, whole.result.weights)
     files = {"rounds.parquet", "clients.parquet", "run.json", "model.safetensors"}
-    for name in ("killed", "whole"):
-        assert {p.name for p in (tmp_path / name).iterdir()} == files
-    a, b = (RunFolder(tmp_path / name).history() for name in ("killed", "whole"))
+    folders = (whole.killed, whole.folder)
+    for folder in folders:
+        assert {p.name for p in folder.iterdir()} == files
+    a, b = (RunFolder(folder).history() for folder in folders)
     kept = [c for c in a if not c.endswith("_seconds")]
     assert a[kept].equals(b[kept])
-    clients = [pd.read_parquet(tmp_path / name / "clients.parquet") for name in ("killed", "whole")]
+    clients = [pd.read_parquet(folder / "clients.parquet") for folder in folders]
     assert clients[0].equals(clients[1])
-    model = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
+    model = [(folder / "model.safetensors").read_bytes() for folder in folders]
     assert model[0] == model[1]
     assert list(a["round"]) == [1, 2, 3]
 
 
 @every_case
 def test_states_keep_their_names_shapes_and_precision(case):
-    _, progress = driven(case)
-    problem = problem_of(spec_of(case))
+    progress, problem = driven(case).progress, shared(case)
     w, fed = problem.fed.start.w, problem.fed
     for part, state in zip(problem.task.parts, progress.server, strict=True):
         shapes_match(part.server(w, fed), state)
@@ -212,7 +272,7 @@ def shapes_match(first, last):
 
 @every_case
 def test_declared_cost_is_what_was_counted(case):
-    spec, (result, _) = spec_of(case), driven(case)
+    spec, result = spec_of(case), driven(case).result
     (part,) = build_parts(spec)
     d, turns = result.record["parameters"], 3 * spec.rounds
     cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1, features=8))
@@ -226,16 +286,15 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     """Two turns of one client give the same bits: no tensor is written in place."""
     if sequential(case):
         return  # hands its state on by design
-    spec = spec_of(case)
-    _, progress = driven(case)  # states that are not all zeros
-    problem = problem_of(spec)
+    progress = driven(case).progress  # states that are not all zeros
+    problem = shared(case)
     r = open_round(problem, progress.global_model, 1)
     rounds = views(problem, r, progress.server)
     messages = [part.send(view) for part, view in zip(problem.task.parts, rounds, strict=True)]
     kept = next(iter(progress.clients.values()))
-    shared = {"w": r.w, **{f"m{i} {k}": v for i, m in enumerate(messages) for k, v in m.items()}}
-    shared |= {f"c{i} {k}": v for i, m in enumerate(kept) for k, v in m.items()}
-    before = {k: v.clone() for k, v in shared.items()}
+    held = {"w": r.w, **{f"m{i} {k}": v for i, m in enumerate(messages) for k, v in m.items()}}
+    held |= {f"c{i} {k}": v for i, m in enumerate(kept) for k, v in m.items()}
+    before = {k: v.clone() for k, v in held.items()}
     names = [set(m) for m in messages]
     replies = []
     for _ in range(2):
@@ -247,15 +306,27 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     assert torch.equal(replies[0].delta, replies[1].delta)
     same_states(replies[0].up, replies[1].up, rtol=0, atol=0)
     same_states(replies[0].mine, replies[1].mine, rtol=0, atol=0)
-    assert all(torch.equal(shared[k], before[k]) for k in shared)
+    assert all(torch.equal(held[k], before[k]) for k in held)
     assert [set(m) for m in messages] == names
+
+
+@dataclass(frozen=True)
+class Witness(Part):
+    """Reads the mixing weights that were used."""
+
+    p: list = field(default_factory=list)
+
+    def evaluate(self, w, r):
+        self.p.append(r.p)
+        return {}
 
 
 @every_case
 def test_mixing_weights_sum_to_one(case):
     witness = Witness()
-    spec = spec_of(case, weights="samples")
-    drive(spec, parts=(*build_parts(spec), witness))
+    problem = shared(case, weights="samples", steps=1)
+    drive(replace(problem, task=replace(problem.task, parts=(*problem.task.parts, witness))))
+    assert len(witness.p) == 3
     for p in witness.p:
         torch.testing.assert_close(p.sum(), torch.ones((), dtype=p.dtype))
         assert (p >= 0).all()
@@ -263,15 +334,15 @@ def test_mixing_weights_sum_to_one(case):
 
 @every_case
 def test_batch_norm_works_and_its_statistics_are_mixed(case):
-    result, means, r = normed(json.dumps(case), steps=1), *plain_means()
+    buffers, means, r = normed(case, steps=1), *plain_means()
     p = build_parts(spec_of(case))[0].weigh(r.p, r)
-    assert all(v.isfinite().all() for v in result.buffers.values())
+    assert all(v.isfinite().all() for v in buffers.values())
     near = {"rtol": 1e-3, "atol": 1e-6}
     # The statistics of the first layer, which has no weights before it, are those of the data
     wanted = sum(share * mean for share, mean in zip(p, means, strict=True))
-    torch.testing.assert_close(first_norm(result.buffers, "running_mean"), wanted, **near)
-    again = normed(json.dumps(case), steps=2)
-    assert int(first_norm(again.buffers, "num_batches_tracked")) == 2
+    torch.testing.assert_close(first_norm(buffers, "running_mean"), wanted, **near)
+    again = normed(case, steps=2)
+    assert int(first_norm(again, "num_batches_tracked")) == 2
 
 
 def first_norm(buffers, what):
@@ -294,13 +365,16 @@ def normed_net():
 
 
 def normed(case, **settings):
-    return trained(spec_of(json.loads(case), **BATCH_NORM, **settings), model=normed_net())
+    """The statistics after the only round of a run whose network has batch norm."""
+    engine = Training(shared(case, normed=True, **BATCH_NORM, **settings), CPU)
+    engine.round()
+    return engine.progress.global_model.buffers
 
 
 @functools.cache
 def plain_means():
     """Each client's running mean of the first batch norm after one plain step, and the round."""
-    problem = problem_of(spec_of(**BATCH_NORM, steps=1), model=normed_net())
+    problem = shared(normed=True, **BATCH_NORM, steps=1)
     r = open_round(problem, problem.fed.start, 0)
     feeds = [prepare(problem, r, i, [], []).batches for i in r.clients]
     start = RoundStart(Model(r.w, r.buffers), r.lr)
@@ -310,14 +384,15 @@ def plain_means():
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "asd"])
 def test_a_method_works_beside_a_distillation(refuses, name):
-    spec = spec_of(name, "asd")
+    case = few(name, {})
+    spec = spec_of(case, "asd")
     one, asd = build_parts(spec)
     if "asd" in one.excludes or name in asd.excludes:
         with refuses("cannot stand beside"):
             trained(spec)
         return
-    both = trained(spec_of(name, "asd"))
-    assert not torch.equal(driven({name: {}})[0].weights, both.weights)
+    both = drive(shared(case, "asd")).models
+    assert not torch.equal(driven(case).models[-1], both[-1])
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -17,7 +17,7 @@ from fedbench.base import registry
 from fedbench.spec import Choice
 from tests.paper import published
 
-CLASSES, TOKENS, WORDS, SIDE = 4, 12, 50, 32
+CLASSES, TOKENS, WORDS, SIDE = 4, 12, 50, 16
 WORK = {
     "clients": 4, "participation": 0.5, "rounds": 2, "eval_every": 1, "batch": 4, "seed": 0,
     "partition": {"iid": {"stratified": True}}, "data_seed": None, "tune": None,
@@ -26,11 +26,11 @@ WORK = {
 SMALL = {
     "model": {
         "width": 0.125, "side": SIDE, "blocks": 1, "groups": 4, "layers": 1, "heads": 2, "dim": 16,
-        "hidden": 16, "positions": TOKENS, "patch": 16, "bottleneck": 8, "weights": "random",
+        "hidden": 16, "positions": TOKENS, "patch": 8, "bottleneck": 8, "weights": "random",
     },
     "method": {"N": 2, "hidden": 8, "noise": 4},
     "probe": {
-        "samples": 8, "perplexity": 3.0, "grid": 4, "probes": 2, "steps": 4, "points": 16,
+        "samples": 4, "perplexity": 3.0, "grid": 4, "probes": 2, "steps": 4, "points": 16,
         "iterations": 4, "every": 1, "at": 2,
     },
 }  # fmt: skip

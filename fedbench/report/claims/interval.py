@@ -169,9 +169,7 @@ def _gain(one: float, other: float) -> float:
 @cache
 def _t(risk: float, freedom: int) -> float:
     """The value that Student's t exceeds with a probability of `risk`."""
-    from scipy import stats  # a second that few commands need
-
-    return float(stats.t.isf(risk, freedom))
+    return -float(special.stdtrit(freedom, risk))  # scipy.stats takes a second to import
 
 
 @cache

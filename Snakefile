@@ -21,6 +21,7 @@ include: "workflow/rules/display.smk"
 rule reproduce_tables:
     default_target: True
     input:
+        FRAMES,
         PAGES,
         TABLES,
         TRACKED,
@@ -29,6 +30,7 @@ rule reproduce_tables:
 
 rule reproduce_figures:
     input:
+        FRAMES,
         PAGES,
         FIGURES,
         TRACKED,
@@ -37,6 +39,7 @@ rule reproduce_figures:
 
 rule reproduce_all:
     input:
+        FRAMES,
         PAGES,
         TABLES,
         FIGURES,

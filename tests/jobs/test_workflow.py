@@ -72,6 +72,9 @@ def test_a_dry_run_of_another_table_plans_it_anew_and_leaves_no_trace(built, tmp
     other = snakemake(folder, "-n", "reproduce_all", *CONFIG, "tables=tiny/table2")
     assert "plan" in jobs(other)
     assert jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)) == {}
+    # Snakemake deletes the frame of a paper whose runs could not be collected
+    (folder / FRAME).unlink()
+    assert {"collect", "report"} <= set(jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)))
 
 
 def test_jobs_fill_the_cores_of_one_machine(built):

@@ -1,4 +1,5 @@
 # Writes tables, figures and pages from the collected frames.
+FRAMES = PATHS.frames()
 PAGES = PATHS.pages()
 TABLES = PATHS.tables()
 FIGURES = PATHS.figures()
@@ -6,7 +7,7 @@ FIGURES = PATHS.figures()
 
 rule report:
     input:
-        PATHS.frames(),
+        FRAMES,
         PATHS.sources,
     output:
         PAGES,

@@ -73,7 +73,7 @@ def test_a_dry_run_of_another_table_plans_it_anew_and_leaves_no_trace(built, tmp
     assert "plan" in jobs(other)
     assert jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)) == {}
     # Snakemake deletes the frame of a paper whose runs could not be collected
-    (folder / FRAME).unlink()
+    (folder / RESULTS / "paper/tiny.parquet").unlink()
     assert {"collect", "report"} <= set(jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)))
 
 

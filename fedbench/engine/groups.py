@@ -1,4 +1,4 @@
-"""Which clients of a cohort train side by side; it follows from the run alone, not the machine."""
+"""Which clients of a cohort train side by side; it follows from the run and the kind of device."""
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.local import LocalTask
 
-# Floating-point operations of one step's forward pass that keep a core busy: several clients at
-# once are no faster beyond that.
-_ENOUGH = 4e8
+# Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
+# clients at once are no faster beyond that.
+_ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
 
 
 def stacked_net(task: LocalTask) -> StackedNet | None:
@@ -31,8 +31,9 @@ def stacked_net(task: LocalTask) -> StackedNet | None:
 
 
 def at_once(task: LocalTask, batch: int) -> int:
-    """How many clients with batches of this size make up a step that keeps a core busy."""
-    return max(1, int(_ENOUGH / (_operations(task) * batch)))
+    """How many clients with batches of this size make up a step that keeps a core or GPU busy."""
+    enough = _ENOUGH_CPU if task.x.device.type == "cpu" else _ENOUGH_GPU
+    return max(1, int(enough / (_operations(task) * batch)))
 
 
 def grouped(steps: Sequence[int], largest: int) -> list[list[int]]:

@@ -97,7 +97,7 @@ def views(
     moved = torch.rand(n, 1, generator=rng) < augment.crop_share
     flipped = torch.rand(n, 1, generator=rng) < augment.flip
     drawn = torch.cat([torch.where(moved, offsets, pad), flipped.long()], 1)
-    return [view.to(batches[0].device) for view in torch.split(drawn, sizes)]
+    return list(torch.split(drawn.to(batches[0].device), sizes))  # one copy, not one per batch
 
 
 def augmented(x: Tensor, view: Tensor, pad: int) -> Tensor:

@@ -14,6 +14,7 @@ from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 from fedbench.engine import inputs
+from fedbench.engine.feed import Feed
 from fedbench.engine.threads import Threads
 
 Loss = Callable[
@@ -59,6 +60,13 @@ class LocalTask:
     def decayed(self, w: Tensor) -> Tensor:
         """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
         return w if self.decays is None else w * self.decays
+
+    def inputs(self, rows: Tensor, view: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The network's inputs and the labels of these samples, cropped and flipped by `view`."""
+        x = self.x[rows]
+        if view is not None:
+            x = inputs.augmented(x, view, self.crop)
+        return self.prepare(x), self.y[rows]
 
     def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:
         """(logits, features) of stored samples x (N, …) in evaluation mode, `piece` at a time."""
@@ -134,11 +142,12 @@ def local_round(
     for part, t in zip(task.parts, turns, strict=True):
         w = part.begin(w, t)
     memory, total = task.optimiser.start(w), w.new_zeros(())
+    feed = Feed(task.inputs, batches.rows, batches.views)
     for k in range(len(batches.rows)):
         for t in turns:
             t.k = k
         state = (w, memory, buffers)
-        step, memory, outputs = _step(task, start, turns, batches, k, state, differentiate)
+        step, memory, outputs = _step(task, start, turns, feed.batch(), k, state, differentiate)
         w = torch.add(w, step, alpha=-start.lr)  # rounded once, as in torch.optim
         buffers, total = outputs.buffers, total + outputs.loss
     return _finish(task, start, turns, w, buffers, total / len(batches.rows))
@@ -148,13 +157,13 @@ def _step(
     task: LocalTask,
     start: RoundStart,
     turns: Sequence[Turn],
-    batches: ClientBatches,
+    samples: tuple[Tensor, Tensor],
     k: int,
     state: tuple[Tensor, Memory, Buffers],
     differentiate: Differentiate,
 ) -> tuple[Tensor, Memory, Outputs]:
     w, memory, buffers = state
-    batch = _Pass(task, start.global_model, turns, batches, k, buffers, differentiate)
+    batch = _Pass(task, start.global_model, turns, samples, buffers, differentiate)
     g = clip_by_norm(batch.nested()(w), task.clip)
     for i in overriding(task.parts, "decay"):
         g = task.parts[i].decay(g, w, turns[i])
@@ -192,16 +201,11 @@ class _Pass:
         task: LocalTask,
         global_model: Model,
         turns: Sequence[Turn],
-        batches: ClientBatches,
-        k: int,
+        samples: tuple[Tensor, Tensor],
         buffers: Buffers,
         differentiate: Differentiate,
     ) -> None:
-        rows = batches.rows[k]
-        x = task.x[rows]
-        if batches.views:
-            x = inputs.augmented(x, batches.views[k], task.crop)
-        self.x, self.y = task.prepare(x), task.y[rows]
+        self.x, self.y = samples
         self.task, self.global_model, self.turns = task, global_model, turns
         self.buffers, self.differentiate = buffers, differentiate
         self._first: Outputs | None = None

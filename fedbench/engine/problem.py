@@ -27,7 +27,7 @@ from fedbench.engine import scoring
 from fedbench.engine.fit import refuse_misfit, require_room
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
-from fedbench.engine.machine import Machine
+from fedbench.engine.machine import Machine, same_bits_on
 from fedbench.engine.objects import Identity, identify, named
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
@@ -106,6 +106,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     refuse_unknown(objects)
     spec = named(spec, objects)
     device = machine.torch_device()
+    same_bits_on(device)
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)

@@ -135,7 +135,8 @@ def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
         spec.steps,
         drop_single=problem.task.net.has_batch_norm,
     )
-    return [rows.to(problem.device) for rows in indices]
+    rows = torch.cat(indices).to(problem.device)  # one copy, not one per batch
+    return list(torch.split(rows, [len(batch) for batch in indices]))
 
 
 def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:

@@ -21,6 +21,7 @@ from fedbench.report.pages.making import Record, making
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import shards
+from fedbench.report.pages.searches import searches
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 from fedbench.report.workshop import Made, Task, Workshop, tasks
@@ -86,6 +87,7 @@ def _page(
         _count(list(ids), of_paper.frame, paths),
         _hours(plan, key, records, speeds),
         making(records[run] for run in ids if run in records),
+        tuple(searches(plan, key, paths)),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
         of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
     )

@@ -11,6 +11,7 @@ from fedbench.paper.paper import Paper
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
+from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values.numbers import UNTESTED
 
@@ -64,6 +65,7 @@ class PaperPage:
     count: RunCount = field(repr=False)
     hours: Hours
     making: Making | None
+    searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
     failed: dict[str, str] = field(default_factory=dict)
     unprinted: str = ""
 
@@ -95,6 +97,11 @@ class PaperPage:
             later = [i for i, x in enumerate(items) if _number(x.table) > _number(fact.table)]
             items.insert(later[0] if later else len(items), fact)
         return items
+
+    @property
+    def blind(self) -> int:
+        """How many searches chose among trials that had learned next to nothing."""
+        return sum(search.near_chance for search in self.searches)
 
     @property
     def ranks(self) -> list[RanksOnPage]:

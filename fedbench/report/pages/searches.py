@@ -1,0 +1,74 @@
+"""What the searches of settings tried, what each chose, and how much the choice says."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import read_json
+from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.search import words
+from fedbench.report.values.chance import NEAR, chance
+from fedbench.report.values.numbers import point_name
+from fedbench.store import Results
+
+_NAMED = 3  # settings of the paper that a row names
+
+
+@dataclass(frozen=True)
+class SearchOnPage:
+    """One search: the settings of the paper it serves, each point's score, and the best.
+
+    `tried` holds (point in words, score from 0 to 1) in the grid's order; `near_chance`: whether
+    even the best point scored next to nothing; `at_edge`: fields whose chosen value is the smallest
+    or largest that was tried.
+    """
+
+    served: str
+    rule: str
+    tried: tuple[tuple[str, float], ...]
+    chosen: str
+    near_chance: bool
+    at_edge: tuple[str, ...]
+
+
+def searches(plan: Plan, paper: str, results: Results) -> list[SearchOnPage]:
+    """The paper's searches that have chosen, in the plan's order."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in plan.cells:
+        if cell.paper == paper and cell.run_id in plan.searches:
+            cells.setdefault(plan.searches[cell.run_id], []).append(cell)
+    shown = []
+    for search, served in cells.items():
+        with suppress(FedbenchError):  # nothing chosen yet; who reads the file to train says why
+            shown.append(_on_page(read_json(results.winner(search)), served))
+    return [each for each in shown if each is not None]
+
+
+def _on_page(winner: dict[str, Any], cells: list[Cell]) -> SearchOnPage | None:
+    if "trials" not in winner:  # a trial failed
+        return None
+    run = cells[0].run
+    tried = [(_pairs(trial), trial["score"]) for trial in winner["trials"]]
+    guess, best = chance(run.dataset), max(score for _, score in tried)
+    return SearchOnPage(
+        served=_served(cells),
+        rule=words(run),
+        tried=tuple(tried),
+        chosen=_pairs(winner["chosen"]),
+        near_chance=guess is not None and best < NEAR * guess,
+        at_edge=tuple(winner["on_edge"]),
+    )
+
+
+def _pairs(point: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in point.items() if name != "score")
+
+
+def _served(cells: Iterable[Cell]) -> str:
+    """'MNIST, α = 0.1, MFL': the levels of the first few cells, whatever their seeds."""
+    named = (", ".join(point_name(*level) for level in cell.coords.items()) for cell in cells)
+    names = list(dict.fromkeys(named))
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return "; ".join([*names[:_NAMED], *more])

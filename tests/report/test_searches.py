@@ -1,0 +1,83 @@
+"""What a page says of searches: each trial's score, the choice, and how much it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.report import build
+from fedbench.report.pages.searches import SearchOnPage, searches
+from fedbench.store import Results
+
+PAPER = """
+title: Toy
+authors: A. Uthor
+settings: {dataset: digits, rounds: 2}
+levels:
+  alpha: {each: {partition: {dr: {alpha: $}}}}
+  method: {A: {parts: []}}
+grids:
+  main:
+    axes: {alpha: [1, 0.1], method: [A]}
+    seeds: [0, 1]
+    settings: {tune: {grid: {lr: [0.3, 0.1, 0.03]}, by: mean, "on": held-out, share: 0.1}}
+tables:
+  t: {title: Table 1, grid: main, rows: [alpha]}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    for name, text in (("papers/toy.yaml", PAPER), ("scales/full.yaml", "about: Full.\n")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return make_plan(tmp_path, "full")
+
+
+def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[SearchOnPage]:
+    """The searches on the page, once these have been chosen, in the plan's order."""
+    for search, winner in zip(plan.trials, winners, strict=False):
+        file = Results(results).winner(search)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(winner))
+    return searches(plan, "toy", Results(results))
+
+
+def winner(*scores: float, chosen: float, at_edge: tuple[str, ...] = ()) -> dict[str, object]:
+    tried = zip((0.3, 0.1, 0.03), scores, strict=True)
+    trials = [{"lr": lr, "score": score} for lr, score in tried]
+    return {"chosen": {"lr": chosen}, "trials": trials, "on_edge": list(at_edge)}
+
+
+def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None:
+    first, second = found(
+        plan,
+        tmp_path / "results",
+        winner(0.5, 0.62, 0.4, chosen=0.1),
+        winner(0.1, 0.1, 0.149, chosen=0.03, at_edge=("lr",)),
+    )
+    assert (first.served, first.chosen) == ("α = 1, A", "lr=0.1")  # once, for both seeds
+    assert first.tried == (("lr=0.3", 0.5), ("lr=0.1", 0.62), ("lr=0.03", 0.4))
+    assert first.rule == "the best of 3 by the mean accuracy on held-out training data"
+    assert not first.near_chance
+    assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
+    assert (first.at_edge, second.at_edge) == ((), ("lr",))
+
+
+@pytest.mark.parametrize("content", [{"failed": ["a-run"]}, None])
+def test_a_search_without_a_choice_is_not_shown(
+    plan: Plan, tmp_path: Path, content: dict[str, object] | None
+) -> None:
+    winners = [] if content is None else [content]
+    assert found(plan, tmp_path / "results", *winners) == []
+
+
+def test_the_page_warns_of_a_choice_near_chance(plan: Plan, tmp_path: Path) -> None:
+    scores = (winner(0.5, 0.62, 0.4, chosen=0.1), winner(0.1, 0.1, 0.149, chosen=0.03))
+    found(plan, tmp_path / "results", *scores)
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
+    html = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
+    assert "1 of 2 searches of settings" in html
+    assert "2 searches, 1 of them near chance" in html
+    assert '<span class="best">lr=0.1: 62.0</span>' in html

@@ -13,7 +13,7 @@ from fedbench.store import RunFolder
 from tests.few import few_digits
 from tests.methods.test_conformance import CASES, spec_of
 
-# pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU")
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU")
 CPU, GPU = Machine(device="cpu", workers=1), Machine(device="cuda")
 IMAGES = RunSpec(
     dataset="digits", model={"scnn": {"side": 32}}, clients=4, participation=0.5, rounds=3,

@@ -157,7 +157,7 @@ def test_facts_stand_in_the_page_as_csv_and_tex(tmp_path):
     assert order == sorted(order)
     assert "✓" in page
     tex = (tmp_path / "reports/paper/tables/made/costs.tex").read_text()
-    assert r"FedAvg & 1 & H$\cdot$g & H & 1" in tex
+    assert r"FedAvg & 1 & H\textperiodcentered{}g & H & 1" in tex
     assert tex.count("{") == tex.count("}")
 
 

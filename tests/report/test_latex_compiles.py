@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.answers_case import PAPER, written
 
-ODD = r'"50 % of $x_1 & {y} #2 ~ ^ \\input{z} ± − α"'
+ODD = r'"50 % of $x_1 & {y} #2 ~ ^ \\input{z} ± − α Σ‖v − v̄‖² 90° κ ∞ ≅ x̂ ü ✓ ✗ | < 漢 😀"'
 COMPILER = shutil.which("pdflatex") or shutil.which("tectonic")
 
 

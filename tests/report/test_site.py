@@ -146,7 +146,7 @@ def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
     assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
     assert "not tested at this scale (dataset digits for mnist)" in text
     assert r"control\_\%" in text
-    assert r"$<$b$>$" in text
+    assert r"\ensuremath{<}b\ensuremath{>}" in text
     assert r"46.67 $\pm$ 25.17\textsuperscript{1 diverged}" in text
     rows = [line for line in text.splitlines() if line.endswith(r"\\") and "multi" not in line]
     widths = {line.count("&") for line in rows}
@@ -156,7 +156,12 @@ def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
 
 def test_escapes_for_latex() -> None:
     assert escape(r"50% & $x_1 {a}\~") == (r"50\% \& \$x\_1 \{a\}\textbackslash{}\textasciitilde{}")
-    assert escape("1−β") == r"1$-$$\beta$"
+    assert escape("1−β") == r"1\ensuremath{-}\ensuremath{\beta}"
+    assert (
+        escape("Σ‖v̄‖")
+        == r"\ensuremath{\Sigma}\ensuremath{\Vert}\ensuremath{\bar{v}}\ensuremath{\Vert}"
+    )
+    assert escape("漢") == "[U+6F22]"
 
 
 def test_numbers_as_text() -> None:

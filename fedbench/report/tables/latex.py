@@ -1,25 +1,53 @@
 """A table of runs as LaTeX."""
 
+import re
+from functools import cache, lru_cache
+
+from pylatexenc.latexencode import (
+    RULE_DICT,
+    RULE_REGEX,
+    UnicodeToLatexConversionRule,
+    UnicodeToLatexEncoder,
+)
+
 from fedbench.paper.items import Table
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
 from fedbench.report.tables.said import Said, heads, said
 from fedbench.report.values.numbers import UNTESTED
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
-    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$",
-    ">": r"$>$", "|": r"$|$", "−": r"$-$", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\ge$",
-    "≤": r"$\le$", "′": r"$'$", "–": "--", "·": r"$\cdot$", "✓": r"$\checkmark$", "✗": r"$\times$",
-    "…": r"\dots{}", "α": r"$\alpha$", "β": r"$\beta$",
-    "γ": r"$\gamma$", "δ": r"$\delta$", "ε": r"$\varepsilon$", "η": r"$\eta$", "λ": r"$\lambda$",
-    "μ": r"$\mu$", "ρ": r"$\rho$", "σ": r"$\sigma$", "τ": r"$\tau$", "φ": r"$\varphi$",
+_OURS = {
+    ord("|"): r"\ensuremath{|}", ord("✓"): r"\ensuremath{\checkmark}", ord("✗"): r"\texttimes{}",
+    ord("′"): r"\ensuremath{'}",
 }  # fmt: skip
+_ACCENTS = [  # a letter with a mark of its own behind it, as in v̄
+    (re.compile("(.)\u0304"), r"\\ensuremath{\\bar{\1}}"),
+    (re.compile("(.)\u0302"), r"\\ensuremath{\\hat{\1}}"),
+]
 
 
+@lru_cache(maxsize=10_000)
 def escape(text: str) -> str:
-    """Text in which LaTeX, pdflatex included, prints every character as it stands."""
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+    """Text of which LaTeX, pdflatex included, prints every character as it stands.
+
+    What it has no letter for stands as its number in Unicode, such as [U+1F600].
+    """
+    escaped: str = _encoder().unicode_to_latex(text)
+    return escaped
+
+
+@cache
+def _encoder() -> UnicodeToLatexEncoder:
+    return UnicodeToLatexEncoder(
+        conversion_rules=[
+            UnicodeToLatexConversionRule(RULE_REGEX, _ACCENTS),
+            UnicodeToLatexConversionRule(RULE_DICT, _OURS),
+            "defaults",
+        ],
+        replacement_latex_protection="braces-after-macro",
+        unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
+        unknown_char_warning=False,
+    )
 
 
 def to_latex(label: str, table: Table, layout: TableLayout, caption: str) -> str:

@@ -13,14 +13,20 @@ _SAMPLES = 2048  # made at once on a GPU; 25 MB of CIFAR-10
 class Feed:
     """The batches of one client's turn, in order.
 
-    A GPU takes as long to start an operation on one batch as on many, so there they share it. On a
-    CPU a batch is made when it is needed, and is then still in the cache. The bits are the same.
+    `together` of them are made at once; by default one on a CPU, where it is used while it is still
+    in the cache, and many on a GPU, which takes as long to start an operation on one batch as on
+    many. The bits are the same.
     """
 
-    def __init__(self, make: Make, rows: Sequence[Tensor], views: Sequence[Tensor] | None) -> None:
+    def __init__(
+        self,
+        make: Make,
+        rows: Sequence[Tensor],
+        views: Sequence[Tensor] | None,
+        together: int | None = None,
+    ) -> None:
         self._make, self._rows, self._views = make, rows, views
-        on_gpu = bool(rows) and rows[0].is_cuda
-        self._together = max(1, _SAMPLES // len(rows[0])) if on_gpu else 1
+        self._together = together or _together(rows)
         self._made: list[tuple[Tensor, Tensor]] = []
         self._next = 0
 
@@ -38,3 +44,7 @@ class Feed:
         x, y = self._make(torch.cat(list(rows)), view)
         sizes = [len(batch) for batch in rows]
         return list(zip(torch.split(x, sizes), torch.split(y, sizes), strict=True))
+
+
+def _together(rows: Sequence[Tensor]) -> int:
+    return max(1, _SAMPLES // len(rows[0])) if rows and rows[0].is_cuda else 1

@@ -43,19 +43,20 @@ class Machine(Checked):
         return self.workers or (len(os.sched_getaffinity(0)) if on_cpu else 1)
 
 
-def same_bits_on(device: torch.device) -> None:
-    """Make a GPU compute float32 as float32, and the same run the same bits each time.
+def same_bits_on(device: torch.device) -> torch.device:
+    """The device, made to compute float32 as float32, and the same run the same bits each time.
 
     Left alone, convolutions on a GPU round float32 to ten bits (TF32), and some sums add up in
     whichever order their threads end. On a CPU nothing changes.
     """
     if device.type != "cuda":
-        return
+        return device
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # or matrix products may differ
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     torch.use_deterministic_algorithms(True, warn_only=True)
     # which nothing here reads; PyTorch's types do not know the setting
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    return device
 
 
 def one_thread_a_process() -> None:

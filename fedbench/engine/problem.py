@@ -105,8 +105,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
     spec = named(spec, objects)
-    device = machine.torch_device()
-    same_bits_on(device)
+    device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)

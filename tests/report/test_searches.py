@@ -65,7 +65,7 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
     assert (first.at_edge, second.at_edge) == ((), ("lr",))
 
 
-@pytest.mark.parametrize("content", [{"failed": ["a-run"]}, None])
+@pytest.mark.parametrize("content", [{"failed": ["a-run"]}, {"trials": []}, None])
 def test_a_search_without_a_choice_is_not_shown(
     plan: Plan, tmp_path: Path, content: dict[str, object] | None
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
@@ -39,16 +40,23 @@ def searches(plan: Plan, paper: str, results: Results) -> list[SearchOnPage]:
     for cell in plan.cells:
         if cell.paper == paper and cell.run_id in plan.searches:
             cells.setdefault(plan.searches[cell.run_id], []).append(cell)
-    shown = []
-    for search, served in cells.items():
-        with suppress(FedbenchError):  # nothing chosen yet; who reads the file to train says why
-            shown.append(_on_page(read_json(results.winner(search)), served))
-    return [each for each in shown if each is not None]
+    winners = {search: _winner(results.winner(search)) for search in cells}
+    return [_on_page(winner, cells[search]) for search, winner in winners.items() if winner]
 
 
-def _on_page(winner: dict[str, Any], cells: list[Cell]) -> SearchOnPage | None:
-    if "trials" not in winner:  # a trial failed
-        return None
+def _winner(file: Path) -> dict[str, Any]:
+    """What the search chose; empty if it has not yet, a trial failed, or the file is damaged.
+
+    The page is written from what is there; what trains with a damaged file says how to mend it.
+    """
+    with suppress(FedbenchError):
+        winner = read_json(file)
+        if {"chosen", "trials", "on_edge"} <= winner.keys():
+            return winner
+    return {}
+
+
+def _on_page(winner: dict[str, Any], cells: list[Cell]) -> SearchOnPage:
     run = cells[0].run
     tried = [(_pairs(trial), trial["score"]) for trial in winner["trials"]]
     guess, best = chance(run.dataset), max(score for _, score in tried)

@@ -79,6 +79,7 @@ class Plan:
     trials: dict[str, list[str]]  # id of a search → ids of its trial runs
     left_out: dict[str, LeftOut]  # by paper, what the scale leaves out
     whole: dict[str, Paper]  # the papers as in their files, with nothing left out
+    asked: dict[str, Paper]  # the same, but with no other tables and claims than were asked for
 
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
@@ -119,7 +120,9 @@ def make_plan(
     for specs in trials.values():
         runs |= {trial.id: trial for trial in specs}
     names = {search: [trial.id for trial in specs] for search, specs in trials.items()}
-    return Plan(chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything)
+    return Plan(
+        chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything, asked
+    )
 
 
 def _shown(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:

@@ -156,7 +156,11 @@ class WorkflowPaths:
         """Every table as CSV, LaTeX and Markdown, and the evidence for the claims."""
         papers = self.scheduled.papers.items()
         keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
-        claims = [f"{self._report}/claims/{n}.csv" for n, paper in papers if paper.claims]
+        claims = [
+            f"{self._report}/claims/{n}.csv"
+            for n in self.scheduled.papers
+            if self.scheduled.asked[n].claims
+        ]
         tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in _ENDINGS]
         return tables + claims
 

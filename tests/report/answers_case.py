@@ -39,6 +39,7 @@ deviations: [None.]
 SCALES = {
     "full": "about: As printed.\n",
     "small": "about: Small.\nsubstitutes: {dataset: {mnist: digits}}\n",
+    "curves": "about: Figures alone.\npapers: {toy: {keep: [f]}}\n",
 }
 PRINTED = "".join(
     f"t,{dataset},alpha={alpha},{method},accuracy,{value},1.0\n"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fedbench.report.pages.making import making
@@ -27,15 +28,47 @@ def text(page: Path) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
-def test_the_scorecard_counts_claims_and_links_to_them(full: Path) -> None:
-    html = (full / "index.html").read_text(encoding="utf-8")
+def scores(report: Path) -> str:
+    """The paper's row of the scorecard, as HTML."""
+    html = (report / "index.html").read_text(encoding="utf-8")
     row = re.search(r'<a href="toy.html#claims">toy</a></th>(.*?)</tr>', html, re.DOTALL)
     assert row
-    cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", row[1], re.DOTALL)]
+    return row[1]
+
+
+def counts(row: str) -> list[int]:
+    return [int(re.sub(r"<[^>]+>", "", x)) for x in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+
+
+def test_the_scorecard_counts_claims_and_links_to_them(full: Path) -> None:
+    row = scores(full)
     # printed: A 50 and B+ 52; measured with 3 seeds: A 60 to 62, B+ 50 to 52
-    assert [int(x) for x in cells] == [2, 1, 0, 0, 2, 1, 0, 0, 0, 0]
-    assert 'href="toy.html#claims-printed-fails">1</a>' in row[1]
-    assert 'href="toy.html#claims-here-fails">1</a>' in row[1]
+    assert counts(row) == [2, 1, 0, 0, 2, 1, 0, 0]  # nothing stands in: no columns for that
+    assert 'href="toy.html#claims-printed-fails">1</a>' in row
+    assert 'href="toy.html#claims-here-fails">1</a>' in row
+
+
+def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_path: Path) -> None:
+    apart = PAPER.replace(
+        "grids:", "grids:\n  other: {axes: {alpha: [1], method: [A]}, seeds: [0]}"
+    )
+    apart = apart.replace("grid: main, where: {alpha: 1}, panels: [dataset]", "grid: other")
+    row = scores(written(tmp_path, "curves", apart))
+    # of hold, fail, undecided, none printed; then of the runs: hold, fail, undecided, not tested
+    assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 3]
+    html = (tmp_path / "reports/curves/toy.html").read_text(encoding="utf-8")
+    card = html.partition('id="claim-better"')[2].partition("</article>")[0]
+    assert "fails" in card
+    assert re.findall(r'class="see" href="(.*?)"', card) == ["#f"]  # the page has no Table 1
+    evidence = pd.read_csv(tmp_path / "reports/curves/claims/toy.csv")
+    assert set(evidence["measured"]) == {"not tested at this scale"}
+
+
+def test_claims_come_first(tmp_path: Path) -> None:
+    found = PAPER + "findings: [B+ is ahead of A everywhere.]\n"
+    html = (written(tmp_path, "full", found) / "toy.html").read_text(encoding="utf-8")
+    sections = re.findall(r'<section id="(\w+)"', html)
+    assert sections[:3] == ["claims", "findings", "t"]
 
 
 def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:

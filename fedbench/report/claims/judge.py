@@ -27,8 +27,11 @@ RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fail
 
 
 def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> list[Finding]:
-    """The verdicts on the claims of the paper `key`, in the order of its file."""
-    claims = plan.papers[key].claims
+    """The verdicts on the claims of the paper `key`, in the order of its file.
+
+    Those of which the scale has no run are among them: their printed numbers are judged.
+    """
+    claims = plan.asked[key].claims
     numbers = PaperNumbers(plan, key, collected, printed)
     return [_of(numbers, name, claim) for name, claim in claims.items()]
 
@@ -38,7 +41,7 @@ def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
     if not isinstance(claim, Together):
         return _finding(numbers, name, claim, RISKS)
     risks = (RISKS.swapped if claim.negate else RISKS).each(len(claim.claims), len(claim.claims))
-    claims = numbers.plan.papers[numbers.key].claims
+    claims = numbers.plan.asked[numbers.key].claims
     members = [(key, claims[key]) for key in claim.claims]
     judged = [
         _finding(numbers, key, member, risks)
@@ -49,7 +52,7 @@ def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
 
 
 def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks) -> Finding:
-    paper = numbers.plan.papers[numbers.key]
+    paper = numbers.plan.asked[numbers.key]
     tree = expand(f"{numbers.key}: claims.{name}", claim, paper)
     bench = _Bench(numbers.measured_for(claim), numbers.printed_for(claim))
     risk_of = dict(tree.risks(risks))

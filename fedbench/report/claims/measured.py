@@ -41,7 +41,7 @@ class MeasuredNumbers(Numbers):
         self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], collected: Collected
     ) -> None:
         self._axes, self._over, self._collected = (
-            plan.papers[at[0]].grids[at[1]].axes,
+            plan.asked[at[0]].grids[at[1]].axes,
             over,
             collected,
         )

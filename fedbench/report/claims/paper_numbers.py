@@ -65,7 +65,7 @@ class PaperNumbers:
 
     def measured_for(self, claim: SingleClaim) -> MeasuredNumbers:
         """What was measured on the claim's grid."""
-        tables = self.plan.papers[self.key].tables
+        tables = self.plan.asked[self.key].tables
         over = tables[claim.table].over if claim.table else ()
         grid = claim.grid or tables[claim.table].grid
         if (grid, over) not in self._measured:
@@ -76,7 +76,7 @@ class PaperNumbers:
     def printed_for(self, claim: SingleClaim) -> PrintedNumbers:
         """The printed numbers of the claim's table, or of its grid's tables; the first wins."""
         stats: dict[str, Stat] = {}
-        for key, table in self.plan.papers[self.key].tables.items():
+        for key, table in self.plan.asked[self.key].tables.items():
             fitting = claim.table == key or (not claim.table and table.grid == claim.grid)
             if fitting and not table.minus:
                 stats = self._table(key) | stats
@@ -84,5 +84,5 @@ class PaperNumbers:
 
     def _table(self, key: str) -> dict[str, Stat]:
         if key not in self._tables:
-            self._tables[key] = dict(stats_of(self.plan.papers[self.key], key, self.printed))
+            self._tables[key] = dict(stats_of(self.plan.asked[self.key], key, self.printed))
         return self._tables[key]

@@ -137,7 +137,8 @@ class PaperPage:
     def _singles(self, claim: Claim) -> Iterator[Claim]:
         yield claim
         if isinstance(claim, Together):
-            yield from (self.paper.claims[key] for key in claim.claims)
+            known = {each.finding.key: each.finding.claim for each in self.claims}
+            yield from (known[key] for key in claim.claims)
 
 
 def _number(table: Table | Facts) -> int:

@@ -57,7 +57,7 @@ def plan_of(claims: Mapping[str, Mapping[str, object]], scale: str = "three") ->
     """The toy with these claims at a scale; the text of each is its name."""
     worded = {name: {"text": name, **claim} for name, claim in claims.items()}
     paper = Paper(**yaml.safe_load(BASE), claims=worded)
-    return replace(_plan(scale), papers={"toy": paper})
+    return replace(_plan(scale), papers={"toy": paper}, asked={"toy": paper})
 
 
 @cache

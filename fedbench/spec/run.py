@@ -111,7 +111,7 @@ class RunSpec(Strict):
     watch: tuple[Choice, ...] = ()
     """Probes (`fedbench list probes`): what they measure is written beside the history."""
     stop: Stop | None = None
-    """When the run ends before its last round; null: never."""
+    """Early stopping: when the run ends before its last round; null: never."""
     tune: Tune | None = None
     """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
 

@@ -21,6 +21,7 @@ from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
+DRAWN = ("svg", "png", "pdf")  # endings of a figure's files, for pages, for slides, for papers
 _AT_ONCE = 48  # runs that share a process on one machine, where no size is given
 
 
@@ -165,10 +166,10 @@ class WorkflowPaths:
         return tables + claims
 
     def figures(self) -> list[str]:
-        """Every figure as SVG and PNG."""
+        """Every figure as SVG, PNG and PDF."""
         papers = self.scheduled.papers.items()
         keys = [(name, key) for name, paper in papers for key in paper.figures]
-        return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in ("svg", "png")]
+        return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in DRAWN]
 
     def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.

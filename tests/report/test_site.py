@@ -63,7 +63,7 @@ def test_writes_what_it_promises(full: Path) -> None:
     assert found == {
         "index.html", "toy.html", "run.html", "methods/a.html", "methods/b.html",
         "methods/control.html", "tables/toy/t.csv", "tables/toy/t.tex", "tables/toy/t.md",
-        "figures/toy/f.svg", "figures/toy/f.png",
+        "figures/toy/f.svg", "figures/toy/f.png", "figures/toy/f.pdf",
         *(f"runs/{run[-1]}.js" for run in collected),
     }  # fmt: skip
 

@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.layout import FigureLayout, fill
 from fedbench.report.figures.legend import explain
@@ -20,11 +21,11 @@ _LETTER = 0.078  # inches that a letter of a title takes
 
 
 def save(drawing: Drawing, folder: Path) -> tuple[list[Path], list[dict[str, Any]]]:
-    """Write `<key>.svg` and `<key>.png`; the same drawing gives the same bytes.
+    """Write `<key>.svg`, `<key>.png` and `<key>.pdf`; the same drawing gives the same bytes.
 
     Returns the files, and what a page's script tells of the curves in them.
     """
-    files = (folder / f"{drawing.key}.{ending}" for ending in ("svg", "png"))
+    files = (folder / f"{drawing.key}.{ending}" for ending in DRAWN)
     told: list[dict[str, Any]] = []
 
     def drawn() -> Figure:

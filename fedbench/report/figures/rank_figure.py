@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
+from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.look import INK, write
 from fedbench.report.figures.styles import styles
@@ -25,8 +26,8 @@ _APART = 0.012  # share of the scale: stems that are nearer hide each other
 
 
 def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
-    """Write `<stem>.svg` and `<stem>.png`."""
-    files = (stem.with_name(stem.name + ending) for ending in (".svg", ".png"))
+    """Write `<stem>.svg`, `<stem>.png` and `<stem>.pdf`."""
+    files = (stem.with_name(f"{stem.name}.{ending}") for ending in DRAWN)
     return write(lambda: draw(ranks, title), *files)
 
 

@@ -1,6 +1,7 @@
 """The record of a run for its folder, and the result that `run` returns."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,10 @@ from fedbench.spec import RunSpec
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
-    """The content of `run.json`: settings, outcome, versions, device, times, origin of data."""
+    """The content of `run.json`: settings, outcome, versions, device, times, origin of data.
+
+    `ended` is the present moment, to the second, in UTC.
+    """
     spec, objects = problem.spec, dict(problem.identity.objects)
     plugins = {name: dict(entry.sha256) for name, entry in problem.identity.spec.plugins().items()}
     return {
@@ -25,6 +29,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         "settings": problem.identity.settings(),
         "resolved": spec.model_dump(mode="json") | objects,
         **({"objects": sorted(objects)} if objects else {}),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": {phase: round(value, 3) for phase, value in progress.seconds.items()},
         "sample_passes": progress.passes,
         "floats": {"down": progress.traffic.down, "up": progress.traffic.up},

@@ -115,9 +115,22 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
     records = [{"device": "cpu"}, {"device": "GPU"}, {"device": "cpu"}]
     made = making({**record, "seconds": {"train": 20.0}} for record in records)
     assert made is not None
-    assert made.devices == ("cpu (2 runs)", "GPU (1 runs)")
+    assert made.devices == ("cpu (2 runs)", "GPU (1 run)")
     assert made.spent == "1.0 minutes"
+    assert made.when == ""  # runs of before did not say
     assert making([]) is None
+
+
+def test_a_card_says_on_which_machine_and_when() -> None:
+    days = ("2026-11-23T01:00:00+00:00", "2026-11-21T23:59:59+00:00")
+    here = {"device": "cpu", "processor": "EPYC", "machine": "x86_64"}
+    made = making([{**here, "ended": day} for day in days])
+    assert made is not None
+    assert made.devices == ("cpu, EPYC, x86_64",)
+    assert made.when == "2026-11-21 to 2026-11-23"
+    one = making([{**here, "ended": days[0]}])
+    assert one is not None
+    assert one.when == "2026-11-23"
 
 
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:

@@ -96,7 +96,7 @@ function show(id, run, shared) {
   run.papers.forEach((key, i) => { if (i) papers.append(', '); link(key, `${key}.html`, papers); });
   const made = shared[run.made], data = shared[run.data];
   facts([
-    ['status', `${run.status} after ${run.rounds} rounds, ${run.seconds} s`],
+    ['status', `${run.status} after ${run.rounds} rounds, ${run.seconds} s${run.ended ? `, on ${run.ended.replace('T', ' ').replace('+00:00', ' UTC')}` : ''}`],
     ['made with', Object.entries(made).filter(([, x]) => x).map(([k, x]) => k === 'device' ? x : `${k} ${x}`).join(', ')],
     ['data', Object.entries(data).map(([k, x]) => `${k}: ${x}`).join(', ')],
     ['checksum', run.sha256 ? `sha256 of rounds.parquet: ${run.sha256}` : 'none'],

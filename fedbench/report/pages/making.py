@@ -15,9 +15,15 @@ class Making:
 
     runs: int
     seconds: float
+    days: tuple[str, ...]
     devices: tuple[str, ...]
     versions: tuple[str, ...]
     data: tuple[str, ...]
+
+    @property
+    def when(self) -> str:
+        """The days on which the runs ended: '2026-11-22 to 2026-11-23'; empty if none says."""
+        return " to ".join(dict.fromkeys((min(self.days), max(self.days)))) if self.days else ""
 
     @property
     def spent(self) -> str:
@@ -34,10 +40,17 @@ def making(records: Iterable[Record]) -> Making | None:
     return Making(
         runs=len(everything),
         seconds=sum(sum(record.get("seconds", {}).values()) for record in everything),
-        devices=_counted(record.get("device", "") for record in everything),
+        days=tuple(str(record["ended"])[:10] for record in everything if "ended" in record),
+        devices=_counted(map(_device, everything)),
         versions=_counted(_pairs(record.get("versions", {})) for record in everything),
         data=_counted(_origin(record.get("data", {})) for record in everything),
     )
+
+
+def _device(record: Record) -> str:
+    """'cpu, AMD EPYC, x86_64 AVX512'."""
+    told = (record.get(key, "") for key in ("device", "processor", "machine"))
+    return ", ".join(filter(None, told))
 
 
 def _pairs(versions: dict[str, str]) -> str:
@@ -54,4 +67,6 @@ def _counted(texts: Iterable[str]) -> tuple[str, ...]:
     """Each text once, the most frequent first, with its number of runs if there are several."""
     counts = Counter(text for text in texts if text)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(text if len(ordered) == 1 else f"{text} ({n} runs)" for text, n in ordered)
+    return tuple(
+        text if len(ordered) == 1 else f"{text} ({n} run{'s' * (n > 1)})" for text, n in ordered
+    )

@@ -80,11 +80,13 @@ def _told(
     histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: _Shared
 ) -> dict[str, Any]:
     last, shown = rows[-1], _thinned(rows)
-    facts = {"device": record.get("device", ""), **record.get("versions", {})}
+    told = {key: record[key] for key in ("device", "processor") if key in record}
+    facts = {**told, **record.get("versions", {})}
     return {
         "status": str(histories.status[last]),
         "rounds": int(histories.round[last]),
         "seconds": round(sum(record.get("seconds", {}).values()), 1),
+        "ended": record.get("ended", ""),
         "settings": record.get("settings", {}),
         "made": shared.number(facts),
         "data": shared.number(record.get("data", {})),

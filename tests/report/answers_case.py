@@ -83,7 +83,8 @@ def _record(folder: Path, run: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     record = {
         "id": run, "status": "finished", "rounds": 4, "settings": {"clients": 10, "parts": []},
-        "resolved": {}, "ended": "2026-11-23T01:02:03+00:00", "seconds": {"train": 90.0, "server": 10.0}, "sample_passes": 1,
+        "resolved": {}, "seconds": {"train": 90.0, "server": 10.0}, "sample_passes": 1,
+        "ended": "2026-11-23T01:02:03+00:00",
         "device": "cpu", "versions": {"fedbench": "0.1.0"},
         "data": {"name": "digits", "source": "a test", "checksum": "ab"},
         "files": {"rounds.parquet": "cd"},

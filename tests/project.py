@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from tests import forked
 
 ROOT = Path(__file__).parent.parent
-PYTHON = Path(sys.executable)
 Refuses = Callable[..., AbstractContextManager[Any]]  # the type of the fixture `refuses`
 
 PAPER = """
@@ -61,20 +59,17 @@ def make_project(folder: Path, paper: str = PAPER, printed: str = PRINTED) -> Pa
 
 
 def snakemake(
-    folder: Path, *args: str, check: bool = True, python: Path = PYTHON
+    folder: Path, *args: str, check: bool = True, python: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """`snakemake --cores 1 ARGS` in `folder`; its output, and a failed test if it should pass.
 
-    With more cores more processes train, each of which takes seconds to start. Another Python than
-    the one of the tests has its own Snakemake.
+    With more cores more processes train. The Python of Snakemake and of the commands of its rules
+    is one that is forked, unless another is named, which then has its own Snakemake.
     """
-    words = ["--cores", "1", *args]
+    python = python or forked.python()
+    command = [python, "-m", "snakemake", "--cores", "1", *args]
     env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-    if python == PYTHON:
-        done = forked.snakemake(words, folder, env)
-    else:
-        command = [python, "-m", "snakemake", *words]
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     if check and done.returncode:
         pytest.fail(done.stdout + done.stderr)
     return done

@@ -274,6 +274,7 @@ def test_the_wheel_has_every_file_of_the_package_and_of_the_workflow(site):
 
 @pytest.mark.slow
 def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(site, tmp_path, monkeypatch):
+    """With a process for each rule, as users have it; other tests fork them."""
     monkeypatch.delenv("PYTHONPATH", raising=False)  # which may name the sources
     monkeypatch.chdir(tmp_path)
 
@@ -285,8 +286,9 @@ def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(site, tmp_p
     snakefile = fedbench("workflow").strip()
     assert Path(snakefile) == site / "fedbench/project/Snakefile"
     snakemake(
-        tmp_path, "-s", snakefile, "reports/paper/mine.html",
+        tmp_path, "-s", snakefile, "reproduce_all",
         "--config", "papers=mine", "scale=paper", python=python(site),
     )  # fmt: skip
     assert "Shrink" in (tmp_path / "reports/paper/mine.html").read_text()
     assert len(list((tmp_path / "results/runs").glob("digits-mlp-dr-shrink-*/run.json"))) == 4
+    assert (tmp_path / "results/mlflow.db").exists()

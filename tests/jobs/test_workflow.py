@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +20,10 @@ FRAME = "results/paper/tiny.parquet"
 def test_the_summary_counts_runs_and_seconds(built):
     said = (built / "said.txt").read_text()
     assert "6 runs, 4 of them in several tables or figures." in said
-    assert re.search(r"plan [1-9]\d* s in 1, .*report \d+ s in 1", said)
+    took = re.findall(r"(\w+) (\d+) s in (\d)", said)
+    counts = {"data": 2, "plan": 1, "train": 3, "collect": 1, "report": 1, "missing": 1, "track": 1}
+    assert {rule: int(count) for rule, _, count in took} == counts
+    assert sum(int(seconds) for _, seconds, _ in took) > 0
 
 
 def test_tables_pages_and_figures_are_there(built):
@@ -140,6 +145,18 @@ def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path,
     assert len(records) == 2 * 2 + 6
     assert [r["resolved"]["lr"] for r in final] == [0.5] * 6
     assert sum(frame["search"].str.endswith("trials of fedprox(mu=0.1)")) == 2
+    assert chosen_again(folder) == winners
+
+
+def chosen_again(folder):
+    """What the searches choose when `fedbench select` is started as users start it."""
+    plan = ["--plan", "results/paper/plan.json"]
+    files = list((folder / "results/searches").glob("*.json"))
+    for file in files:
+        file.unlink()
+        command = [sys.executable, "-m", "fedbench", "select", file.stem, *plan]
+        subprocess.run(command, cwd=folder, check=True)
+    return [json.loads(file.read_text()) for file in files]
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,11 @@ import contextlib
 import os
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import VARIABLE
 from tests.project import ROOT
-
-torch.set_num_threads(1)  # on small models threads cost more than they give
-
 
 # What is dear to make is made once: the finished project, and the plans of all papers
 SHARED = ("tests/jobs/test_workflow", "tests/paper/")
@@ -38,6 +34,14 @@ def pytest_xdist_make_scheduler(config, log):
             )
 
     return Together(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """On small models threads cost more than they give."""
+    import torch  # here: the process that only deals out the tests needs none
+
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

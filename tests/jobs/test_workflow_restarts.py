@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from fedbench.base.errors import FedbenchError
+from fedbench.jobs.folder import LOCKED, unlock
 from fedbench.plan.plan import make_plan
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WHOLE
 from tests.project import snakemake
@@ -61,6 +63,8 @@ def kill_where_it_reads(pipe, folder):
     waiting.start()
     with pipe.open("wb"):
         assert process.poll() is None, "Snakemake ended before it came to this run"
+        with pytest.raises(FedbenchError, match=f"a workflow runs here, as process {process.pid}"):
+            unlock(folder)
         os.killpg(process.pid, signal.SIGKILL)
         waiting.join()
 
@@ -83,25 +87,29 @@ def story(built, tmp_path_factory):
     killed = times(folder)
     checkpoint.unlink()
     checkpoint.write_bytes(b"half a checkpoint")
-    failed_call = snakemake(folder, "--nolock", *ASKED, check=False)  # it is still locked
+    locked_call = snakemake(folder, *ASKED, check=False)
+    freed = unlock(folder)
+    failed_call = snakemake(folder, *ASKED, check=False)
     failed = times(folder)
     table = pd.read_csv(folder / TABLE)
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
     checkpoint.unlink()
-    snakemake(folder, "--nolock", FRAME, *CONFIG)
+    snakemake(folder, FRAME, *CONFIG)
     damaged = folder / RESULTS / "runs" / min(old) / "clients.parquet"
     whole = damaged.read_bytes()
     damaged.write_bytes(b"half a table")
-    lacking_call = snakemake(folder, "--nolock", *ASKED, check=False)
+    lacking_call = snakemake(folder, *ASKED, check=False)
     lacking = shown(folder)
     damaged.write_bytes(whole)
-    snakemake(folder, "--nolock", FIGURE, *ASKED)
+    snakemake(folder, FIGURE, *ASKED)
     return SimpleNamespace(
         folder=folder,
         new=new,
         old=old,
         killed=killed,
+        locked_call=locked_call,
+        freed=freed,
         failed=failed,
         failed_call=failed_call,
         table=table,
@@ -117,6 +125,12 @@ def story(built, tmp_path_factory):
 def test_a_killed_batch_loses_no_finished_run(story):
     assert set(story.killed) == {*story.old, story.new[0]}
     assert story.killed.items() <= story.mended.items()
+
+
+def test_the_folder_of_a_killed_workflow_is_locked_until_it_is_freed(story):
+    assert story.locked_call.returncode != 0
+    assert LOCKED in story.locked_call.stderr
+    assert story.freed
 
 
 def test_a_failing_run_does_not_take_the_others_with_it(story):

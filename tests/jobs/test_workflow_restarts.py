@@ -4,9 +4,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-import threading
 from types import SimpleNamespace
 
 import pandas as pd
@@ -16,6 +13,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.jobs.folder import LOCKED, unlock
 from fedbench.plan.plan import make_plan
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS, WHOLE
+from tests.jobs.started import started, where_it_reads
 from tests.project import snakemake
 
 FRAME = f"{RESULTS}/paper/tiny.parquet"
@@ -40,35 +38,6 @@ def shown(folder):
     return SimpleNamespace(files=files, page=(report / "tiny.html").read_text())
 
 
-def kill_where_it_reads(pipe, folder):
-    """Start Snakemake and kill it, and all that it started, when a run opens the named pipe.
-
-    Opening a pipe waits for the other end, so nothing here depends on how fast the machine is. If
-    Snakemake ends before, the pipe is opened in its place and the test fails instead of waiting.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "--cores", "1", TABLE, *CONFIG],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"},
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-    def release():
-        process.wait()
-        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
-
-    waiting = threading.Thread(target=release)
-    waiting.start()
-    with pipe.open("wb"):
-        assert process.poll() is None, "Snakemake ended before it came to this run"
-        with pytest.raises(FedbenchError, match=f"a workflow runs here, as process {process.pid}"):
-            unlock(folder)
-        os.killpg(process.pid, signal.SIGKILL)
-        waiting.join()
-
-
 @pytest.fixture(scope="module")
 def story(built, tmp_path_factory):
     """The project with two more seeds: killed within the new runs, then a damaged checkpoint; with
@@ -83,7 +52,11 @@ def story(built, tmp_path_factory):
     checkpoint = folder / RESULTS / "runs" / new[1] / "checkpoint.pt"
     checkpoint.parent.mkdir()
     os.mkfifo(checkpoint)
-    kill_where_it_reads(checkpoint, folder)
+    with started(folder, TABLE, *CONFIG) as process, where_it_reads(checkpoint, process):
+        assert process.poll() is None, "Snakemake ended before it came to this run"
+        with pytest.raises(FedbenchError, match=f"a workflow runs here, as process {process.pid}"):
+            unlock(folder)
+        os.killpg(process.pid, signal.SIGKILL)
     killed = times(folder)
     checkpoint.unlink()
     checkpoint.write_bytes(b"half a checkpoint")
@@ -94,6 +67,7 @@ def story(built, tmp_path_factory):
     table = pd.read_csv(folder / TABLE)
     error = checkpoint.with_name("error.txt")
     reason = error.read_text()
+    blamed = {file.parent.name for file in (folder / RESULTS / "runs").glob("*/error.txt")}
     checkpoint.unlink()
     snakemake(folder, FRAME, *CONFIG)
     damaged = folder / RESULTS / "runs" / min(old) / "clients.parquet"
@@ -114,6 +88,7 @@ def story(built, tmp_path_factory):
         failed_call=failed_call,
         table=table,
         reason=reason,
+        blamed=blamed,
         error=error,
         lacking_call=lacking_call,
         lacking=lacking,
@@ -135,6 +110,7 @@ def test_the_folder_of_a_killed_workflow_is_locked_until_it_is_freed(story):
 
 def test_a_failing_run_does_not_take_the_others_with_it(story):
     assert "damaged checkpoint" in story.reason
+    assert story.blamed == {story.new[1]}  # and not the run that was finished before
     assert set(story.failed) == {*story.old, *story.new} - {story.new[1]}
 
 

@@ -24,6 +24,7 @@ def test_the_summary_counts_runs_and_seconds(built):
     counts = {"data": 2, "plan": 1, "train": 3, "collect": 1, "report": 1, "missing": 1, "track": 1}
     assert {rule: int(count) for rule, _, count in took} == counts
     assert sum(int(seconds) for _, seconds, _ in took) > 0
+    assert f"The report: {REPORTS}/paper/index.html" in said
 
 
 def test_tables_pages_and_figures_are_there(built):
@@ -96,10 +97,11 @@ def test_jobs_fill_the_cores_of_one_machine(built):
 )
 def test_on_a_cluster_the_size_of_a_batch_decides_and_processes_may_share_a_gpu(tmp_path, cluster):
     make_project(tmp_path)
-    config = ("--config", "scale=paper", "gpus=0.25")
-    done = snakemake(tmp_path, "-n", "--cores", "2", *cluster, "reproduce_all", *config)
+    config = ("--config", "scale=paper", "gpus=0.25", "live=tensorboard")
+    done = snakemake(tmp_path, "-n", "-p", "--cores", "2", *cluster, "reproduce_all", *config)
     assert sum(name.startswith("train") for name in jobs(done)) == 1
     assert "gpu=1, gpu_percent=25" in str(done)
+    assert "--device=auto --workers=1 --live=tensorboard" in str(done)
 
 
 def test_mlflow_holds_every_run_once(built, cli, monkeypatch):

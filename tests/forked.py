@@ -40,7 +40,10 @@ def python() -> Path:
         door.listen()
         number = door.fileno()
         command = [sys.executable, "-m", "tests.forked", str(number)]
-        subprocess.Popen(command, cwd=ASK.parent.parent, stdin=subprocess.PIPE, pass_fds=[number])
+        server = subprocess.Popen(
+            command, cwd=ASK.parent.parent, stdin=subprocess.PIPE, pass_fds=[number]
+        )
+    atexit.register(server.communicate)  # closes its input, at which it ends
     program = place / "python"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{ASK}" "{place}/door" "$@"\n')
     program.chmod(0o755)

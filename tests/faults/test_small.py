@@ -4,6 +4,7 @@ FEDBENCH_FAULTS=50 pytest -m faults tests/faults -n 0: 50 kills and as many faul
 the same through Snakemake.
 """
 
+import json
 import multiprocessing
 import os
 import random
@@ -59,6 +60,10 @@ def killed_after(grid, seconds, processes=1):
         process.kill()
         process.join()
         COUNTS["kills"] += process.exitcode == -signal.SIGKILL
+
+
+def test_a_grid_that_is_done_keeps_no_checkpoint(undisturbed):
+    assert not list(undisturbed[0].results.rglob("checkpoint.pt"))
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -164,6 +169,8 @@ def test_a_full_disk_leaves_nothing_half_written(undisturbed, tmp_path, size):
     assert process.exitcode == 1  # an error, no crash
     before = grid.finished()
     assert not list(grid.results.rglob("*.part"))
+    for file in grid.results.rglob("*.json"):
+        json.loads(file.read_text())  # whole, or it would be no JSON
     assert recovered(grid) == table
     same(grid, table, before)
 

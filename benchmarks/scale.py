@@ -115,7 +115,7 @@ def finish_all(folder: Path) -> None:
 
 
 def timed(folder: Path, *words: str) -> str:
-    """The seconds and the largest memory of a command, which must end well."""
+    """The seconds, those of a core, and the memory of a command, which must end well."""
     before = time.perf_counter()
     log = folder / "log"
     with log.open("w") as stream:
@@ -124,7 +124,9 @@ def timed(folder: Path, *words: str) -> str:
     if status:
         raise SystemExit(f"{' '.join(words)}:\n{log.read_text()[-2000:]}")
     seconds = time.perf_counter() - before
-    return f"{' '.join(words[2:])}: {seconds:.1f} s, {used.ru_maxrss / 1024:.0f} MB"
+    cores = used.ru_utime + used.ru_stime
+    memory = used.ru_maxrss / 1024
+    return f"{' '.join(words[2:])}: {seconds:.1f} s, {cores:.1f} s of a core, {memory:.0f} MB"
 
 
 def main() -> None:

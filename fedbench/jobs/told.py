@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedbench.jobs.collect import columns
-from fedbench.spec import RunSpec
+from fedbench.jobs.collect import columns, trained_with
 from fedbench.store import RunFolder
 
 _CLOCKS = tuple(f"{phase}_seconds" for phase in ("train", "server", "evaluate", "watch"))
@@ -37,7 +36,7 @@ class Told:
 def told_of(folder: RunFolder, record: dict[str, Any], tags: Mapping[str, str]) -> Told:
     """What MLflow is told of the run, with the tags that are given and two of its own."""
     began, ended = _span(folder, record)
-    settings = columns(RunSpec(**record["resolved"]))
+    settings = columns(trained_with(folder, record))
     return Told(
         name=record["id"],
         began=began,

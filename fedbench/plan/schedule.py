@@ -107,7 +107,7 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
         content["runs"] = _wanted(there, run_ids)
     with _is_plan(file):
         planned = Schedule(**content)
-        _require_whole(planned, there)
+        _require_whole(planned, there or {})
     _require_as_named(file, planned, every=run_ids is not None)
     return planned
 

@@ -1,6 +1,7 @@
 """The workflow's paths and its training jobs, worked out from the plan."""
 
 import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,9 @@ from fedbench.store import Results
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
 DRAWN = ("svg", "png", "pdf")  # endings of a figure's files, for pages, for slides, for papers
 _AT_ONCE = 48  # runs that share a process on one machine, where no size is given
+# Snakemake takes a millisecond for each file that a job waits for. Where a paper has more runs than
+# this, its frame waits for one of each job.
+_MANY = 20_000
 
 
 def options(**values: object) -> str:
@@ -48,6 +52,22 @@ class Job:
     log: str
     minutes: int
     memory_mb: int
+
+
+def _telling(stamps: Sequence[str], since: float) -> str:
+    """A stamp that is missing, else the newest if it is newer than `since`, else the first."""
+    written = {stamp: _written(stamp) for stamp in stamps}
+    newest = max(stamps, key=written.__getitem__)
+    missing = (stamp for stamp in stamps if not written[stamp])
+    return next(missing, newest if written[newest] > since else stamps[0])
+
+
+def _written(file: str) -> float:
+    """When the file was written, in seconds since 1970; 0 if there is none."""
+    try:
+        return Path(file).stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +127,20 @@ class WorkflowPaths:
     def stamps(self, paper: str) -> list[str]:
         """The stamps of a paper's runs: those to train, and those that are finished already."""
         return [self.stamp(run_id) for run_id in self._runs(paper)]
+
+    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
+        """The stamps that the frame of a paper waits for: all, or of a huge paper one of each job.
+
+        Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
+        next time, the frame may be collected once more than it had to be, but never too seldom.
+        """
+        stamps = dict.fromkeys(self.stamps(paper))
+        if len(stamps) <= _MANY:
+            return list(stamps)
+        frame = _written(self.frame(paper))
+        apart = stamps.keys() - {stamp for job in jobs for stamp in job.stamps}
+        pieces = ([stamp for stamp in job.stamps if stamp in stamps] for job in jobs)
+        return [*(_telling(piece, frame) for piece in pieces if piece), *sorted(apart)]
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
@@ -207,7 +241,7 @@ class WorkflowPaths:
     def _datasets(self) -> dict[str, Choice]:
         return {data_key(run.dataset): run.dataset for run in self.scheduled.runs.values()}
 
-    @property
+    @cached_property
     def _results(self) -> Results:
         return Results(self.results)
 

@@ -21,7 +21,9 @@ from mlflow.store.tracking.dbmodels.models import (
 )
 from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH
 from sqlalchemy import create_engine, insert
+from sqlalchemy.exc import DatabaseError, OperationalError
 
+from fedbench.jobs.mlflow_client import unusable
 from fedbench.jobs.told import Point, Told
 
 _PATIENCE = 60  # seconds for which a process waits while another writes
@@ -47,14 +49,22 @@ def known(uri: str) -> bool:
 
 
 def writer(uri: str, experiment: Experiment) -> Callable[[Told], None]:
-    """What writes a run into the experiment: all of it, or nothing if the process is killed."""
+    """What writes a run into the experiment: all of it, or nothing if the process is killed.
+
+    It raises `FedbenchError` if the database is damaged, the disk is full, or another process
+    writes for a minute.
+    """
     engine = create_engine(uri, connect_args={"timeout": _PATIENCE})
 
     def write(run: Told) -> None:
-        with engine.begin() as connection:
-            for table, rows in _rows(run, experiment).items():
-                if rows:
-                    connection.execute(insert(table), rows)
+        try:
+            with engine.begin() as connection:
+                for table, rows in _rows(run, experiment).items():
+                    if rows:
+                        connection.execute(insert(table), rows)
+        except DatabaseError as error:
+            refused = isinstance(error, OperationalError)
+            raise unusable(uri, error.orig or error, damaged=not refused) from None
 
     return write
 

@@ -1,5 +1,7 @@
 """What MLflow is told of finished runs, how often it is asked, and what is refused at once."""
 
+import sqlite3
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -138,6 +140,21 @@ def test_a_local_database_is_written_to_as_mlflows_client_would(tmp_path):
     seen = [_seen(client, client.search_runs([each])[0]) for each in (by_client, by_tables)]
     assert seen[0] == seen[1]
     assert all(words in seen[0]["metrics"] for words in ("('accuracy', 0.25)", "('loss', nan)"))
+
+
+@pytest.mark.slow
+def test_a_database_that_cannot_be_written_is_named(tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr(mlflow_tables, "_PATIENCE", 0.1)
+    file = tmp_path / "mlflow.db"
+    client = track.client_of(f"sqlite:///{file}")
+    write = mlflow_tables.writer(f"sqlite:///{file}", client.get_experiment("0"))
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with refuses(r"mlflow\.db' cannot be used: database is locked$"):
+            write(ODD)
+    file.write_bytes(file.read_bytes()[:4096].ljust(file.stat().st_size, b"\0"))
+    with refuses("malformed; delete the file to copy all runs anew"):
+        write(ODD)
 
 
 def _seen(client, run):

@@ -16,7 +16,7 @@ from fedbench.plan.deal import Batch, deal
 from fedbench.plan.outdated import outdate
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
-from fedbench.plan.schedule import fits, schedule
+from fedbench.plan.schedule import fits, schedule, to_json
 from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
@@ -89,18 +89,19 @@ class WorkflowPaths:
         return str(self._results.plan(self.scheduled.scale))
 
     def begin(self) -> None:
-        """Let a plan that is not this one count as out of date; without one, write an empty one.
+        """Let a plan that is not this one count as out of date; without one, write it.
 
-        Snakemake knows what a plan was made from only as long as its own notes are there. And runs
-        may have been restored, or trained at another scale, before there is a plan: Snakemake
-        disregards the age of a training job's plan, but not that it is missing, and would start a
-        process for every run.
+        Snakemake knows what a plan was made from only as long as its own notes are there, and does
+        not make it again where these say that nothing has changed. And runs may have been restored,
+        or trained at another scale, before there is a plan: Snakemake disregards the age of a
+        training job's plan, but not that it is missing, and would start a process for every run.
         """
-        file = Path(self.plan)
+        file, planned = Path(self.plan), schedule(self.scheduled)
         stamps = (self._results.stamp(run_id) for run_id in self.scheduled.runs)
         if not exists(file) and any(exists(stamp) for stamp in stamps):
-            write_text(file, "")
-        if exists(file) and not fits(file, schedule(self.scheduled)):
+            write_text(file, to_json(planned))
+            outdate(file)
+        elif exists(file) and not fits(file, planned):
             outdate(file)
 
     @property

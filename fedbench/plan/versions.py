@@ -90,13 +90,23 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     What earlier versions wrote about a data set has no checksum and cannot be compared.
     """
     file = Results(results).data(data_key(run.dataset))
-    loaded = read_json(file).get("checksum") if exists(file) else None
+    loaded = _facts(file).get("checksum") if exists(file) else None
     trained = record.get("data", {}).get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
+
+
+def _facts(file: Path) -> Record:
+    try:
+        return read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(
+            f"{file}: does not describe a data set ({error}); delete it, and the same command of "
+            "Snakemake loads the data again"
+        ) from None
 
 
 def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:

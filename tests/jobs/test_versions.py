@@ -7,8 +7,9 @@ import pytest
 
 from fedbench import FedbenchError, RunSpec
 from fedbench.jobs.collect import collect
+from fedbench.plan.data import data_key
 from fedbench.plan.search import trial_runs
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 from tests.engine.records import record
 
 SEARCHED = RunSpec(rounds=1, tune={"grid": {"lr": [0.1, 0.2]}})
@@ -83,3 +84,14 @@ def test_files_in_different_places_are_different_files(tmp_path):
     finish(tmp_path, mine, file="x", sha256="1" * 64, checksum="a" * 64)
     finish(tmp_path, yours, file="x", sha256="2" * 64, checksum="b" * 64)
     assert len(collect([mine, yours], tmp_path)) == 2
+
+
+def test_damaged_facts_of_a_data_set_name_the_way_out(tmp_path):
+    finish(tmp_path, SENTENCES, checksum="a" * 64)
+    file = Results(tmp_path).data(data_key(SENTENCES.dataset))
+    file.parent.mkdir()
+    file.write_text('{"checksum": "a')
+    with pytest.raises(
+        FedbenchError, match=r"\.json: does not describe a data set .*; delete it, and"
+    ):
+        collect([SENTENCES], tmp_path)

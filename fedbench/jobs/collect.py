@@ -70,19 +70,20 @@ def _column(values: list[Any]) -> pd.Series:
 
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
-    actual = _resolved(folder, record)
+    actual = trained_with(folder, record)
     settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record["data"])
     return settings | columns(actual)
 
 
-def _resolved(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
-    """The settings that the run was trained with, after its search."""
+def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
+    """The settings of a run, after its search; raises `FedbenchError` if they are damaged."""
     try:
         return RunSpec(**record["resolved"])
     except FedbenchError as error:
-        raise FedbenchError(f"{folder.path / 'run.json'}: resolved: {error}") from None
+        file = folder.path / "run.json"
+        raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
 
 
 def _substitutes(data: dict[str, str]) -> str:

@@ -12,9 +12,9 @@ from mlflow.tracking import MlflowClient
 
 from fedbench.engine.progress import Row
 from fedbench.jobs.collect import columns
-from fedbench.jobs.copying import metric_name
 from fedbench.jobs.live import Open, Tracker
 from fedbench.jobs.mlflow_client import client_of, experiment_of
+from fedbench.jobs.told import metric_name
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 

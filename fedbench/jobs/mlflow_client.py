@@ -32,9 +32,14 @@ def client_of(uri: str) -> MlflowClient:
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)  # makes or migrates the database, alone
     except Exception as error:  # an error of MLflow, SQLAlchemy or requests
-        way_out = "; delete the file to copy all runs anew" if uri.startswith("sqlite:") else ""
-        raise FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}") from None
+        raise unusable(uri, error, damaged=uri.startswith("sqlite:")) from None
     return client
+
+
+def unusable(uri: str, error: BaseException, damaged: bool) -> FedbenchError:
+    """What is said of a database or server that fails; one that is damaged can be made anew."""
+    way_out = "; delete the file to copy all runs anew" if damaged else ""
+    return FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}")
 
 
 def experiment_of(client: MlflowClient, name: str) -> str:

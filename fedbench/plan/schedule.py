@@ -1,7 +1,7 @@
 """The plan as a file: what training, searches and collecting need of it."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,12 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
     """
     with _is_plan(file):
         content = read_json(file)
-    if run_ids is not None and isinstance(content.get("runs"), dict):
-        content["runs"] = _wanted(content["runs"], run_ids)
+    there = content.get("runs")
+    if run_ids is not None and isinstance(there, dict):
+        content["runs"] = _wanted(there, run_ids)
     with _is_plan(file):
         planned = Schedule(**content)
+        _require_whole(planned, there or {})
     _require_as_named(file, planned, every=run_ids is not None)
     return planned
 
@@ -119,6 +121,14 @@ def _is_plan(file: Path) -> Iterator[None]:
             f"{file}: is no plan ({error}); delete it and start the workflow again, or make it "
             "with `fedbench plan --json`"
         ) from None
+
+
+def _require_whole(planned: Schedule, run_ids: Container[str]) -> None:
+    """Raise `FedbenchError` if a paper or a search has a run that the file does not have."""
+    for name, ids in (planned.papers | planned.searches).items():
+        for run_id in ids:
+            if run_id not in run_ids:
+                raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")
 
 
 def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:

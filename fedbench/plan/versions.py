@@ -45,10 +45,10 @@ def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
     for dataset, members in groups.items():
         versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
-        _refuse_several(f"data set '{dataset}'", versions)
+        _refuse_several(f"data set '{dataset}'", versions, results)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():
-        _refuse_several(f"data file {file}", by_checksum)
+        _refuse_several(f"data file {file}", by_checksum, results)
 
 
 def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
@@ -63,15 +63,25 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
             yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
 
 
-def _refuse_several(what: str, versions: dict[str, list[str]]) -> None:
+def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
     """Refuse runs trained on several versions, given as ids by checksum."""
     if len(versions) > 1:
         often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
         said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
+        again = _again([ids for _, ids in often_first], results)
         raise FedbenchError(
             f"{what} was not the same for all runs, by its checksums: {said}; "
-            f"put the right data in place and {_AGAIN}"
+            f"put the right data in place and {again}"
         )
+
+
+def _again(ids: list[list[str]], results: Path) -> str:
+    """What to delete; a run that alone differs from several others, as if damaged, is named."""
+    often, *others = ids
+    odd = [run_id for group in others for run_id in group]
+    if len(often) > 1 and len(odd) == 1:
+        return f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
+    return _AGAIN
 
 
 def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
@@ -80,13 +90,23 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     What earlier versions wrote about a data set has no checksum and cannot be compared.
     """
     file = Results(results).data(data_key(run.dataset))
-    loaded = read_json(file).get("checksum") if exists(file) else None
+    loaded = _facts(file).get("checksum") if exists(file) else None
     trained = record.get("data", {}).get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
+
+
+def _facts(file: Path) -> Record:
+    try:
+        return read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(
+            f"{file}: does not describe a data set ({error}); delete it, and the same command of "
+            "Snakemake loads the data again"
+        ) from None
 
 
 def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:

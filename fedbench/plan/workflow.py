@@ -1,6 +1,7 @@
 """The workflow's paths and its training jobs, worked out from the plan."""
 
 import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from fedbench.plan.deal import Batch, deal
 from fedbench.plan.outdated import outdate
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
-from fedbench.plan.schedule import fits, schedule
+from fedbench.plan.schedule import fits, schedule, to_json
 from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
@@ -23,6 +24,9 @@ from fedbench.store import Results
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
 DRAWN = ("svg", "png", "pdf")  # endings of a figure's files, for pages, for slides, for papers
 _AT_ONCE = 48  # runs that share a process on one machine, where no size is given
+# Snakemake takes a millisecond for each file that a job waits for. Where a paper has more runs than
+# this, its frame waits for one of each job.
+_MANY = 20_000
 
 
 def options(**values: object) -> str:
@@ -50,6 +54,22 @@ class Job:
     memory_mb: int
 
 
+def _telling(stamps: Sequence[str], since: float) -> str:
+    """A stamp that is missing, else the newest if it is newer than `since`, else the first."""
+    written = {stamp: _written(stamp) for stamp in stamps}
+    newest = max(stamps, key=written.__getitem__)
+    missing = (stamp for stamp in stamps if not written[stamp])
+    return next(missing, newest if written[newest] > since else stamps[0])
+
+
+def _written(file: str) -> float:
+    """When the file was written, in seconds since 1970; 0 if there is none."""
+    try:
+        return Path(file).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 @dataclass(frozen=True)
 class WorkflowPaths:
     """The files that the rules of the workflow read and write, as Snakemake takes them: text.
@@ -69,18 +89,19 @@ class WorkflowPaths:
         return str(self._results.plan(self.scheduled.scale))
 
     def begin(self) -> None:
-        """Let a plan that is not this one count as out of date; without one, write an empty one.
+        """Let a plan that is not this one count as out of date; without one, write it.
 
-        Snakemake knows what a plan was made from only as long as its own notes are there. And runs
-        may have been restored, or trained at another scale, before there is a plan: Snakemake
-        disregards the age of a training job's plan, but not that it is missing, and would start a
-        process for every run.
+        Snakemake knows what a plan was made from only as long as its own notes are there, and does
+        not make it again where these say that nothing has changed. And runs may have been restored,
+        or trained at another scale, before there is a plan: Snakemake disregards the age of a
+        training job's plan, but not that it is missing, and would start a process for every run.
         """
-        file = Path(self.plan)
+        file, planned = Path(self.plan), schedule(self.scheduled)
         stamps = (self._results.stamp(run_id) for run_id in self.scheduled.runs)
         if not exists(file) and any(exists(stamp) for stamp in stamps):
-            write_text(file, "")
-        if exists(file) and not fits(file, schedule(self.scheduled)):
+            write_text(file, to_json(planned))
+            outdate(file)
+        elif exists(file) and not fits(file, planned):
             outdate(file)
 
     @property
@@ -107,6 +128,20 @@ class WorkflowPaths:
     def stamps(self, paper: str) -> list[str]:
         """The stamps of a paper's runs: those to train, and those that are finished already."""
         return [self.stamp(run_id) for run_id in self._runs(paper)]
+
+    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
+        """The stamps that the frame of a paper waits for: all, or of a huge paper one of each job.
+
+        Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
+        next time, the frame may be collected once more than it had to be, but never too seldom.
+        """
+        stamps = dict.fromkeys(self.stamps(paper))
+        if len(stamps) <= _MANY:
+            return list(stamps)
+        frame = _written(self.frame(paper))
+        apart = stamps.keys() - {stamp for job in jobs for stamp in job.stamps}
+        pieces = ([stamp for stamp in job.stamps if stamp in stamps] for job in jobs)
+        return [*(_telling(piece, frame) for piece in pieces if piece), *sorted(apart)]
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
@@ -207,7 +242,7 @@ class WorkflowPaths:
     def _datasets(self) -> dict[str, Choice]:
         return {data_key(run.dataset): run.dataset for run in self.scheduled.runs.values()}
 
-    @property
+    @cached_property
     def _results(self) -> Results:
         return Results(self.results)
 

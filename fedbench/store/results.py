@@ -1,6 +1,7 @@
 """Where everything below a results folder lies; no other module spells these paths."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from fedbench.base.files import matching
@@ -17,7 +18,7 @@ class Results:
 
     root: Path
 
-    @property
+    @cached_property
     def runs(self) -> Path:
         """The folder that holds one folder per run."""
         return self.root / "runs"
@@ -32,11 +33,11 @@ class Results:
 
     def stamp(self, run_id: str) -> Path:
         """The empty file that Snakemake writes when the job that trained the run succeeded."""
-        return self.runs / run_id / ".done"
+        return self.runs.joinpath(run_id, ".done")
 
     def retry(self, run_id: str) -> Path:
         """The empty file whose time says since when a failed run is to be trained again."""
-        return self.runs / run_id / ".retry"
+        return self.runs.joinpath(run_id, ".retry")
 
     def data(self, key: str) -> Path:
         """The facts of a data set: its size, where it came from, its checksum."""

@@ -97,7 +97,7 @@ class RunFolder:
             record = read_json(file)
         except FedbenchError as error:
             raise FedbenchError(
-                f"{file}: not a run's record in JSON ({error}); {self._remedy}"
+                f"{file}: not a run's record in JSON ({error}); {self.remedy}"
             ) from None
         return record if record.get("status") in DONE else None
 
@@ -110,7 +110,7 @@ class RunFolder:
         if record is None:
             return None
         self._require_id(record, run_id)
-        for name in require_record(self.path / "run.json", record, self._remedy).files:
+        for name in require_record(self.path / "run.json", record, self.remedy).files:
             self._content(name, record)
         return record
 
@@ -124,7 +124,7 @@ class RunFolder:
         if record.get("id") != run_id:
             raise FedbenchError(
                 f"{self.path / 'run.json'}: is the record of run {record.get('id')}, not of "
-                f"{run_id}; {self._remedy}"
+                f"{run_id}; {self.remedy}"
             )
 
     def ended(self) -> float:
@@ -142,12 +142,12 @@ class RunFolder:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
         rounds = self._table("rounds", record)
-        require_history(self.path / "rounds.parquet", rounds, self._remedy)
+        require_history(self.path / "rounds.parquet", rounds, self.remedy)
         last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
         if last != record.get("rounds", last):
             raise FedbenchError(
                 f"{self.path / 'rounds.parquet'}: ends at round {last}, but run.json says "
-                f"{record['rounds']}; {self._remedy}"
+                f"{record['rounds']}; {self.remedy}"
             )
         return rounds
 
@@ -168,11 +168,12 @@ class RunFolder:
             return parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except Exception as error:  # a damaged file fails in as many ways as it has parts
             raise FedbenchError(
-                f"{self.path / name}.parquet: cannot be read ({short(error)}); {self._remedy}"
+                f"{self.path / name}.parquet: cannot be read ({short(error)}); {self.remedy}"
             ) from None
 
     @property
-    def _remedy(self) -> str:
+    def remedy(self) -> str:
+        """What to do about a damaged file, as the end of a sentence."""
         return f"delete the folder {self.path} to train the run again"
 
     def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
@@ -181,12 +182,12 @@ class RunFolder:
         try:
             content = file.read_bytes()
         except OSError as error:
-            raise FedbenchError(f"{file}: cannot be read ({error}); {self._remedy}") from None
+            raise FedbenchError(f"{file}: cannot be read ({error}); {self.remedy}") from None
         checksum = record.get("files", {}).get(name)
         if checksum and hashlib.sha256(content).hexdigest() != checksum:
             raise FedbenchError(
                 f"{file}: is not the file that the run wrote, by its sha256 in run.json; "
-                f"{self._remedy}"
+                f"{self.remedy}"
             )
         return content
 

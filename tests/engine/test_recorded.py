@@ -41,6 +41,12 @@ def test_a_record(tmp_path, change, words):
     assert refusal(tmp_path, RECORD | change).startswith(words)
 
 
+def test_damaged_settings_name_the_way_out(tmp_path):
+    assert refusal(tmp_path, RECORD | {"resolved": {"lr": "x"}}).endswith(
+        f"; delete the folder {tmp_path / 'runs' / RUN.id} to train the run again"
+    )
+
+
 def test_a_record_without_what_a_search_chose(tmp_path):
     plain = {name: value for name, value in RECORD.items() if name != "resolved"}
     words = "run.json: not a run's record (resolved is missing); delete the folder"

@@ -120,6 +120,7 @@ def _delete(folder, said):
     words = " ".join(said.split())
     named = re.findall(r"delete the folder (\S+) to train", words)
     files = re.findall(r"(\S+): [^:]*(?:\([^)]*\))?[^:]*; delete it\b", words)
+    files += re.findall(r"'sqlite:///(\S+)' cannot be used.*; delete the file\b", words)
     for name in {*named, *files}:
         place = folder / name
         if place.is_dir():

@@ -1,10 +1,14 @@
 """What MLflow is told of finished runs, how often it is asked, and what is refused at once."""
 
+import sqlite3
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 
-from fedbench.jobs import copying, track
+from fedbench.jobs import copying, mlflow_tables, track
+from fedbench.jobs.copying import through_client
+from fedbench.jobs.told import Point, Told
 from fedbench.jobs.track import mirror
 from fedbench.plan.plan import make_plan
 from fedbench.store import Results
@@ -12,9 +16,11 @@ from tests.jobs.made_runs import finish
 from tests.project import make_project
 from tests.report.test_hostile_names import project
 
+SERVER = "http://localhost:5000"
+
 
 class Server:
-    """Stands for MLflow's client, whose database takes seconds to make."""
+    """Stands for the client of a server, whose start takes seconds."""
 
     def __init__(self):
         self.tags, self.runs, self.listed = {}, [], 0
@@ -58,10 +64,10 @@ def test_runs_are_listed_only_if_others_are_finished_than_the_last_time(server, 
     *most, last = plan.runs.values()
     for run in most:
         finish(results, run)
-    assert [mirror(plan, results), server.listed] == [3, 1]
-    assert [mirror(plan, results), server.listed] == [0, 1]
+    assert [mirror(plan, results, SERVER), server.listed] == [3, 1]
+    assert [mirror(plan, results, SERVER), server.listed] == [0, 1]
     finish(results, last)
-    assert [mirror(plan, results), server.listed] == [1, 2]
+    assert [mirror(plan, results, SERVER), server.listed] == [1, 2]
     assert [tags["fedbench.run_id"] for tags in server.runs] == list(plan.runs)
 
 
@@ -73,9 +79,9 @@ def test_a_copy_that_was_cut_short_is_gone_on_with(server, tmp_path, refuses):
     whole = damaged.read_bytes()
     damaged.write_bytes(b"")
     with refuses("is not the file that the run wrote"):
-        mirror(plan, results)
+        mirror(plan, results, SERVER)
     damaged.write_bytes(whole)
-    assert mirror(plan, results) == 2
+    assert mirror(plan, results, SERVER) == 2
 
 
 @pytest.mark.slow
@@ -108,3 +114,57 @@ def test_results_that_cannot_be_written(refuses, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with refuses("cannot write there"):
         mirror(make_plan(project(tmp_path), "paper"), tmp_path / "file")
+
+
+ODD = Told(
+    name="a run",
+    began=1_000,
+    ended=9_000,
+    tags={"fedbench.run_id": "a run", "long": "t" * 9_000},
+    params={"lr": "0.1", "model": "m" * 7_000},
+    points=[
+        *(Point("accuracy", value, 2_000 + step, step) for step, value in enumerate((0.5, 0.25))),
+        *(Point("loss", float(value), 2_000, 1) for value in ("nan",)),
+        *(Point("norm", float(value), 2_000, n) for n, value in enumerate(("inf", "-inf"))),
+    ],
+)
+
+
+@pytest.mark.slow
+def test_a_local_database_is_written_to_as_mlflows_client_would(tmp_path):
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    client = track.client_of(uri)
+    by_client, by_tables = (client.create_experiment(name) for name in ("client", "tables"))
+    through_client(client, by_client, ODD)
+    mlflow_tables.writer(uri, client.get_experiment(by_tables))(ODD)
+    seen = [_seen(client, client.search_runs([each])[0]) for each in (by_client, by_tables)]
+    assert seen[0] == seen[1]
+    assert all(words in seen[0]["metrics"] for words in ("('accuracy', 0.25)", "('loss', nan)"))
+
+
+@pytest.mark.slow
+def test_a_database_that_cannot_be_written_is_named(tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr(mlflow_tables, "_PATIENCE", 0.1)
+    file = tmp_path / "mlflow.db"
+    client = track.client_of(f"sqlite:///{file}")
+    write = mlflow_tables.writer(f"sqlite:///{file}", client.get_experiment("0"))
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with refuses(r"mlflow\.db' cannot be used: database is locked$"):
+            write(ODD)
+    file.write_bytes(file.read_bytes()[:4096].ljust(file.stat().st_size, b"\0"))
+    with refuses("malformed; delete the file to copy all runs anew"):
+        write(ODD)
+
+
+def _seen(client, run):
+    """All that MLflow says of a run, in words; its own ids, which differ, are left out."""
+    key, info = run.info.run_id, dict(run.info)
+    points = [point for name in run.data.metrics for point in client.get_metric_history(key, name)]
+    place = info["artifact_uri"].replace(f"/{info['experiment_id']}/{key}/", "/EXPERIMENT/RUN/")
+    said = {
+        "info": info | {"run_id": "", "experiment_id": "", "artifact_uri": place},
+        "points": sorted(str(dict(point) | {"run_id": ""}) for point in points),
+        **{kind: sorted(pairs.items()) for kind, pairs in run.data.to_dictionary().items()},
+    }
+    return {name: str(value) for name, value in said.items()}

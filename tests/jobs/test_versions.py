@@ -1,12 +1,15 @@
 """Runs of one paper are collected only if all of them, and their trials, had the same data."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
 from fedbench import FedbenchError, RunSpec
 from fedbench.jobs.collect import collect
+from fedbench.plan.data import data_key
 from fedbench.plan.search import trial_runs
-from fedbench.store import RunFolder
+from fedbench.store import Results, RunFolder
 from tests.engine.records import record
 
 SEARCHED = RunSpec(rounds=1, tune={"grid": {"lr": [0.1, 0.2]}})
@@ -29,7 +32,13 @@ def test_a_run_and_the_trials_of_its_search_had_the_same_data(tmp_path):
     finish(tmp_path, first, checksum="b" * 64)
     assert len(collect([SEARCHED], tmp_path)) == 1
     finish(tmp_path, second, checksum="a" * 64)
-    with pytest.raises(FedbenchError, match=rf"'digits' was not the same.*a{{12}} \({second.id}\)"):
+    alone = (
+        rf"'digits' was not the same.*a{{12}} \({second.id}\).*delete the folder \S+{second.id} to"
+    )
+    with pytest.raises(FedbenchError, match=alone):
+        collect([SEARCHED], tmp_path)
+    shutil.rmtree(tmp_path / "runs" / first.id)  # one against one: either may be wrong
+    with pytest.raises(FedbenchError, match="delete the folders of the runs trained on other data"):
         collect([SEARCHED], tmp_path)
 
 
@@ -75,3 +84,14 @@ def test_files_in_different_places_are_different_files(tmp_path):
     finish(tmp_path, mine, file="x", sha256="1" * 64, checksum="a" * 64)
     finish(tmp_path, yours, file="x", sha256="2" * 64, checksum="b" * 64)
     assert len(collect([mine, yours], tmp_path)) == 2
+
+
+def test_damaged_facts_of_a_data_set_name_the_way_out(tmp_path):
+    finish(tmp_path, SENTENCES, checksum="a" * 64)
+    file = Results(tmp_path).data(data_key(SENTENCES.dataset))
+    file.parent.mkdir()
+    file.write_text('{"checksum": "a')
+    with pytest.raises(
+        FedbenchError, match=r"\.json: does not describe a data set .*; delete it, and"
+    ):
+        collect([SENTENCES], tmp_path)

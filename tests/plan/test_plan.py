@@ -1,9 +1,13 @@
 """From a paper and a scale to runs."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import compositions
+from fedbench.plan import workflow
 from fedbench.plan.budget import by_table
 from fedbench.plan.plan import make_plan
 from fedbench.plan.points import matches
@@ -197,6 +201,34 @@ def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, tiny, tmp_path):
     file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
     with refuses(rf"run {mine} has other settings than its id says; delete the file and start"):
         load_schedule(file, [mine])
+
+
+def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, tiny, tmp_path):
+    found = schedule(make_plan(tiny, "paper"))
+    file, lost = tmp_path / "plan.json", list(found.runs)[1]
+    file.write_text(to_json(found).replace(f'"{lost}": {{', '"other": {'))
+    with refuses(rf"tiny has the run '{lost}', which is not among its runs\); delete it and start"):
+        load_schedule(file)
+
+
+def test_the_frame_of_a_huge_paper_waits_for_one_run_of_each_job(tiny, tmp_path, monkeypatch):
+    plan = make_plan(tiny, "paper")
+    paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
+    (job,) = paths.jobs(4, 1, Speeds())
+    assert paths.awaited("tiny", [job]) == paths.stamps("tiny")
+    monkeypatch.setattr(workflow, "_MANY", 3)
+    assert paths.awaited("tiny", [job]) == job.stamps[:1]
+    for age, stamp in enumerate((paths.frame("tiny"), *job.stamps)):
+        Path(stamp).parent.mkdir(parents=True, exist_ok=True)
+        Path(stamp).touch()
+        os.utime(stamp, (1_000 - age, 1_000 - age))
+    # all older than the frame; one that was trained anew; one that is gone; one that has no job
+    assert paths.awaited("tiny", [job]) == job.stamps[:1]
+    Path(job.stamps[2]).touch()
+    assert paths.awaited("tiny", [job]) == [job.stamps[2]]
+    Path(job.stamps[3]).unlink()
+    assert paths.awaited("tiny", [job]) == [job.stamps[3]]
+    assert paths.awaited("tiny", []) == sorted(job.stamps)
 
 
 def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):

@@ -8,7 +8,7 @@ WHOLE = "--whole" if config["train"] == "all" else "--no-whole"
 rule collect:
     input:
         plan=PATHS.plan,
-        runs=lambda wildcards: PATHS.stamps(wildcards.paper),
+        runs=lambda wildcards: PATHS.awaited(wildcards.paper, JOBS),
         data=lambda wildcards: PATHS.data_of(wildcards.paper),
     output:
         PATHS.frame("{paper}"),

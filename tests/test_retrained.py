@@ -1,7 +1,8 @@
 """A published run that is trained again gives the same bits on the same kind of machine.
 
 On another kind of processor, even one with the same instructions, or with another PyTorch, sums are
-rounded in another order and training amplifies the differences: there the first evaluated round must be close, and the last one roughly.
+rounded in another order and training amplifies the differences: there the first evaluated round
+must be close, and the last one roughly.
 """
 
 import io
@@ -20,8 +21,9 @@ from fedbench.store.published import Kind, Thing, write_published
 from tests.project import ROOT
 
 FILES = sorted((ROOT / "results/published").glob("*.parquet"))
-# How far accuracies may differ on another kind of processor. With AVX2 in place of AVX512 16 runs of
-# the demonstration had equal ones in the first evaluated round, and up to 0.08 apart in the last.
+# How far accuracies may differ on another kind of processor. With AVX2 in place of AVX512 16
+# runs of the demonstration had equal ones in the first evaluated round, and up to 0.08 apart in
+# the last.
 FIRST, LAST = 0.02, 0.15
 
 

@@ -45,6 +45,14 @@ def one_thread():
 
 
 @pytest.fixture(autouse=True)
+def same_draws():
+    """What a test draws without naming a seed is the same each time, in any order of tests."""
+    import torch
+
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
 def plugin_variable(monkeypatch):
     """FEDBENCH_PLUGINS is after each test what it was before; `fedbench run` may add to it."""
     monkeypatch.setenv(VARIABLE, os.environ.get(VARIABLE, ""))

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
-
-PARTIAL = ".part"  # how the names of files end that are being written
+from fedbench.base.partial import PARTIAL, begins
 
 
 @contextlib.contextmanager
@@ -21,7 +20,7 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     require_writable(path.parent)
     try:
-        handle, name = tempfile.mkstemp(PARTIAL, f".{path.name}.", path.parent)
+        handle, name = tempfile.mkstemp(PARTIAL, begins(path.name), path.parent)
     except (OSError, ValueError) as error:
         raise FedbenchError(f"{path}: cannot be written: {_reason(error)}") from None
     os.close(handle)

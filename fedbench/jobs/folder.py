@@ -10,6 +10,8 @@ from filelock import FileLock, Timeout
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import matching
+from fedbench.base.partial import delete_abandoned
+from fedbench.store import Results
 
 _LOCKS = ".snakemake/locks"  # Snakemake's own, which name files, not the process that writes them
 _RUNNING = ".snakemake/fedbench"
@@ -51,6 +53,15 @@ def unlock(folder: Path) -> bool:
     locked = bool(matching(folder / _LOCKS, "*.lock"))
     rmtree(folder / _LOCKS, ignore_errors=True)
     return locked
+
+
+def tidy(results: Path, reports: Path) -> None:
+    """Delete what killed processes had not written to its end.
+
+    A run's folder is tidied by the process that trains the run.
+    """
+    for folder in (*Results(results).beside_runs(), reports):
+        delete_abandoned(folder)
 
 
 def _held(file: Path) -> bool:

@@ -6,7 +6,8 @@ from contextlib import contextmanager, suppress
 from filelock import FileLock, Timeout
 
 from fedbench.base import stop
-from fedbench.base.files import PARTIAL, matching
+from fedbench.base.files import matching
+from fedbench.base.partial import PARTIAL
 from fedbench.store.run import RunFolder
 
 _LOCK = ".lock"

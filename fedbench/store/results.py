@@ -27,6 +27,10 @@ class Results:
         """The folder of a run."""
         return RunFolder(self.runs / run_id)
 
+    def beside_runs(self) -> list[Path]:
+        """The folders below the root but for that of the runs, sorted."""
+        return [each for each in matching(self.root, "*/") if each != self.runs]
+
     def records(self) -> list[Path]:
         """The records of all runs that were trained to their end, sorted."""
         return matching(self.runs, "*/run.json")

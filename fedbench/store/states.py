@@ -13,6 +13,7 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, read_json, read_text, write_text
+from fedbench.base.processes import alive
 from fedbench.store.run import CHECKPOINT, RunFolder
 
 _SIGN, _ERROR = "running.json", "error.txt"
@@ -130,13 +131,7 @@ def _alive(sign: dict[str, Any]) -> bool:
     """Whether the process lives: asked of the system here, by the sign's age elsewhere."""
     if sign["host"] != socket.gethostname():
         return time.time() - float(sign["at"]) < _SILENT
-    try:
-        os.kill(int(sign["pid"]), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's process
-        return True
-    return True
+    return alive(int(sign["pid"]))
 
 
 def _reason(folder: RunFolder) -> str:

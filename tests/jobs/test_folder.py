@@ -1,11 +1,12 @@
-"""A folder that a killed workflow left locked is freed; one in which a workflow runs is not."""
+"""A folder that a killed workflow left is freed and tidied; one in which a workflow runs is not."""
 
 import multiprocessing
 import time
 
 import pytest
 
-from fedbench.jobs.folder import hold, unlock
+from fedbench.base.files import atomic
+from fedbench.jobs.folder import hold, tidy, unlock
 
 FORK = multiprocessing.get_context("fork")
 
@@ -53,3 +54,49 @@ def test_the_lock_of_a_killed_one_goes(locked, workflow):
 def test_the_command_says_what_it_did(cli, locked):
     assert "the folder is free" in cli("unlock", locked).output
     assert "the folder was not locked" in cli("unlock", locked).output
+
+
+def begin_and_wait(file, line):
+    with atomic(file) as temporary:
+        line.send(temporary)
+        time.sleep(60)
+
+
+@pytest.fixture
+def writing():
+    """`writing(file)`: a process that never ends writing the file, and its temporary file."""
+    started = []
+
+    def start(file):
+        mine, its = FORK.Pipe()
+        started.append(FORK.Process(target=begin_and_wait, args=(file, its)))
+        started[-1].start()
+        return started[-1], mine.recv()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.join()
+
+
+@pytest.mark.parametrize("place", ["results/demo/plan.json", "reports/demo/a/b.svg"])
+def test_what_a_killed_process_wrote_in_part_goes(tmp_path, writing, place):
+    process, part = writing(tmp_path / place)
+    tidy(tmp_path / "results", tmp_path / "reports")
+    assert part.exists()  # its process lives
+    process.kill()
+    process.join()
+    tidy(tmp_path / "results", tmp_path / "reports")
+    assert list(part.parent.iterdir()) == []
+
+
+def test_the_folders_of_runs_and_of_other_machines_processes_are_left_alone(tmp_path, writing):
+    process, part = writing(tmp_path / "results/runs/r1/run.json")
+    process.kill()
+    process.join()
+    foreign = tmp_path / f"results/demo/.plan.json.{process.pid}@elsewhere.abc.part"
+    foreign.parent.mkdir()
+    foreign.touch()
+    tidy(tmp_path / "results", tmp_path / "reports")
+    assert part.exists()
+    assert foreign.exists()

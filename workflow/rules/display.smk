@@ -7,7 +7,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from fedbench.jobs.display import Display
-from fedbench.jobs.folder import hold
+from fedbench.jobs.folder import hold, tidy
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
 from fedbench.jobs.words import failures, unfinished
@@ -31,6 +31,7 @@ def ended():
 
 onstart:
     hold(Path())
+    tidy(Path(config["results"]), Path(config["reports"]))
     pass_signals_on()
     DISPLAY.start()
 

@@ -64,8 +64,8 @@ class ScaleCase(Numbers):
 
 
 def _named(value: Any) -> Any:
-    """A number as it is, a choice by its name."""
-    return value if isinstance(value, int | float) else checked(Choice, value).name
+    """A number, or that there is none, as it is; a choice by its name."""
+    return value if isinstance(value, int | float | None) else checked(Choice, value).name
 
 
 class SeedCase(Strict):

@@ -145,6 +145,7 @@ def test_a_case_of_a_scale_may_name_numbers_of_the_paper(refuses):
     assert cut({"clients": 500, "lr": 0.1}, by)["clients"] == 25
     assert cut({"clients": 100, "lr": 0.1}, by)["clients"] == 100
     assert cut({"clients": 500, "lr": 0.2}, by)["clients"] == 500
+    assert cut({"clients": 500, "lr": None}, by)["clients"] == 500  # a run that sets no rate
     with refuses("where: no setting 'client'; did you mean 'clients'?"):
         Cut(cases=[{"where": {"client": 5}}])
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from fedbench.base.errors import unknown
@@ -130,12 +131,13 @@ class WorkflowPaths:
         return [self.stamp(run_id) for run_id in self._runs(paper)]
 
     def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
-        """The stamps that the frame of a paper waits for: all, or of a huge paper one of each job.
+        """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
         Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
         next time, the frame may be collected once more than it had to be, but never too seldom.
         """
-        stamps = dict.fromkeys(self.stamps(paper))
+        trials = (self.trial_stamps(search) for search in self._searches(paper))
+        stamps = dict.fromkeys((*self.stamps(paper), *chain.from_iterable(trials)))
         if len(stamps) <= _MANY:
             return list(stamps)
         frame = _written(self.frame(paper))
@@ -167,6 +169,10 @@ class WorkflowPaths:
         if key not in self._datasets:
             raise unknown("data set in this plan", key, self._datasets)
         return self._datasets[key]
+
+    def winners(self, paper: str) -> list[str]:
+        """The settings that the searches of a paper's runs choose, where the runs are trained."""
+        return [self.winner(search) for search in self._searches(paper)]
 
     def winner(self, search: str) -> str:
         """The settings that a search chose."""
@@ -237,6 +243,12 @@ class WorkflowPaths:
             return runs
         trained = self.trained.runs
         return {k: v for k, v in runs.items() if k in trained or exists(self._results.stamp(k))}
+
+    def _searches(self, paper: str) -> list[str]:
+        """The searches of the paper's runs that are trained."""
+        plan, runs = self.trained or self.scheduled, self._runs(paper)
+        trained = (plan.searches[run_id] for run_id in runs if run_id in plan.searches)
+        return list(dict.fromkeys(trained))
 
     @cached_property
     def _datasets(self) -> dict[str, Choice]:

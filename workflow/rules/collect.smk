@@ -1,6 +1,8 @@
 # Gathers the histories of a paper's runs into one frame: one row per run and evaluated round.
 #
-# The facts of the data sets are inputs, so that a data set that was replaced is noticed. Where not all
+# The facts of the data sets are inputs, so that a data set that was replaced is noticed. So are trials
+# and what they chose: training jobs take a choice for ancient, and where a file that exists is made anew
+# Snakemake 9 overlooks all that depends on it in this way alone, however much of it is missing. Where not all
 # runs are trained, those that are not finished are left out.
 WHOLE = "--whole" if config["train"] == "all" else "--no-whole"
 
@@ -10,6 +12,7 @@ rule collect:
         plan=PATHS.plan,
         runs=lambda wildcards: PATHS.awaited(wildcards.paper, JOBS),
         data=lambda wildcards: PATHS.data_of(wildcards.paper),
+        searches=lambda wildcards: PATHS.winners(wildcards.paper),
     output:
         PATHS.frame("{paper}"),
     log:

@@ -29,7 +29,7 @@ class Net:
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
     runs it under bfloat16 autocast; what goes in and comes out stays float32. `channels` are those
-    of the first convolution, 0 if there is none.
+    of the first convolution, 0 if there is none; `tied` says whether layers share weights.
     """
 
     def __init__(self, module: nn.Module, mixed: bool = False) -> None:
@@ -51,7 +51,7 @@ class Net:
             for m in module.modules()
         )
         # Looked up once: doing it at every call takes up to a tenth of a small network's step.
-        self._tied = _has_shared_weights(module)
+        self.tied = _has_shared_weights(module)
         kept = module.state_dict().keys()  # without constants, such as positions
         self._start = Model(
             _flat(trained.values()),
@@ -99,7 +99,7 @@ class Net:
         own = {k.removeprefix("head."): v for k, v in named.items() if k.startswith("head.")}
         with self._autocast(features):
             result: Tensor = functional_call(
-                self._called.head, own, (features,), tie_weights=self._tied
+                self._called.head, own, (features,), tie_weights=self.tied
             )
         return result.to(features.dtype)
 
@@ -136,7 +136,7 @@ class Net:
         values = self._named(w) | buffers
         prefixed = {f"net.{name}": value for name, value in values.items()}
         with self._autocast(w):
-            logits, features = functional_call(module, prefixed, (x,), tie_weights=self._tied)
+            logits, features = functional_call(module, prefixed, (x,), tie_weights=self.tied)
         return logits.to(w.dtype), features.to(w.dtype)
 
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:

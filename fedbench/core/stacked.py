@@ -52,10 +52,10 @@ class StackedNet:
         }
         statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
         named |= {f"net.{name}": value for name, value in statistics.items()}
-        counting: list[Any] = [layer for layer in module.modules() if hasattr(layer, "clients")]
-        for layer in counting:
+        for layer in self._forms.counting[module]:
             layer.clients = len(ws)
-        logits, features = functional_call(module, named, (_side_by_side(xs),))
+        inputs = (_side_by_side(xs),)
+        logits, features = functional_call(module, named, inputs, tie_weights=self._net.tied)
         for name, values in statistics.items():
             for own, value in zip(buffers, values, strict=True):
                 own[name].copy_(value)
@@ -68,6 +68,12 @@ class _Forms(threading.local):
     def __init__(self, net: Net) -> None:
         self.student = _form(LogitsAndFeatures(net.module())).train()
         self.teacher = _form(LogitsAndFeatures(net.module())).eval()
+        self.counting = {m: _counting(m) for m in (self.student, self.teacher)}
+
+
+def _counting(module: nn.Module) -> list[Any]:
+    """The layers that are told how many clients there are."""
+    return [layer for layer in module.modules() if hasattr(layer, "clients")]
 
 
 def _side_by_side(xs: Sequence[Tensor]) -> Tensor:
@@ -189,6 +195,8 @@ def _form(module: nn.Module) -> nn.Module:
         return form(module)
     if not isinstance(module, nn.Sequential) and not getattr(module, "layerwise", False):
         raise TypeError(f"{type(module).__name__} has no stacked form")
-    for name, child in list(module.named_children()):
-        setattr(module, name, _form(child))
+    inside = list(module.named_modules(remove_duplicate=False))  # a layer may stand twice in it
+    for name, child in inside:
+        if name and "." not in name:
+            setattr(module, name, _form(child))
     return module

@@ -93,6 +93,17 @@ def _sequential(net):
     return Net(nn.Sequential(net.module()))
 
 
+def test_a_layer_that_stands_twice_in_a_network_has_one_weight():
+    # x → a·(a·x), with a = 2 for one client and 3 for the other
+    layer = nn.Linear(1, 1, bias=False)
+    net = Net(nn.Sequential(layer, nn.Flatten(), layer))
+    assert net.d == 1
+    found = StackedNet(net).train(
+        [torch.tensor([2.0]), torch.tensor([3.0])], [{}, {}], [torch.ones(1, 1)] * 2
+    )
+    assert [logits.tolist() for logits, _ in found] == [[[4.0]], [[9.0]]]
+
+
 class Mixing(nn.Module):
     """Mixes channels by itself, which no stacked form knows of."""
 

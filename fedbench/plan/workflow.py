@@ -24,7 +24,7 @@ from fedbench.store import Results
 
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
 DRAWN = ("svg", "png", "pdf")  # endings of a figure's files, for pages, for slides, for papers
-_AT_ONCE = 48  # runs that share a process on one machine, where no size is given
+_AT_ONCE = 96  # runs that share a process on one machine, where no size is given
 # Snakemake takes a millisecond for each file that a job waits for. Where a paper has more runs than
 # this, its frame waits for one of each job.
 _MANY = 20_000
@@ -215,7 +215,7 @@ class WorkflowPaths:
     def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
         """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
 
-        Without a size 48 runs share a job on one machine; on a cluster their time alone decides.
+        Without a size 96 runs share a job on one machine; on a cluster their time alone decides.
         """
         plan = self.trained or self.scheduled
         cost = costs(plan.runs, speeds, assumed_samples)

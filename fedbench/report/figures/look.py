@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
+from fedbench.report.figures.fonts import placed
 
 INK, PAPER = "#1a1b1e", "#fffffe"  # in a page's SVG they are replaced by the page's colours
 LOOK: Any = {
@@ -42,7 +43,7 @@ def write(draw: Callable[[], Figure], *files: Path) -> list[Path]:
         figure = draw()
         _lay_out(figure)
         for file in files:
-            with atomic(file) as path:
+            with atomic(file) as path, placed():
                 figure.savefig(path, format=file.suffix[1:], **_SAVED[file.suffix])
     return list(files)
 

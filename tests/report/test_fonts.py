@@ -27,5 +27,5 @@ def test_a_pdf_has_the_letters_and_no_rules_for_placing_them(tmp_path):
     write(draw, tmp_path / "f.pdf")
     fonts = embedded(tmp_path / "f.pdf")
     assert any("alpha" in font.getGlyphOrder() for font in fonts)
-    assert not {tag for font in fonts for tag in font.keys()} & {"GSUB", "GPOS", "GDEF", "kern"}
+    assert not [tag for font in fonts for tag in ("GSUB", "GPOS", "GDEF", "kern") if tag in font]
     assert "GPOS" not in subset.Options().drop_tables  # of whoever cuts a font down afterwards

@@ -2,8 +2,8 @@
 #
 # The facts of the data sets are inputs, so that a data set that was replaced is noticed. So are trials
 # and what they chose: training jobs take a choice for ancient, and where a file that exists is made anew
-# Snakemake 9 overlooks all that depends on it in this way alone, however much of it is missing. Where not all
-# runs are trained, those that are not finished are left out.
+# Snakemake 9 overlooks all that depends on it in this way alone, however much of it is missing. Where
+# not all runs are trained, those that are not finished are left out.
 WHOLE = "--whole" if config["train"] == "all" else "--no-whole"
 
 

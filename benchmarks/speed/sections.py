@@ -25,6 +25,7 @@ class Effort:
 ALL, ONE, MANY = f"bare loop, {CORES} threads", "bare loop, 1 thread", f"{CORES} bare loops at once"
 OURS_ALL, OURS_ONE = f"fedbench, one run on {CORES} cores", "fedbench, one run, 1 worker"
 OURS_MANY = f"{CORES} runs of fedbench at once"
+OURS_HALF = "fedbench, one run, 1 worker, precision bfloat16"
 _ROUNDS = {"W1": 5, "W2": 3, "RN8": 3, "RN18": 2, "A-CNN": 3}
 
 
@@ -68,11 +69,16 @@ def _peer(peer: str, settings: dict[str, object]) -> tuple[Command, Command]:
 
 
 def nets(effort: Effort) -> Iterator[Row]:
-    """Three deeper networks on one thread."""
+    """Three deeper networks on one thread, and the same in bfloat16."""
     for name in ("RN8", "RN18", "A-CNN"):
         settings = {"workload": name, "rounds": effort.rounds(_ROUNDS[name])}
-        commands = [bare(ONE, **settings), ours(OURS_ONE, workers=1, **settings)]
-        yield from turns.rows(name, commands, {OURS_ONE: (ONE,)}, effort.repeats)
+        commands = [
+            bare(ONE, **settings),
+            ours(OURS_ONE, workers=1, **settings),
+            ours(OURS_HALF, workers=1, precision="bfloat16", **settings),
+        ]
+        against = {OURS_ONE: (ONE,), OURS_HALF: (ONE,)}
+        yield from turns.rows(name, commands, against, effort.repeats)
 
 
 def evaluation(effort: Effort) -> Iterator[Row]:

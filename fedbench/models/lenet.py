@@ -7,10 +7,10 @@ from torch import nn
 
 from fedbench.base.checked import Natural, Positive
 from fedbench.base.errors import FedbenchError
+from fedbench.core.pooling import MaxPool2, Pooled
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import require_images
-from fedbench.models.layers import MaxPool2
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class LeNet5(Architecture):
         """Features are the 84 units before the classifier."""
         require_images("LeNet5", inputs)
         c1, c2, h1, h2 = (max(1, round(n * self.width)) for n in (6, 16, 120, 84))
-        body = nn.Sequential(
+        body = Pooled(
             nn.Conv2d(inputs.shape[0], c1, 5, padding=self.padding),
             MaxPool2(),
             nn.ReLU(),

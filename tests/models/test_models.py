@@ -10,7 +10,7 @@ from fedbench.base import registry
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import with_projection
-from fedbench.models.layers import MaxPool2, global_mean
+from fedbench.models.layers import global_mean
 from tests.models.networks import (
     CIFAR10,
     CIFAR100,
@@ -128,15 +128,6 @@ def test_timms_backbones_have_timms_names(name, inputs, classifier, params):
 
 
 # --- layers -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("side", [2, 3, 8, 9])
-def test_pooling_by_slices_has_the_bits_of_max_pooling(side):
-    x = torch.randn(2, 3, side, side)
-    pool = MaxPool2()
-    expected = nn.MaxPool2d(2)(x)
-    assert torch.equal(pool.eval()(x), expected)
-    assert torch.equal(pool.train()(x), expected)
 
 
 def test_the_mean_over_pixels_has_the_bits_of_average_pooling():

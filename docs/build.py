@@ -44,7 +44,7 @@ def _sources() -> Iterator[tuple[Path, Path]]:
     for pattern in _COPIED:
         for file in sorted((ROOT / "docs").rglob(pattern)):
             yield file, file.relative_to(ROOT / "docs")
-        for file in sorted((ROOT / "benchmarks/results").glob(pattern)):
+        for file in sorted((ROOT / "benchmarks/results").rglob(pattern)):
             yield file, file.relative_to(ROOT)
     yield ROOT / "CONTRIBUTING.md", Path("contributing.md")
 

@@ -77,8 +77,13 @@ def _single(x: Tensor) -> bool:
 
 
 def _pays(layer: Any, x: Tensor) -> bool:
-    """Whether the layer and the pooling after it are faster at once, with the same bits."""
+    """Whether the layer and the pooling after it are faster at once, with the same bits.
+
+    A layer with hooks is called, so that they are, too.
+    """
     if not (isinstance(layer, nn.Conv2d) and x.is_contiguous() and _single(x)):
+        return False
+    if layer._forward_hooks or layer._forward_pre_hooks:
         return False
     plain = (layer.stride, layer.dilation, layer.groups) == ((1, 1), (1, 1), 1)
     padded = layer.padding_mode == "zeros" and not isinstance(layer.padding, str)

@@ -54,7 +54,7 @@ def _operations(task: LocalTask) -> int:
     """The floating-point operations of one sample's forward pass, at least 1.
 
     Only layers with products count. PyTorch's own counter finds the same number, but it imports
-    PyTorch's compiler, which takes seconds. Shapes are enough, so nothing is computed.
+    PyTorch's compiler, which takes seconds.
     """
     counts: list[int] = []
 
@@ -62,10 +62,10 @@ def _operations(task: LocalTask) -> int:
         # an output is the sum of one product per weight of its filter or row
         counts.append(2 * outputs.numel() * layer.weight[0].numel())
 
-    module = task.net.module().eval().to("meta")
+    module = task.net.module().eval()
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             layer.register_forward_hook(count)
     with torch.no_grad():
-        module(task.prepare(task.x[:1]).to("meta"))
+        module(task.prepare(task.x[:1]))
     return max(1, sum(counts))

@@ -101,6 +101,14 @@ def test_they_are_one_step_on_images_and_two_elsewhere(monkeypatch):
     assert len(calls) == 1
 
 
+def test_a_layer_with_a_hook_is_called():
+    module, _ = narrow(3, 6, 5, 0)
+    heard = []
+    module[0].register_forward_hook(lambda layer, inputs, out: heard.append(out.shape))
+    module(torch.rand(2, 3, 12, 12))
+    assert heard == [(2, 6, 8, 8)]
+
+
 def test_second_derivatives_are_those_of_both_layers():
     module, plain = narrow(3, 4, 5, 1)
     x = torch.rand(5, 3, 10, 10)

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 from torch import nn
 
 from fedbench.base.checked import Count, Positive
-from fedbench.core.pooling import MaxPool2
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
 from fedbench.models.layers import dense, global_mean, scaled
+from fedbench.models.pooling import MaxPool2
 
 _CONVOLUTIONS, _HIDDEN = (64, 128, 256, 512), (128, 256, 512, 1024)
 

@@ -7,10 +7,10 @@ from torch import nn
 
 from fedbench.base.checked import Natural, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.core.pooling import MaxPool2, Pooled
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import require_images
+from fedbench.models.pooling import MaxPool2, Pooled
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import ClassVar
 from torch import nn
 
 from fedbench.base.checked import Count, Positive
-from fedbench.core.pooling import MaxPool2
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side
 from fedbench.models.layers import dense, scaled
 from fedbench.models.norms import by_groups
+from fedbench.models.pooling import MaxPool2
 
 
 @dataclass(frozen=True)

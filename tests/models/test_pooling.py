@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.autograd import grad
 
-from fedbench.core import pooling
-from fedbench.core.pooling import MaxPool2, Pooled
+from fedbench.models import pooling
+from fedbench.models.pooling import MaxPool2, Pooled
 
 sides = st.integers(8, 33)
 

@@ -75,12 +75,23 @@ class Adam(Checked):
         return {"m": torch.zeros_like(w), "v": torch.zeros_like(w)}
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
-        """m̂ / (√v̂ + ε)."""
-        g = g + self.weight_decay * w
-        m = self.beta1 * memory["m"] + (1 - self.beta1) * g
-        v = self.beta2 * memory["v"] + (1 - self.beta2) * g * g
-        m_hat, v_hat = m / (1 - self.beta1 ** (k + 1)), v / (1 - self.beta2 ** (k + 1))
-        return m_hat / (v_hat.sqrt() + self.eps), {"m": m, "v": v}
+        """m̂ / (√v̂ + ε).
+
+        Sums and quotients are written in place, into what this step has just made: a new vector for
+        each of them costs half as much time again on millions of weights.
+        """
+        if self.weight_decay:
+            g = g + self.weight_decay * w
+        m = (1 - self.beta1) * g
+        m += self.beta1 * memory["m"]
+        v = (1 - self.beta2) * g
+        v *= g
+        v += self.beta2 * memory["v"]
+        root = (v / (1 - self.beta2 ** (k + 1))).sqrt_()
+        root += self.eps
+        step = m / (1 - self.beta1 ** (k + 1))
+        step /= root
+        return step, {"m": m, "v": v}
 
 
 def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:

@@ -51,8 +51,8 @@ where `relative` is true, and in the unit of the metric for all else.
 A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg, FedDyn+ASD with
 FedDyn and so on. `metric` is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}.
 A metric 'probe/column' is the mean of a column of the table that a probe wrote, whose other columns
-may be named like axes: metrics [gradients/cosine], along {step: [30, 20, 10, 1]}. A moment may be
-taken over the last N evaluated rounds: accuracy@mean:10, accuracy@std:50 (see
+may be named like axes: metrics [steps/cosine], along {step: [30, 20, 10, 1]}. A moment may be
+taken over the last N rounds: accuracy@mean:10, accuracy@std:50 (see
 `fedbench.paper.places`).
 """
 

@@ -56,10 +56,10 @@ class Reading(NamedTuple):
 
     `at` is a round, 'final' or 'best', or what is computed over evaluated rounds: 'mean', 'median',
     'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute change from one evaluated
-    round to the next); the last two are low where the curve is smooth. `last` is how many of the
-    last evaluated rounds are looked at; 0 is all. With 'to' it is the first evaluated round at
-    which the `target` is reached: 'round@to:0.45' is how many rounds an accuracy of 0.45 takes,
-    'megabytes@to:loss=0.3' how much traffic a test loss of 0.3.
+    round to the next); the last two are low where the curve is smooth. With `last` above 0 it is
+    computed over the evaluated rounds among the run's `last` rounds. With 'to' it is the first
+    evaluated round at which the `target` is reached: 'round@to:0.45' is how many rounds an accuracy
+    of 0.45 takes, 'megabytes@to:loss=0.3' how much traffic a test loss of 0.3.
     """
 
     metric: str
@@ -78,9 +78,10 @@ class Reading(NamedTuple):
         """The columns of the history that it needs."""
         return (self.metric, self.target.column) if self.target else (self.metric,)
 
-    def needs(self, eval_every: int) -> int:
-        """The rounds that a run needs for it, if every `eval_every`-th and the last are scored."""
-        return self.at if isinstance(self.at, int) else max(self.last - 1, 0) * eval_every + 1
+    @property
+    def needs(self) -> int:
+        """The rounds that a run needs for it."""
+        return self.at if isinstance(self.at, int) else max(self.last, 1)
 
 
 def reading(text: str, usual: At = "final") -> Reading:
@@ -100,7 +101,7 @@ def reading(text: str, usual: At = "final") -> Reading:
 
 
 def _window(text: str, word: Word, last: str) -> int:
-    """The number of last evaluated rounds; raises `FedbenchError` on one that is not allowed."""
+    """The number of last rounds; raises `FedbenchError` on one that is not allowed."""
     if word == "final":
         raise FedbenchError(
             f"metric '{text}': final is one round; write mean:N for the mean of the last N"
@@ -108,7 +109,7 @@ def _window(text: str, word: Word, last: str) -> int:
     fewest = 2 if word in _VARYING else 1
     if not _is_count(last) or int(last) < fewest:
         raise FedbenchError(
-            f"metric '{text}': after {word}: must stand a number of evaluated rounds ≥ {fewest}"
+            f"metric '{text}': after {word}: must stand a number of rounds ≥ {fewest}"
         )
     return int(last)
 

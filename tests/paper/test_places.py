@@ -73,32 +73,38 @@ def test_labels_say_the_moment():
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("accuracy@mean:2", 0.45),  # 0.5 and 0.4
-        ("accuracy@median:3", 0.5),
+        ("accuracy@mean:4", 0.45),  # 0.5 and 0.4 at rounds 6 and 8 of 5 to 8
+        ("accuracy@mean:3", 0.45),  # rounds 6 to 8
+        ("accuracy@median:5", 0.5),
         ("accuracy@best:1", 0.4),
-        ("accuracy@std:2", 0.1 / 2**0.5),  # of 0.5 and 0.4: 0.05 off their mean each, n − 1 = 1
+        ("accuracy@best:2", 0.4),
+        ("accuracy@std:4", 0.1 / 2**0.5),  # of 0.5 and 0.4: 0.05 off their mean each, n − 1 = 1
         ("accuracy@std", (0.0275 / 3) ** 0.5),  # 0.125² + 0.075² + 0.075² + 0.025² = 0.0275
-        ("accuracy@jumps:3", 0.05),  # 0 and 0.1
+        ("accuracy@jumps:6", 0.05),  # 0 and 0.1
     ],
 )
-def test_a_moment_of_the_last_evaluated_rounds(frame, text, value):
+def test_a_moment_of_the_evaluated_rounds_among_the_last_ones(frame, text, value):
     assert frames.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
 def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
-    assert frames.values(frame, "accuracy@mean:4", "final") == {"a": pytest.approx(0.425)}
-    assert frames.values(frame, "accuracy@mean:5", "final") == {}
-    asked = reading("accuracy@mean:5")
-    assert [asked.needs(2), asked.needs(1), reading("accuracy@7").needs(2)] == [9, 5, 7]
+    assert frames.values(frame, "accuracy@mean:8", "final") == {"a": pytest.approx(0.425)}
+    assert frames.values(frame, "accuracy@mean:9", "final") == {}
+    assert [reading(f"accuracy{at}").needs for at in ("@mean:5", "@mean", "@7", "")] == [5, 1, 7, 1]
+
+
+def test_one_evaluation_among_the_last_rounds_does_not_vary(frame):
+    assert frames.values(frame, "accuracy@std:2", "final") == {}  # round 8 of 7 and 8
+    assert frames.values(frame, "accuracy@jumps:2", "final") == {}
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("accuracy@final:3", "final is one round; write mean:N for the mean of the last N"),
-        ("accuracy@std:1", "after std: must stand a number of evaluated rounds ≥ 2"),
-        ("accuracy@mean:", "after mean: must stand a number of evaluated rounds ≥ 1"),
-        ("accuracy@mean:x", "after mean: must stand a number of evaluated rounds ≥ 1"),
+        ("accuracy@std:1", "after std: must stand a number of rounds ≥ 2"),
+        ("accuracy@mean:", "after mean: must stand a number of rounds ≥ 1"),
+        ("accuracy@mean:x", "after mean: must stand a number of rounds ≥ 1"),
     ],
 )
 def test_a_window_that_is_none_is_refused(refuses, text, words):
@@ -123,9 +129,9 @@ def test_what_a_target_takes_is_better_low_and_says_so():
 
 def test_how_much_a_curve_varies_is_better_low():
     found = Metric("accuracy@std:50")
-    assert found.label == "Accuracy, standard deviation over the rounds (last 50 evaluations)"
+    assert found.label == "Accuracy, standard deviation over the rounds (last 50 rounds)"
     assert found.lower_is_better
-    assert Metric("accuracy@mean:10").label == "Accuracy, mean (last 10 evaluations)"
+    assert Metric("accuracy@mean:10").label == "Accuracy, mean (last 10 rounds)"
     assert not Metric("accuracy@mean:10").lower_is_better
 
 
@@ -139,10 +145,10 @@ def test_how_much_a_curve_varies_is_better_low():
             0.22,
         ),  # 0.6 and 0.2 at rounds 2 and 4, 0.1 at 5 in place of 6, at 8 and at 10
         ("accuracy@median", 0.1),
-        ("accuracy@mean:3", 0.1),
-        ("accuracy@mean:4", 0.125),
+        ("accuracy@mean:6", 0.1),  # at 5, 8 and 10
+        ("accuracy@mean:7", 0.125),  # and 0.2 at 4,
         ("accuracy@std", float("nan")),  # a model that is lost is not steady
-        ("accuracy@jumps:2", float("nan")),
+        ("accuracy@jumps:4", float("nan")),
         ("train_loss", float("nan")),
         ("train_loss@mean", float("nan")),  # not the mean of what came before
         ("train_loss@best", 1.0),

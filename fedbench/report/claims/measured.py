@@ -74,7 +74,7 @@ class MeasuredNumbers(Numbers):
         """Whether the metric asks for rounds that the runs do not have."""
         asked = reading(str(point["metric"]))
         runs = [cell.run for cell in self.cells(point)]
-        return any(run.rounds < asked.needs(run.eval_every) for run in runs)
+        return any(run.rounds < asked.needs for run in runs)
 
     def values(self, point: Coords) -> Repeats:
         """One value per run; a run that ends before the rounds asked for has none."""

@@ -100,7 +100,7 @@ class Metric:
         word, _, last = at.partition(":")
         if word not in _MOMENTS:
             return f"{text} at round {at}"
-        within = f" (last {last} evaluations)" if last else ""
+        within = f" (last {last} rounds)" if last else ""
         return f"{text}, {_MOMENTS[word]}{within}"
 
     def factor(self, table: Table) -> float:

@@ -33,16 +33,15 @@ def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:
 
 
 def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The moment asked for, over all evaluated rounds or the last few.
+    """The moment asked for, over the evaluated rounds of the whole run or of its last few rounds.
 
-    A run with fewer evaluated rounds than asked for has none.
+    A run with fewer rounds than asked for has none, nor one with a single value that cannot vary.
     """
-    full = _filled(rows, asked.metric).dropna(subset=[asked.metric])
+    full = _filled(rows, asked.metric)
     if asked.last:
-        runs = full.groupby("run_id")
-        late = runs.cumcount(ascending=False) < asked.last
-        full = full[late & (runs["run_id"].transform("size") >= asked.last)]
-    values = _moment(full, asked)
+        end = full.groupby("run_id")["round"].transform("max")
+        full = full[(full["round"] > end - asked.last) & (end >= asked.last)]
+    values = _moment(full.dropna(subset=[asked.metric]), asked).dropna()
     ends = at_round(rows[rows["status"] == "diverged"], asked.metric).items()
     lost = [run for run, end in ends if _is_lost(asked.at, end, run in values)]
     sound: pd.Series = values.drop(lost, errors="ignore")
@@ -76,5 +75,10 @@ def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     ends = rows[rows["status"] == "diverged"].drop_duplicates("run_id", keep="last")
     if metric in _RATES or ends.empty:
         return rows
-    missing = -(-ends["rounds"] // ends["eval_every"]) + (-ends["round"] // ends["eval_every"])
-    return pd.concat([rows, ends.loc[ends.index.repeat(missing)]], ignore_index=True)
+    # How many evaluations it made: its last row, which may be early, counts as one of them.
+    before = -(-ends["round"] // ends["eval_every"])
+    missing = -(-ends["rounds"] // ends["eval_every"]) - before
+    added = ends.loc[ends.index.repeat(missing)]
+    nth = before.loc[added.index] + added.groupby("run_id").cumcount() + 1
+    later = (nth * added["eval_every"]).clip(upper=added["rounds"])
+    return pd.concat([rows, added.assign(round=later)], ignore_index=True)

@@ -96,6 +96,8 @@ class SeedCase(Strict):
 class Cut(Numbers):
     """Changes to a paper's runs that make them cheaper; the report lists what they leave out."""
 
+    about: str = ""
+    """What to know of these changes, and why they are made; the paper's page prints it."""
     seeds: Annotated[int, Field(ge=1)] | None = None
     """The most seeds of each grid: the first ones are run."""
     seed_cases: tuple[SeedCase, ...] = ()
@@ -152,6 +154,7 @@ class Scale(Cut):
         """The cut of one paper: entries for this paper win over those for all papers."""
         special = self.papers.get(paper, Cut())
         return Cut(
+            about=special.about,
             seeds=special.seeds or self.seeds,
             seed_cases=(*self.seed_cases, *special.seed_cases),
             tune=self.tune if special.tune is None else special.tune,

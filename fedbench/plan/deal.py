@@ -3,6 +3,8 @@
 Runs of one job wait for the same files: they are of one data set and one search, and trials, which
 a search waits for, are apart from other runs. So what a run waits for does not depend on which
 other runs share its job, and Snakemake trains nothing again if the jobs are cut in another way.
+All trials of a search are in one job, or in few if they do not fit: once it ends, the runs that
+wait for this search can start, though other trials are still being trained.
 """
 
 import heapq
@@ -43,10 +45,13 @@ def deal(
     for them, then the longest jobs.
     """
     longest = _longest(sum(seconds.values()), cores) if cores else _ON_CLUSTER
+    most, searched = size or len(seconds), _searched(plan)
     batches = [
         Batch(*key, piece, sum(seconds[run_id] for run_id in piece))
-        for key, run_ids in _groups(plan, seconds).items()
-        for piece in _pieces(run_ids, seconds, size or len(run_ids), longest)
+        for key, run_ids in _groups(plan, seconds, searched).items()
+        for piece in _pieces(
+            _units(run_ids, searched, seconds, most, longest), seconds, most, longest
+        )
     ]
     return sorted(batches, key=lambda batch: (not batch.trial, -batch.seconds))
 
@@ -65,32 +70,74 @@ def _longest(total: float, cores: int) -> float:
     return max(share / _JOBS_PER_CORE, min(share, _WORTH_A_PROCESS))
 
 
-def _groups(plan: Plan, run_ids: Iterable[str]) -> dict[tuple[str, str, bool], list[str]]:
-    trials = {trial for ids in plan.trials.values() for trial in ids}
+def _searched(plan: Plan) -> dict[str, str]:
+    """By trial, the first search that waits for it."""
+    return {trial: search for search, trials in reversed(plan.trials.items()) for trial in trials}
+
+
+def _groups(
+    plan: Plan, run_ids: Iterable[str], searched: Mapping[str, str]
+) -> dict[tuple[str, str, bool], list[str]]:
     groups: dict[tuple[str, str, bool], list[str]] = {}
     for run_id in run_ids:
         key = data_key(plan.runs[run_id].dataset)
-        groups.setdefault((key, plan.searches.get(run_id, ""), run_id in trials), []).append(run_id)
+        waits = (key, plan.searches.get(run_id, ""), run_id in searched)
+        groups.setdefault(waits, []).append(run_id)
     return groups
 
 
-def _pieces(
-    run_ids: Sequence[str], seconds: Mapping[str, float], size: int, longest: float
+def _units(
+    run_ids: Sequence[str],
+    searched: Mapping[str, str],
+    seconds: Mapping[str, float],
+    size: int,
+    longest: float,
 ) -> list[list[str]]:
-    """The runs in as few pieces as `size` and `longest` allow, of about equal seconds.
+    """What is not divided: the trials of a search, or parts of them that a job can hold."""
+    whole: dict[str, list[str]] = {}
+    for run_id in run_ids:
+        whole.setdefault(searched.get(run_id, run_id), []).append(run_id)
+    units = []
+    for unit in whole.values():
+        total = sum(seconds[run_id] for run_id in unit)
+        parts = max(math.ceil(len(unit) / size), math.ceil(total / longest) if total else 1)
+        step = math.ceil(len(unit) / min(parts, len(unit)))
+        units += [unit[k : k + step] for k in range(0, len(unit), step)]
+    return units
 
-    The longest run goes first, each to the piece that has the fewest seconds and is not full.
+
+def _pieces(
+    units: Sequence[list[str]], seconds: Mapping[str, float], size: int, longest: float
+) -> list[list[str]]:
+    """The units in as few pieces as `size` and `longest` allow, of about equal seconds.
+
+    The longest unit goes first, each to the piece that has the fewest seconds of those with room
+    for it, or to a new one.
     """
-    total = sum(seconds[run_id] for run_id in run_ids)
-    count = max(math.ceil(len(run_ids) / size), math.ceil(total / longest) if total else 1)
-    pieces: list[list[str]] = [[] for _ in range(min(count, len(run_ids)))]
-    open_ = [(0.0, n) for n in range(len(pieces))]  # by seconds: the pieces that are not full
-    for run_id in sorted(run_ids, key=seconds.__getitem__, reverse=True):
-        taken, n = open_[0]
-        pieces[n].append(run_id)
-        if len(pieces[n]) < size:
-            heapq.heapreplace(open_, (taken + seconds[run_id], n))
-        else:
-            heapq.heappop(open_)
-    place = {run_id: n for n, run_id in enumerate(run_ids)}
-    return [sorted(piece, key=place.__getitem__) for piece in pieces]
+    costs = [sum(seconds[run_id] for run_id in unit) for unit in units]
+    runs, total = sum(map(len, units)), sum(costs)
+    count = max(math.ceil(runs / size), math.ceil(total / longest) if total else 1)
+    pieces: list[list[int]] = [[] for _ in range(min(count, len(units)))]  # places in `units`
+    open_ = [(0.0, 0, n) for n in range(len(pieces))]  # seconds, runs and place of those not full
+    for unit in sorted(range(len(units)), key=costs.__getitem__, reverse=True):
+        taken, held, n = _with_room(open_, pieces, size - len(units[unit]))
+        pieces[n].append(unit)
+        if held + len(units[unit]) < size:
+            heapq.heappush(open_, (taken + costs[unit], held + len(units[unit]), n))
+    return [[run_id for unit in sorted(piece) for run_id in units[unit]] for piece in pieces]
+
+
+def _with_room(
+    open_: list[tuple[float, int, int]], pieces: list[list[int]], most: int
+) -> tuple[float, int, int]:
+    """Take the shortest piece that holds at most so many runs off the heap, or begin a new one."""
+    passed = []
+    while open_ and open_[0][1] > most:
+        passed.append(heapq.heappop(open_))
+    if not open_:
+        pieces.append([])
+        heapq.heappush(open_, (0.0, 0, len(pieces) - 1))
+    found = heapq.heappop(open_)
+    for other in passed:
+        heapq.heappush(open_, other)
+    return found

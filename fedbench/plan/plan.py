@@ -55,10 +55,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a scale leaves out of a paper: titles of tables and figures, and levels by axis."""
+    """What a scale leaves out of a paper: titles of tables and figures, and levels by axis.
+
+    `about` is what the scale's file says of its changes to this paper.
+    """
 
     items: tuple[str, ...]
     levels: dict[str, tuple[Level, ...]]
+    about: str
 
     def words(self) -> str:
         """All of it in one line; empty if nothing is left out."""
@@ -153,9 +157,8 @@ def _left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
         for axis, levels in grid.axes.items():
             gone = [x for x in levels if axis in by.levels and x not in by.levels[axis]]
             axes.setdefault(axis, []).extend(gone)
-    return LeftOut(
-        (*titles, *points_out), {k: tuple(dict.fromkeys(v)) for k, v in axes.items() if v}
-    )
+    gone_levels = {axis: tuple(dict.fromkeys(gone)) for axis, gone in axes.items() if gone}
+    return LeftOut((*titles, *points_out), gone_levels, by.about)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

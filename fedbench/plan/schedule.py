@@ -100,6 +100,11 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
     run_ids: the only runs that are wanted. A process that trains a few of 100,000 runs must not
     wait until the settings of all are checked. Raises `FedbenchError` if one is not in the file.
     """
+    if not file.exists():
+        raise FedbenchError(
+            f"{file}: there is no plan; start the workflow, which makes it, or make it with "
+            "`fedbench plan --json`"
+        )
     with _is_plan(file):
         content = read_json(file)
     there = content.get("runs")

@@ -69,12 +69,12 @@ class Steps(Probe):
         "momentum_projection": ("Length along the mean momentum", "", "higher"),
     }
 
-    every: Count = 1  # watches the rounds every, 2·every, …
+    every: Count = 1  # watches round 1 and the rounds every, 2·every, …
     reference: Literal["all", "cohort"] = "all"  # the clients over whose data ∇f(x_t) is taken
 
     def see(self, s: Scene) -> Sight:
         """Measure every step of a watched round."""
-        if (s.r.round + 1) % self.every:
+        if s.r.round and (s.r.round + 1) % self.every:
             return Sight({}, [])
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         rows = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))

@@ -88,10 +88,10 @@ def test_only_momentum_that_is_sent_counts():
     assert (watched([[4.0], [-2.0]], FedProx(1.0)).tables["steps"]["step"] >= 0).all()
 
 
-def test_rounds_between_are_not_watched():
+def test_the_first_round_is_watched_and_rounds_between_are_not():
     result = watched([[4.0], [-2.0]], rounds=5, watch=[{"steps": {"every": 2}}])
-    assert result.tables["steps"]["round"].unique().tolist() == [2, 4]
-    assert result.history["gradient_cosine"].notna().tolist() == [False, True, False, True, False]
+    assert result.tables["steps"]["round"].unique().tolist() == [1, 2, 4]
+    assert result.history["gradient_cosine"].notna().tolist() == [True, True, False, True, False]
 
 
 @pytest.mark.parametrize(("weights", "wanted"), [("uniform", -1), ("samples", -2)])

@@ -85,6 +85,29 @@ def test_the_trials_that_a_search_waits_for_are_jobs_of_their_own_and_come_first
     assert [job.search for job in jobs] == ["", *plan.searches.values()]
 
 
+FOUR_RATES = ", tune: {grid: {lr: [0.1, 0.2, 0.3, 0.4]}}"
+
+
+@pytest.mark.parametrize(
+    ("size", "longest", "shared"),
+    [
+        (24, 100.0, [1] * 8),  # 8 of 100 s on two cores: jobs of 100 s, a quarter of 400 s
+        (24, 10.0, [1, 1]),  # 8 of 10 s: two jobs, of 40 s each
+        (6, 10.0, [1, 1]),  # 4 + 4 do not go into a job of 6
+        (3, 10.0, [1, 1, 1, 1]),  # 4 do not go into a job of 3: two jobs of 2 for each search
+    ],
+)
+def test_the_trials_of_a_search_are_not_mixed_with_others(tmp_path, size, longest, shared):
+    plan = plan_of(tmp_path, settings=FOUR_RATES)
+    runs = {run_id: 0.1 if run.tune else longest for run_id, run in plan.runs.items()}
+    everything = deal(plan, runs, size=size, cores=2)
+    assert sorted(run_id for job in everything for run_id in job.run_ids) == sorted(plan.runs)
+    assert max(len(job.run_ids) for job in everything) <= size
+    jobs = [job for job in everything if job.trial]
+    search = {trial: name for name, trials in plan.trials.items() for trial in trials}
+    assert [len({search[run_id] for run_id in job.run_ids}) for job in jobs] == shared
+
+
 @pytest.mark.parametrize(
     ("seconds", "cores", "ends"),
     [

@@ -182,6 +182,9 @@ def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
     file.write_text(to_json(found)[:1000])
     with refuses(r"plan\.json: is no plan"):
         load_schedule(file)
+    file.unlink()
+    with refuses(r"plan\.json: there is no plan; start the workflow"):
+        load_schedule(file)
 
 
 def test_a_plan_of_other_tables_does_not_fit(tiny, tmp_path):

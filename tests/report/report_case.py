@@ -31,7 +31,11 @@ figures:
   f: {title: Fig. 1, grid: main, where: {dataset: MNIST, alpha: 1}}
 deviations: ["a < b & c"]
 """
-_SMALL = "about: Small & quick.\nsubstitutes: {dataset: {mnist: digits}}\n"
+_SMALL = """
+about: Small & quick.
+substitutes: {dataset: {mnist: digits}}
+papers: {toy: {about: Digits < MNIST}}
+"""
 
 
 def case(folder: Path, scale: str, tables: tuple[str, ...] = ()) -> Plan:

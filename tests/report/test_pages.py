@@ -94,6 +94,24 @@ def test_a_claim_is_found_by_its_verdicts_and_shown_by_its_figure(full: Path) ->
     assert len(re.findall(r'href="run.html#', card)) == 4 * 2 * 3  # cells, methods, seeds
 
 
+def test_a_claim_that_names_no_figure_leads_to_those_that_draw_its_runs(tmp_path: Path) -> None:
+    side = "text: On curves., grid: main, kind: greater, winner: A, loser: B+"
+    levels = {
+        "all": "{}",
+        "drawn": "{alpha: 1}",
+        "some": "{alpha: [1, 0.1]}",
+        "none": "{alpha: 0.1}",
+    }
+    claims = [f"  {key}: {{{side}, where: {where}}}" for key, where in levels.items()]
+    paper = PAPER.replace("claims:\n", "\n".join(["claims:", *claims, ""]))
+    html = (written(tmp_path, "full", paper) / "toy.html").read_text(encoding="utf-8")
+    cards = {
+        key: html.partition(f'id="claim-{key}"')[2].partition("</article>")[0] for key in levels
+    }
+    links = {key: re.findall(r'class="see" href="(.*?)"', card) for key, card in cards.items()}
+    assert links == {"all": ["#f"], "drawn": ["#f"], "some": ["#f"], "none": []}
+
+
 def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
     html = (full / "toy.html").read_text(encoding="utf-8")
     picture = html.partition('id="claim-better"')[2].partition("</svg>")[0]

@@ -99,6 +99,16 @@ def test_names_from_yaml_are_escaped(full: Path) -> None:
     assert "<b></th>" not in text
 
 
+def test_what_a_scale_says_of_a_paper_stands_on_that_papers_page(full: Path, small: Path) -> None:
+    assert "Small &amp; quick." in (small / "index.html").read_text(encoding="utf-8")
+    page = (small / "toy.html").read_text(encoding="utf-8")
+    scale = re.findall(r'<aside class="scale">.*?</aside>', page, re.DOTALL)
+    assert len(scale) == 1
+    assert "Small &amp; quick." in scale[0]
+    assert "Digits &lt; MNIST" in scale[0]
+    assert "Digits &lt; MNIST" not in (full / "toy.html").read_text(encoding="utf-8")
+
+
 def test_backticks_become_code_and_all_else_is_escaped() -> None:
     assert code("a `b<` c & `d`") == "a <code>b&lt;</code> c &amp; <code>d</code>"
     assert code("<i>") == "&lt;i&gt;"

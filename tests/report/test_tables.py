@@ -105,6 +105,13 @@ def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
+def test_none_is_best_while_a_method_has_no_finished_run(plan: Plan) -> None:
+    first = frame_of(plan, {0: [0.5]}, method="A")
+    assert not cells(plan, first)["MNIST", "A"].best
+    both = pd.concat([first, frame_of(plan, {2: [0.4]}, method="<b>")])
+    assert cells(plan, both)["MNIST", "A"].best  # controls need not be there
+
+
 @pytest.mark.parametrize(("accuracy", "best"), [(0.149, False), (0.151, True)])
 def test_near_chance_none_is_marked(plan: Plan, accuracy: float, best: bool) -> None:
     curves = {"A": {0: [0.1]}, "<b>": {0: [accuracy]}}  # ten classes: guessing gives 10 %
@@ -259,7 +266,7 @@ def test_markdown_shows_every_character() -> None:
 
 
 def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_path: Path) -> None:
-    row = "rows: [dataset, alpha], metrics: ['round@to:0.5']"
+    row = "rows: [dataset, alpha], controls: [control_%], metrics: ['round@to:0.5']"
     plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")
     slow = frame_of(plan, {0: [0.5, 0.5], 1: [0.5, 0.5], 2: [0.1, 0.4]}, method="<b>")
     found = cells(plan, pd.concat([frame_of(plan, CURVES), slow]))

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fedbench.paper.claims import Claim, Together
-from fedbench.paper.items import Facts, Table
+from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
+from fedbench.paper.places import Where, as_tuple
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
@@ -123,14 +124,15 @@ class PaperPage:
         return [("; ".join(titles), text) for text, titles in named.items()]
 
     def shown_by(self, claim: ClaimOnPage) -> list[TableOnPage | FigureOnPage]:
-        """Tables and figures that show a claim: those it names, else some of its grid's figures."""
+        """Tables and figures that show a claim: those it names, else some that draw its runs."""
         singles = list(self._singles(claim.finding.claim))
         tables = [x for x in self.tables if x.key in {getattr(c, "table", "") for c in singles}]
         texts = " ".join(c.text for c in singles)
         named = [x for x in self.figures if re.search(rf"{re.escape(x.name)}(?!\w)", texts)]
-        grids = {getattr(c, "grid", "") for c in singles}
-        of_grid = [x for x in self.figures if self.paper.figures[x.key].grid in grids]
-        others = named or ([] if tables else of_grid)
+        drawn = [
+            x for x in self.figures if any(_draws(self.paper.figures[x.key], c) for c in singles)
+        ]
+        others = named or ([] if tables else drawn)
         shown: list[TableOnPage | FigureOnPage] = [*tables, *others]
         return shown[:_LINKS]
 
@@ -139,6 +141,15 @@ class PaperPage:
         if isinstance(claim, Together):
             known = {each.finding.key: each.finding.claim for each in self.claims}
             yield from (known[key] for key in claim.claims)
+
+
+def _draws(figure: Figure, claim: Claim) -> bool:
+    """Whether a figure is of the claim's grid, and no axis has other levels in it."""
+    wanted: Where = getattr(claim, "where", {})
+    return figure.grid == getattr(claim, "grid", "") and all(
+        {*as_tuple(levels)} & {*as_tuple(figure.where.get(axis, levels))}
+        for axis, levels in wanted.items()
+    )
 
 
 def _number(table: Table | Facts) -> int:

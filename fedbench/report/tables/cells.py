@@ -112,7 +112,7 @@ def table_cells(
     `frame` holds the collected runs; a planned run that is not in it is missing.
     """
     table = plan.papers[at[0]].tables[at[1]]
-    return _mark_best(list(_cells(plan, at, frame, printed)), table)
+    return _mark_best(list(_cells(plan, at, frame, printed)), table, set(frames.states(frame)))
 
 
 def _cells(
@@ -187,7 +187,7 @@ class _RunsBehind:
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
         """The run of a planned cell with its value; None if it ends before the rounds asked for."""
         name, rounds = cell.run_id, cell.run.rounds
-        short = rounds < asked.needs(cell.run.eval_every)
+        short = rounds < asked.needs
         value = None if short else self._value(cell, values)
         state = "missing" if value is None else self.states[name]
         state = f"ends at round {rounds}" if short else state
@@ -202,19 +202,25 @@ class _RunsBehind:
         return value - values[base] if base in values else None
 
 
-def _mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
+def _mark_best(cells: list[TableCell], table: Table, collected: set[str]) -> list[TableCell]:
     """Mark the best method's cell among those cells that differ in the method alone.
 
     Values that are equal at the table's digits tie. All that tie for the best are marked, but none
-    if they are more than half, and none that is near chance.
+    if they are more than half, none that is near chance, and none while a method has no finished
+    run among those `collected`.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
-    for cell in cells:
+    awaited = {_rest(cell) for cell in cells if not cell.control and _is_awaited(cell, collected)}
+    for cell in (cell for cell in cells if _rest(cell) not in awaited):
         if not cell.control and cell.measured is not None:
             rivals.setdefault(_rest(cell), []).append(comparable(cell, table))
     return [
         replace(cell, best=_is_best(cell, rivals.get(_rest(cell), []), table)) for cell in cells
     ]
+
+
+def _is_awaited(cell: TableCell, collected: set[str]) -> bool:
+    return not any(run.id in collected for run in cell.runs)
 
 
 def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:

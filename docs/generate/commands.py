@@ -8,7 +8,21 @@ from docs.generate.markdown import code, escaped, prose, table
 from fedbench.__main__ import app
 
 # The order of the page: what a person types first, then what the workflow's rules call
-_FIRST = ("run", "list", "init", "workflow", "plan", "status", "claims", "learned", "partition")
+_FIRST = (
+    *("run", "list", "init", "workflow", "plan", "status", "show", "claims", "learned", "compare"),
+    *(
+        "bench",
+        "arena",
+        "partition",
+        "data",
+        "fetch",
+        "export",
+        "restore",
+        "track",
+        "verify",
+        "unlock",
+    ),
+)
 
 
 def commands() -> str:

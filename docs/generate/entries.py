@@ -79,7 +79,7 @@ def _parameters(kind: str, row: Row) -> str:
         [
             code(p["name"]),
             escaped(p["allowed"]),
-            code(_plain(p["default"])),
+            code(_plain(p["default"])) if "default" in p else "required",
             escaped(said[p["name"]]),
         ]
         for p in row["parameters"]

@@ -122,13 +122,16 @@ _COLUMNS = (("summary", "parameters"), ("title", "tables", "figures"))
 def _cell(value: object) -> str:
     """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets."""
     if isinstance(value, list):
-        chosen = [p for p in value if "value" not in p or p["value"] != p["default"]]
-        values = [p.get("value", p["default"]) for p in chosen]
-        return "\n".join(
-            f"{p['name']} = {value}, {p['allowed']}"
-            for p, value in zip(chosen, values, strict=True)
-        )
+        chosen = [p for p in value if "value" not in p or p["value"] != p.get("default")]
+        return "\n".join(f"{p['name']}{_given(p)}, {p['allowed']}" for p in chosen)
     return str(value)
+
+
+def _given(parameter: dict[str, object]) -> str:
+    """The value of a parameter or else its default; that it is required if it has none."""
+    if "value" in parameter or "default" in parameter:
+        return f" = {parameter.get('value', parameter.get('default'))}"
+    return " (required)"
 
 
 def _show(rows: list[dict[str, str]]) -> None:

@@ -88,9 +88,16 @@ def citation(doc: str) -> str:
 def _parameters(cls: Any) -> list[Row]:
     types = hints(cls)
     return [
-        {"name": f.name, "default": f.default, "allowed": allowed(types[f.name])}
+        {"name": f.name, **_default(f), "allowed": allowed(types[f.name])}
         for f in dataclasses.fields(cls)
     ]
+
+
+def _default(f: "dataclasses.Field[Any]") -> Row:
+    """The default of a field; none if it must be given."""
+    if f.default is not dataclasses.MISSING:
+        return {"default": f.default}
+    return {} if f.default_factory is dataclasses.MISSING else {"default": f.default_factory()}
 
 
 def _hooks(cls: type) -> list[str]:

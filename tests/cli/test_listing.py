@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base import registry
-from fedbench.cli.listing import catalogue, citation
+from fedbench.cli.commands import _cell
+from fedbench.cli.listing import _parameters, catalogue, citation
 from fedbench.core.part import Cost
 from fedbench.paper.compositions import compositions
 
@@ -65,6 +66,26 @@ def test_a_named_method_by_hand(rows):
     assert rows["FedGKD+"]["summary"] == "fedgkd, with projection = 256"
     assert rows["FedAvg"]["parts"] == rows["FedAvg"]["hooks"] == []
     assert set(rows["FedAvg"]["cost"].values()) == {0}
+
+
+@dataclasses.dataclass
+class Asked:
+    """A part of a user's own: one parameter must be given."""
+
+    strength: float
+    names: dict[str, int] = dataclasses.field(default_factory=dict)
+    limit: int | None = None
+
+
+def test_a_parameter_that_must_be_given_is_called_required():
+    strength, names, limit = _parameters(Asked)
+    assert "default" not in strength
+    assert (names["default"], limit["default"]) == ({}, None)
+    lines = _cell([strength, names, limit]).splitlines()
+    assert [line.partition(",")[0] for line in lines] == [
+        "strength (required)", "names = {}", "limit = None",
+    ]  # fmt: skip
+    json.dumps([strength, names, limit])
 
 
 def test_costs_of_parts_add_up(rows):

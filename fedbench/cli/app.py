@@ -1,5 +1,6 @@
 """The command line itself: the options that commands share, and how an error is printed."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -12,6 +13,9 @@ from rich.text import Text
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project
+
+# What the system says of a path that was given, not of a mistake of ours.
+_REFUSED = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM})
 
 app = typer.Typer(
     help="Compare federated-learning methods and check the claims of their papers.",
@@ -108,6 +112,14 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except FedbenchError as error:
-        said = Text.assemble(("error:", "red"), f" {error}")
-        Console(stderr=True).print(said, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from None
+        raise _ended(str(error)) from None
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        raise _ended(f"{error.filename}: cannot be used: {error.strerror}") from None
+
+
+def _ended(sentence: str) -> typer.Exit:
+    said = Text.assemble(("error:", "red"), f" {sentence}")
+    Console(stderr=True).print(said, highlight=False, soft_wrap=True)
+    return typer.Exit(2)

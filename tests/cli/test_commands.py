@@ -165,3 +165,22 @@ def test_a_picture_with_a_name_that_no_file_can_have(cli, tmp_path):
     done = cli("partition", "dl", "--out", tmp_path / ("x" * 300 + ".png"))
     assert done.exit_code == 2
     assert "cannot be written: File name too long" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "a", "--plan"),
+        ("select", "a", "--plan"),
+        ("collect", "a", "--out", "x.parquet", "--plan"),
+        ("missing", "--plan"),
+        ("show", "a", "--results"),
+        ("data", "file", "--set", "path=my.csv", "--data-dir"),
+    ],
+)
+def test_a_path_that_the_system_refuses(cli, tmp_path, words):
+    path = tmp_path / ("x" * 300)
+    done = cli(*words, path)
+    assert done.exit_code == 2
+    assert done.output.startswith(f"error: {path}")
+    assert done.output.endswith("cannot be used: File name too long\n")

@@ -9,6 +9,7 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.report.tables.cells import COLUMNS, TableCell, table_cells, tidy
+from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.markdown import escape, to_markdown
 from fedbench.report.values import frames
@@ -148,7 +149,7 @@ def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     table = tidy("toy", list(found.values()))
     assert ",".join(table.columns) == (
         "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
-        "measured_std,n_seeds,n_diverged,n_planned,run_ids,substituted"
+        "measured_std,pooled_std,pooled_freedom,n_seeds,n_diverged,n_planned,run_ids,substituted"
     )
     assert tuple(table.columns) == COLUMNS
     first = table.iloc[0]
@@ -162,6 +163,41 @@ def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Pl
     cell = cells(plan, frame_of(plan, {0: [0.1, 0.5], 1: [0.1]}))["MNIST", "A"]
     row = tidy("toy", [cell]).iloc[0]
     assert (row["n_seeds"], row["n_diverged"], row["n_planned"]) == (2, 1, 3)
+
+
+def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, "t: {title: T, grid: main, rows: [dataset, alpha]}")
+    # A: 50, 60, 70 with s² = 100 and 2 degrees of freedom; <b>: 40, 80 with s² = 800 and 1
+    a, b = {0: [0.5], 1: [0.6], 2: [0.7]}, {0: [0.4], 1: [0.8]}
+    other = {0: [0.1], 1: [0.2]}  # of another setting, in which no other method has two seeds
+    frames = [frame_of(plan, a), frame_of(plan, b, method="<b>"), frame_of(plan, other, alpha=0.1)]
+    found = table_cells(plan, ("toy", "t"), pd.concat(frames), printed_of())
+    by_place = {(e.coords["dataset"], e.coords["alpha"], e.place.method): e.pooled for e in found}
+    pooled = by_place["MNIST", 1, "A"]
+    assert pooled is not None
+    assert pooled == by_place["MNIST", 1, "<b>"]
+    assert (pooled.std, pooled.freedom, pooled.cells) == (pytest.approx((1000 / 3) ** 0.5), 3, 2)
+    assert by_place["MNIST", 0.1, "A"] is None
+    table = plan.papers["toy"].tables["t"]
+    layout = arrange(table, found)
+    assert layout.pooled == ("MNIST, α = 1: ± 18.26 (3)",)
+    words = "Standard deviation over seeds, pooled over cells (degrees of freedom): MNIST, α = 1: "
+    assert f"{words}± 18.26 (3)." in to_markdown(table, layout, "").splitlines()
+    assert words in to_latex("t", table, layout, "").replace(r"\ensuremath{\alpha}", "α")
+    assert tidy("toy", found)["pooled_std"].dropna().tolist() == [pooled.std] * 2
+
+
+def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> None:
+    plan = with_table(
+        tmp_path, "t: {title: T, grid: main, where: {method: A}, rows: [dataset, alpha]}"
+    )
+    # α = 1: s² = 200; α = 0.1: s² = 800, both with 1 degree of freedom
+    there = [frame_of(plan, {0: [0.4], 1: [0.6]}), frame_of(plan, {0: [0.4], 1: [0.8]}, alpha=0.1)]
+    found = table_cells(plan, ("toy", "t"), pd.concat(there), printed_of())
+    pooled = {e.coords["dataset"]: e.pooled for e in found}
+    assert pooled["MNIST"] is not None
+    assert (pooled["MNIST"].std, pooled["MNIST"].freedom) == (pytest.approx(500**0.5), 2)
+    assert [p for d, p in pooled.items() if d != "MNIST"] == [None]
 
 
 def test_a_printed_number_without_a_cell_is_refused(refuses: Refuses, plan: Plan) -> None:

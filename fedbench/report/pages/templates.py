@@ -14,6 +14,7 @@ from fedbench.report.claims.page import FILTERS
 from fedbench.report.pages.items import TableOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
+from fedbench.report.tables.said import POOLED
 from fedbench.report.values import numbers
 from fedbench.report.values.metrics import Metric
 
@@ -73,6 +74,7 @@ def _templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
-    made.globals |= {"change": change, "untested": numbers.UNTESTED, "filters": FILTERS}
+    made.globals |= {"change": change, "filters": FILTERS}
+    made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED}
     made.tests |= {"table": _is_table, "contains": operator.contains}
     return made

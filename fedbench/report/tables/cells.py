@@ -11,6 +11,7 @@ from fedbench.paper.items import Table
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Place, Printed, Stat, place_of
+from fedbench.report.tables.pooled import Pooled, pool
 from fedbench.report.values import frames
 from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.metrics import Metric
@@ -47,7 +48,11 @@ class Run:
 
 @dataclass(frozen=True)
 class TableCell:
-    """One cell of a table, in the table's unit; `coords` has the metric as one more axis."""
+    """One cell of a table, in the table's unit; `coords` has the metric as one more axis.
+
+    `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
+    method alone, or, in a table with one method, with the cells of its metric and data set.
+    """
 
     place: Place
     coords: dict[str, Level]
@@ -57,6 +62,7 @@ class TableCell:
     substituted: str
     near: float | None = None  # below this, in the table's unit, a number is near chance
     best: bool = False
+    pooled: Pooled | None = None
 
     @property
     def measured_runs(self) -> tuple[Run, ...]:
@@ -67,6 +73,12 @@ class TableCell:
     def measured(self) -> Stat | None:
         """Mean and standard deviation over the measured runs; None if there is none."""
         return _over_seeds([run.value for run in self.measured_runs if run.value is not None])
+
+    @property
+    def spread(self) -> tuple[float, int] | None:
+        """The standard deviation over the measured runs and their number, if it has one."""
+        std = self.measured.std if self.measured else None
+        return None if std is None else (std, len(self.measured_runs))
 
     @property
     def missing(self) -> tuple[Run, ...]:
@@ -100,7 +112,8 @@ def _over_seeds(values: list[float]) -> Stat | None:
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
-    "measured_mean", "measured_std", "n_seeds", "n_diverged", "n_planned", "run_ids", "substituted",
+    "measured_mean", "measured_std", "pooled_std", "pooled_freedom", "n_seeds", "n_diverged",
+    "n_planned", "run_ids", "substituted",
 )  # fmt: skip
 
 
@@ -112,7 +125,8 @@ def table_cells(
     `frame` holds the collected runs; a planned run that is not in it is missing.
     """
     table = plan.papers[at[0]].tables[at[1]]
-    return _mark_best(list(_cells(plan, at, frame, printed)), table, set(frames.states(frame)))
+    cells = _mark_best(list(_cells(plan, at, frame, printed)), table, set(frames.states(frame)))
+    return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
 
 
 def _cells(
@@ -250,9 +264,19 @@ def comparable(cell: TableCell, table: Table) -> float:
     return -float("inf") if mean != mean else sign * round(mean, table.digits)
 
 
+def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
+    """Each cell that has a deviation with the one that it shares."""
+    alone = len({cell.place.method for cell in cells}) == 1
+    keys = [(c.place.dataset, c.place.metric) if alone else _rest(c) for c in cells]
+    keyed = list(zip(keys, cells, strict=True))
+    shared = pool((key, *cell.spread) for key, cell in keyed if cell.spread)
+    return [replace(cell, pooled=shared.get(key) if cell.spread else None) for key, cell in keyed]
+
+
 def tidy(paper: str, cells: list[TableCell]) -> pd.DataFrame:
     """One row per cell, with the columns `COLUMNS`; `run_ids` are the measured runs.
 
+    `pooled_std` is the deviation pooled over cells, `pooled_freedom` its degrees of freedom.
     `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
     diverged, `n_planned` all that were planned.
     """
@@ -263,6 +287,7 @@ def _record(paper: str, cell: TableCell) -> tuple[object, ...]:
     place, ids = cell.place, ";".join(run.id for run in cell.measured_runs)
     stats = [(s.mean, s.std) if s else (None, None) for s in (cell.printed, cell.measured)]
     where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
+    pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
     lost = [run for run in cell.measured_runs if run.diverged]
     seeds = [len({run.seed for run in runs}) for runs in (cell.measured_runs, lost, cell.runs)]
-    return (*where, *stats[0], *stats[1], *seeds, ids, cell.substituted)
+    return (*where, *stats[0], *stats[1], *pooled, *seeds, ids, cell.substituted)

@@ -13,7 +13,7 @@ from pylatexenc.latexencode import (
 from fedbench.paper.items import Table
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
-from fedbench.report.tables.said import Said, heads, said
+from fedbench.report.tables.said import Said, heads, pooled, said
 from fedbench.report.values.numbers import UNTESTED
 
 _OURS = {
@@ -73,10 +73,11 @@ def to_latex(label: str, table: Table, layout: TableLayout, caption: str) -> str
 
 
 def _remarks(layout: TableLayout) -> list[str]:
-    """What was substituted, each remark once, for the caption."""
+    """What cells have together and what was substituted, each remark once, for the caption."""
     remarks = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
     remarks += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
-    return [f"{names}: {UNTESTED} ({text})." for names, text in layout.named] + remarks
+    named = [f"{names}: {UNTESTED} ({text})." for names, text in layout.named]
+    return [*filter(None, [pooled(layout)]), *named, *remarks]
 
 
 def _header(layout: TableLayout) -> list[str]:

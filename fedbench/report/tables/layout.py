@@ -3,6 +3,7 @@
 The blocks are: printed, measured, difference, controls.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
@@ -11,7 +12,7 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.order import in_order
 from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
 from fedbench.report.values.differences import common, merged, rest
-from fedbench.report.values.numbers import axis_name
+from fedbench.report.values.numbers import axis_name, fixed
 
 _ROOM = 6  # how many columns a page has room for
 _BLOCKS = {
@@ -49,7 +50,8 @@ class TableLayout:
     """A whole table.
 
     `notes` are the substitutions of single cells, each with the mark that its cells carry; `common`
-    is what all of these substitutions share, and `note` says what one has beyond that.
+    is what all of these substitutions share, and `note` says what one has beyond that. `pooled`
+    names cells and says the deviation over seeds that they have together.
     """
 
     heads: tuple[str, ...]
@@ -58,6 +60,7 @@ class TableLayout:
     notes: dict[str, str]  # what was substituted → its mark
     common: tuple[str, ...]
     swap: str  # all substitutions in one line; empty if some cells are the paper's experiment
+    pooled: tuple[str, ...]
 
     def note(self, text: str) -> str:
         """The part of a substitution that not all cells share."""
@@ -106,7 +109,8 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     notes = {text: str(mark) for mark, text in enumerate(noted, start=1)}
     swap = merged(texts) if all(texts) else ""
     across = in_order(table, cells) if "method" in columns else cells
-    return TableLayout(heads, _blocks(across, columns), groups, notes, shared, swap)
+    blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
+    return TableLayout(heads, blocks, groups, notes, shared, swap, pooled)
 
 
 def _head(axis: str) -> str:
@@ -132,6 +136,25 @@ def _kinds(cell: TableCell, apart: bool) -> list[str]:
     kinds = ["controls" if apart and cell.control else "measured"]
     kinds += ["printed"] if cell.printed is not None else []
     return kinds + (["difference"] if cell.difference is not None else [])
+
+
+def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
+    """'α = 0.2: ± 1.93 (20)' for each deviation; the name has what its cells alone share."""
+    groups: dict[int, list[TableCell]] = {}
+    for cell in cells:
+        if cell.pooled is not None:
+            groups.setdefault(id(cell.pooled), []).append(cell)  # equal numbers may be others'
+    for group in groups.values():
+        shared = [axis for axis in group[0].coords if _are_equal(axis, group)]
+        names = tuple(axis for axis in shared if not _are_equal(axis, cells))
+        name = label_of(names, point_of(group[0], names))
+        if pooled := group[0].pooled:
+            number = f"± {fixed(pooled.std, table.digits)} ({pooled.freedom})"
+            yield f"{name}: {number}" if name else number
+
+
+def _are_equal(axis: str, cells: list[TableCell]) -> bool:
+    return len({str(cell.coords[axis]) for cell in cells}) == 1
 
 
 def _substitutions(groups: tuple[Group, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a cell of a table says, before it is written as LaTeX or Markdown."""
+"""What a table and its cells say, before it is written as LaTeX or Markdown."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,8 @@ from fedbench.report.tables.rows import Row
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import fixed, signed
 
+POOLED = "Standard deviation over seeds, pooled over cells (degrees of freedom)"
+
 
 @dataclass(frozen=True)
 class Said:
@@ -18,6 +20,11 @@ class Said:
     deviation: str = ""
     best: bool = False
     flags: tuple[str, ...] = ()
+
+
+def pooled(layout: TableLayout) -> str:
+    """The deviations over seeds that several cells have together, in one sentence, or nothing."""
+    return f"{POOLED}: {'; '.join(layout.pooled)}." if layout.pooled else ""
 
 
 def heads(row: Row) -> list[str]:

@@ -92,7 +92,8 @@ class Table(Strict):
     metric, in each group of rows apart."""
     ranks: Literal["means", "seeds"] = "means"
     """What the diagram of mean ranks ranks: the methods' means over the seeds in each setting, or,
-    where there are few settings, their values with each seed of each setting."""
+    where there are few settings, their values with each seed of each setting. With the latter each
+    group of rows has a diagram of its own too."""
     printed: str = ""
     """The table of this paper whose printed numbers stand beside the measured ones, if it is not
     this table: for one that shows the cells of another, with more seeds."""
@@ -124,6 +125,8 @@ class Figure(Strict):
     """The axes that make the panels, one panel per combination of their levels."""
     hue: str = "method"
     """The axis whose levels differ in colour and line style."""
+    over: tuple[str, ...] = ()
+    """Axes over whose levels the mean is taken, as it is over seeds."""
     metric: str | tuple[str, ...] = "accuracy"
     """What is drawn: a column of the history, or several, which need 'metric' among the panels or
     as the hue."""

@@ -107,10 +107,10 @@ def _check_table(place: str, table: Table, paper: Named) -> None:
 
 def _check_figure(place: str, figure: Figure, paper: Named) -> None:
     grid, used = _grid(place, figure, paper), drawn_axes(figure)
-    _check_axes(place, figure.panels, grid)
+    _check_axes(place, (*figure.panels, *figure.over), grid)
     _check_axes(place, used, grid, apart=False)
     _check_where(f"{place}.where", figure.where, grid)
-    _check_points(place, figure.where, used, grid)
+    _check_points(place, figure.where, (*used, *figure.over), grid)
 
 
 def _grid(place: str, item: Table | Figure, paper: Named) -> Grid:

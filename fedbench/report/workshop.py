@@ -1,5 +1,6 @@
 """Makes the parts of a report one by one: a table, a figure, a paper's claims."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,7 @@ from fedbench.report.pages.templates import caption
 from fedbench.report.tables.cells import TableCell, table_cells, tidy
 from fedbench.report.tables.fact import fact_table
 from fedbench.report.tables.latex import to_latex
-from fedbench.report.tables.layout import arrange
+from fedbench.report.tables.layout import TableLayout, arrange
 from fedbench.report.tables.markdown import facts_to_markdown, to_markdown
 from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
 from fedbench.report.values import frames
@@ -138,7 +139,8 @@ class _Bench:
         label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {words}"
         self._text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         self._text(f"{stem}.md", to_markdown(table, layout, label))
-        return TableOnPage(at[1], table, layout, words, self._ranks(at, table, cells))
+        diagrams = [self._ranks(at, table, *part) for part in _ranked(table, layout, cells)]
+        return TableOnPage(at[1], table, layout, words, tuple(filter(None, diagrams)))
 
     def fact(self, at: tuple[str, str]) -> FactOnPage:
         """A table that needs no run."""
@@ -168,12 +170,12 @@ class _Bench:
         return tuple(ClaimOnPage(finding) for finding in judged)
 
     def _ranks(
-        self, at: tuple[str, str], table: Table, cells: list[TableCell]
+        self, at: tuple[str, str], table: Table, end: str, group: str, cells: list[TableCell]
     ) -> RanksOnPage | None:
         placed = ranks(table, cells)
         if placed is None:
             return None
-        key, title = f"ranks_{at[1]}", rank_title(table, placed)
+        key, title = f"ranks_{at[1]}{end}", rank_title(table, placed, group)
         written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
         self.files.extend(written)
         svg = draw.inline(written[0].read_text(encoding="utf-8"), key)
@@ -182,3 +184,16 @@ class _Bench:
     def _text(self, name: str, text: str) -> None:
         write_text(self.folder / name, text)
         self.files.append(self.folder / name)
+
+
+def _ranked(
+    table: Table, layout: TableLayout, cells: list[TableCell]
+) -> Iterator[tuple[str, str, list[TableCell]]]:
+    """What has a diagram of mean ranks: the end of its file's name, a group's title, the cells.
+
+    All cells have; where seeds are ranked one by one, each group of rows has too.
+    """
+    yield "", "", cells
+    if table.ranks == "seeds" and len(layout.groups) > 1:
+        for number, group in enumerate(layout.groups, start=1):
+            yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]

@@ -37,6 +37,8 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
             WIDE.replace("where: {alpha: 1}", "where: {}"),
             "figures.fig1: axis 'alpha' has several levels and is not shown",
         ),
+        (figure("panels: [alpha], over: [alpha]"), "figures.fig1: axis 'alpha' is named twice"),
+        (figure("over: [beta]"), "figures.fig1: no axis 'beta'"),
         (table("where: {method: FedPrx}"), "method: no level 'FedPrx'; did you mean 'FedProx'?"),
         (table("controls: [FedPrx]"), "tables.table1.controls: no method 'FedPrx'"),
         (table("over: [alpha]"), "tables.table1: axis 'alpha' is named twice"),

@@ -71,6 +71,28 @@ def test_claims_come_first(tmp_path: Path) -> None:
     assert sections[:3] == ["claims", "findings", "t"]
 
 
+def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path: Path) -> None:
+    study = PAPER.replace("settings:", "prints: false\nsettings:", 1).replace(
+        "columns: [metric]}", "columns: [metric], ranks: seeds}"
+    )
+    report = written(tmp_path, "full", study)
+    html = (report / "toy.html").read_text(encoding="utf-8")
+    assert re.findall(r'id="(ranks_\w+)"', html) == [
+        "ranks_t", "ranks_long", "ranks_long_1", "ranks_long_2"
+    ]  # fmt: skip
+    titles = re.findall(r'aria-label="(Table 2.*?mean ranks over .*?) \(', html)
+    assert titles == [  # 2 data sets, 2 levels of α, 3 seeds
+        "Table 2: mean ranks over 12 seeds of settings",
+        "Table 2, MNIST: mean ranks over 6 seeds of settings",
+        "Table 2, Digits: mean ranks over 6 seeds of settings",
+    ]
+    assert (report / "figures/toy/ranks_long_2.svg").is_file()
+    seen = text(report / "toy.html")
+    assert "Mean ranks In each setting" in seen
+    assert "The best is in bold" in seen
+    assert "paper has no such diagrams" not in seen
+
+
 def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
     part = text(full / "index.html").partition("Claims that fail toy")[2].partition("Papers")[0]
     assert "A is better than B+ (Fig. 1)." in part

@@ -1,6 +1,13 @@
 """The Pareto front of a figure."""
 
-from fedbench.report.kinds.pareto import Point, front
+import pandas as pd
+import pytest
+
+from fedbench.paper.items import Figure
+from fedbench.report.figures.drawing import drawing
+from fedbench.report.kinds.pareto import Point, _over_seeds, _point, front
+from fedbench.report.values.frames import Collected
+from tests.report.report_case import FULL, case, frame_of
 
 
 def of(*pairs):
@@ -13,3 +20,35 @@ def test_the_front_are_the_points_that_no_other_beats_in_both():
     losses = of((1, 2.0), (2, 1.0), (3, 1.5))
     assert front(losses, lower_is_better=True) == of((1, 2.0), (2, 1.0))
     assert front([], lower_is_better=False) == []
+
+
+def test_settings_that_a_mean_is_taken_over_do_not_widen_the_bars():
+    # δ = 0.1: 10 and 20, s² = 50; δ = 0.5: 60 and 80, s² = 200; pooled √125
+    rows = [(0.1, "A", 0, 10.0), (0.1, "A", 1, 20.0), (0.5, "A", 0, 60.0), (0.5, "A", 1, 80.0)]
+    readings = pd.DataFrame(rows, columns=["split", "method", "seed", "value"])
+    assert _over_seeds(readings) == pytest.approx(125**0.5)
+    assert _over_seeds(readings[:2]) == pytest.approx(50**0.5)
+    assert _over_seeds(readings[:1]) == 0
+
+
+def test_a_point_may_be_a_mean_over_settings(tmp_path):
+    plan = case(tmp_path, FULL)
+    paper = plan.papers["toy"]
+    where = {"dataset": "MNIST", "method": "A"}
+    figure = Figure(title="F", grid="main", where=where, over=("alpha",), kind="pareto")
+    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    curves = {seed: [0.1, accuracy] for seed, accuracy in enumerate((0.3, 0.4, 0.5))}
+    frame = pd.concat([frame_of(plan, curves), frame_of(plan, curves, alpha=0.1)])
+    cost = [10.0 if cell else 30.0 for cell in frame["run_id"].isin(_at(plan, 1))]
+    collected = Collected(frame.assign(compute=cost), tmp_path)
+    (panel,) = drawing(plan, ("toy", "f"), collected).panels
+    (hue,) = panel.hues
+    assert len(hue.planned) == 6
+    point = _point(hue, "compute")
+    assert point is not None
+    assert (point.cost, point.score) == (pytest.approx(20), pytest.approx(40))
+    assert point.spread == pytest.approx(10)
+
+
+def _at(plan, alpha):
+    return [c.run_id for c in plan.select("toy", "main", {"alpha": alpha, "method": "A"})]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
@@ -32,7 +33,8 @@ class Pareto(Kind):
     `cost` is any column of the history, with a moment if need be, such as compute, or
     megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
     in both are named and joined by a line, the Pareto front. Points are means over the seeds, bars
-    one sample standard deviation of the metric on either side.
+    one sample standard deviation of the metric on either side; where a mean is over settings too,
+    the deviation over the seeds is pooled over them.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -74,9 +76,18 @@ def _point(hue: Hue, cost: str) -> Point | None:
     if not runs or not runs <= {*scores.index} or not runs <= {*costs}:
         return None
     spent = [costs[run] for run in runs]
-    spread = float(scores.std(ddof=1)) if len(scores) > 1 else 0.0
     mean = sum(spent) / len(spent)
-    return Point(hue, mean, float(scores.mean()), spread) if mean < float("inf") else None
+    if mean == float("inf"):
+        return None
+    return Point(hue, mean, float(scores.mean()), _over_seeds(hue.readings))
+
+
+def _over_seeds(readings: pd.DataFrame) -> float:
+    """The standard deviation over the seeds of a setting, pooled over the settings; 0 of one."""
+    setting = [axis for axis in readings.columns if axis not in ("seed", "run", "value")]
+    of_each = readings.groupby(setting) if setting else readings.groupby(lambda _: 0)
+    variances = of_each["value"].var(ddof=1).dropna()
+    return float(variances.mean() ** 0.5) if len(variances) else 0.0
 
 
 def front(points: Sequence[Point], lower_is_better: bool) -> list[Point]:

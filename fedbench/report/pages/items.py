@@ -23,7 +23,7 @@ class TableOnPage:
     table: Table
     layout: TableLayout
     caption: str
-    ranks: RanksOnPage | None
+    ranks: tuple[RanksOnPage, ...]
 
     @property
     def scores(self) -> bool:

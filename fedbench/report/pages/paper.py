@@ -107,7 +107,7 @@ class PaperPage:
     @property
     def ranks(self) -> list[RanksOnPage]:
         """Diagrams of mean ranks, of the tables that have enough methods and settings."""
-        return [table.ranks for table in self.tables if table.ranks]
+        return [diagram for table in self.tables for diagram in table.ranks]
 
     @property
     def tally(self) -> Counter[str]:

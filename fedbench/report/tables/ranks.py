@@ -172,7 +172,11 @@ class RanksOnPage:
         return " ".join(sentences)
 
 
-def rank_title(table: Table, ranks: Ranks) -> str:
-    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several."""
+def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:
+    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several.
+
+    group: the title of the group of rows whose cells alone are ranked.
+    """
     what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
-    return f"{table.title}{what}: mean ranks over {ranks.counted} (1 is the best)"
+    where = f", {group}" if group else ""
+    return f"{table.title}{where}{what}: mean ranks over {ranks.counted} (1 is the best)"

@@ -8,7 +8,7 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.figures.rank_figure import draw
 from fedbench.report.tables.cells import Run, TableCell
-from fedbench.report.tables.ranks import RanksOnPage, rank_title, ranks
+from fedbench.report.tables.ranks import MANY, RanksOnPage, rank_title, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.
@@ -151,3 +151,18 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
     lines = [line.get_xdata() for line in draw(found, "T").axes[0].lines]
     (bar,) = [list(x) for x in lines if len(x) == 8]
     assert bar == sorted(bar)
+
+
+def test_many_methods_are_listed() -> None:
+    values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
+    found = ranks(TABLE, [cell(s, m, v) for s in "abc" for m, v in values.items()])
+    assert found is not None
+    assert "; shaded from the first on." in RanksOnPage("k", "T", found, "").caption
+    (axes,) = draw(found, "T").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
+    (line,) = axes.lines
+    assert list(line.get_xdata()) == [float(i) for i in range(1, MANY + 2)]
+    (band,) = axes.patches
+    assert found.test is not None
+    assert band.get_x() == 1
+    assert band.get_width() == pytest.approx(found.test.distance)

@@ -17,7 +17,7 @@ from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.look import INK, write
 from fedbench.report.figures.styles import styles
-from fedbench.report.tables.ranks import RISK, Ranks
+from fedbench.report.tables.ranks import MANY, RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
 
 _SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches of the scale, of a letter; letters per line
@@ -32,7 +32,29 @@ def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
 
 
 def draw(ranks: Ranks, title: str) -> Figure:
-    """The diagram; controls are named as such."""
+    """The diagram, or a list of methods where they are too many for one; controls are named."""
+    return _list(ranks, title) if len(ranks.mean) > MANY else _bars(ranks, title)
+
+
+def _list(ranks: Ranks, title: str) -> Figure:
+    """A line per method with its mean rank; a band as wide as the critical difference."""
+    width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
+    figure = Figure((width, 0.75 + 0.17 * (len(lines) + len(ranks.mean))), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
+    places, best = range(len(names)), float(ranks.mean.iloc[0])
+    if ranks.test:
+        axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
+    axes.plot(ranks.mean.to_numpy(), places, "o", color=INK, markersize=4)
+    axes.set_yticks(places, names, fontsize=7.5)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, len(names) + 1)
+    axes.set_xlabel("Mean rank" + (", shaded: not told apart from the first" if ranks.test else ""))
+    return _titled(figure, lines, ranks.test is not None)
+
+
+def _bars(ranks: Ranks, title: str) -> Figure:
     labels = _labels(ranks)
     longest = max(len(line) for label in labels.values() for line in label.splitlines())
     width = _SCALE + 2 * _LETTER * longest
@@ -46,8 +68,13 @@ def draw(ranks: Ranks, title: str) -> Figure:
     low, high = axes.get_ylim()
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
     figure.set_size_inches(width, height)
+    return _titled(figure, lines, ranks.test is not None)
+
+
+def _titled(figure: Figure, lines: list[str], tested: bool) -> Figure:
+    width, height = figure.get_size_inches()
     figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", x=0.06 / width, ha="left")
-    if ranks.test is None:
+    if not tested:
         corner = (1 - 0.06 / width, 1 - 0.04 / height)
         look = {"fontsize": 7.5, "style": "italic", "alpha": 0.75}
         figure.text(*corner, UNTESTED, look, ha="right", va="top")

@@ -14,6 +14,7 @@ from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
+MANY = 24  # more methods than this are listed, as bars between them could not be told apart
 RISK = 0.05  # of calling two methods different that are not
 
 
@@ -148,12 +149,11 @@ class RanksOnPage:
         ]
         if ranks.test:
             sentences.append(
-                f"Friedman's test: p = {ranks.test.p:.2g}. A bar joins methods that Nemenyi's test "
-                f"does not tell apart at 5 %, whose mean ranks are less than "
-                f"{ranks.test.distance:.2f} apart: their order says nothing. "
+                f"Friedman's test: p = {ranks.test.p:.2g}. "
+                f"{_told(ranks.test, len(ranks.mean) > MANY)} "
                 f"{ranks.first} of {len(ranks.mean)} methods are not told apart from the first. "
-                "Settings on one data set are not independent of each other, so that the tests "
-                "find differences too easily."
+                f"{'Seeds of one setting' if ranks.seeds else 'Settings on one data set'} are not "
+                "independent of each other, so that the tests find differences too easily."
             )
         else:
             sentences.append(
@@ -170,6 +170,16 @@ class RanksOnPage:
                 f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
             )
         return " ".join(sentences)
+
+
+def _told(test: Significance, many: bool) -> str:
+    """How the diagram shows methods that are not told apart."""
+    apart = f"whose mean ranks are less than {test.distance:.2f} apart: their order says nothing"
+    if many:
+        return (
+            f"Nemenyi's test does not tell methods apart at 5 % {apart}; shaded from the first on."
+        )
+    return f"A bar joins methods that Nemenyi's test does not tell apart at 5 %, {apart}."
 
 
 def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:

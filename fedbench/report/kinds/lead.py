@@ -1,0 +1,104 @@
+"""How far each method is ahead of one of them: a leaderboard that says what chance explains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.places import Level
+from fedbench.report.figures.draw import wrapped
+from fedbench.report.figures.kind import Kind
+from fedbench.report.figures.look import INK
+from fedbench.report.figures.panel import Panel
+from fedbench.report.values.leads import Leads, leads
+from fedbench.report.values.metrics import Metric
+
+_WIDE, _LINE = 4.4, 0.165  # inches of a panel, and of a method's line
+_APART: dict[str, Any] = {"color": INK, "markersize": 5}
+_ALIKE: dict[str, Any] = {"color": "#7A8290", "markersize": 5, "markerfacecolor": "none"}
+
+
+@dataclass(frozen=True)
+class Lead(Kind):
+    """Each hue's mean difference from the hue `base` with the same seed, the best on top.
+
+    The bars are intervals that hold for all hues at once with 95 %: differences are paired by seed,
+    the deviation is pooled over the hues and the level is corrected for their number.
+    """
+
+    note: ClassVar[str] = (
+        "Bars are intervals that hold for all methods at once (95 %; pairs of the same seed, one "
+        "deviation for all methods, corrected for their number). Filled points differ from the "
+        "base by more than chance, hollow ones do not. A method that lacks a run is not shown."
+    )
+
+    base: str = "FedAvg"
+
+    def has(self, panel: Panel) -> bool:
+        """Whether there are two seeds of the base and of another hue."""
+        return self._leads(panel) is not None
+
+    def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
+        """The panels side by side, each as high as its methods need."""
+        found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
+        wide = _WIDE * len(found)
+        lines = wrapped(title, wide - 1.5)
+        high = 0.75 + 0.17 * len(lines) + _LINE * max(len(lead.mean) for _, lead in found)
+        figure = Figure(figsize=(wide, high), layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", x=0.06 / wide, ha="left")
+        for axes, (panel, lead) in zip(
+            figure.subplots(1, len(found), squeeze=False)[0], found, strict=True
+        ):
+            self._draw(axes, panel, lead)
+        return figure
+
+    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+        """None is needed: each line has its name."""
+        return []
+
+    def _leads(self, panel: Panel) -> Leads | None:
+        if self.base not in {hue.label for hue in panel.hues}:
+            raise FedbenchError(
+                f"figure kind lead: base = '{self.base}' is not among what is drawn"
+            )
+        sign, block = -1 if Metric(panel.metric).lower_is_better else 1, _block(panel)
+        of_hue = {
+            hue.label: sign * hue.readings.set_index(block)["value"]
+            for hue in panel.hues
+            if len(hue.readings)
+        }
+        return leads(pd.DataFrame(of_hue), self.base) if of_hue else None
+
+    def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
+        for line, (name, mean) in enumerate(lead.mean.items()):
+            look = _APART if lead.tells(str(name)) else _ALIKE
+            bar = None if name == self.base else lead.half
+            axes.errorbar(mean, line, xerr=bar, fmt="o", elinewidth=1, capsize=2, **look)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_yticks(
+            range(len(lead.mean)), [str(name) for name in lead.mean.index], fontsize=7.5
+        )
+        axes.set_ylim(len(lead.mean) - 0.4, -0.6)
+        unit = " (points)" if Metric(panel.metric).is_score else ""
+        axes.set_xlabel(f"{Metric(panel.metric).label}: ahead of {self.base}{unit}")
+        axes.set_title(
+            f"{panel.title or 'All'}, {lead.blocks} pairs each", fontsize=8.5, loc="left"
+        )
+
+
+def _block(panel: Panel) -> list[str]:
+    """The axes over whose levels a mean is taken, and the seed."""
+    of_hue = [[cell.coords for cell in hue.cells] for hue in panel.hues]
+    axes = [axis for axis in of_hue[0][0] if any(_varies(axis, coords) for coords in of_hue)]
+    return [*axes, "seed"]
+
+
+def _varies(axis: str, coords: list[dict[str, Level]]) -> bool:
+    return len({str(levels[axis]) for levels in coords}) > 1

@@ -1,0 +1,81 @@
+"""Leads over one method, by hand."""
+
+from math import sqrt
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.items import Figure
+from fedbench.plan.plan import Plan
+from fedbench.report.figures.draw import draw
+from fedbench.report.figures.drawing import Drawing, drawing
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.leads import leads
+from fedbench.spec import Choice
+from tests.report.report_case import FULL, case, frame_of
+
+
+def test_two_methods_are_compared_by_a_paired_t_interval() -> None:
+    # differences 1, 2, 3: mean 2, s = 1; t with 2 degrees of freedom is 4.303: 4.303/√3 = 2.484
+    values = pd.DataFrame({"A": [51.0, 62.0, 73.0], "FedAvg": [50.0, 60.0, 70.0]})
+    found = leads(values, "FedAvg")
+    assert found is not None
+    assert found.mean.to_dict() == {"A": pytest.approx(2), "FedAvg": 0}
+    assert found.half == pytest.approx(2.484, abs=1e-3)
+    assert not found.tells("A")
+    paired = stats.ttest_rel(values["A"], values["FedAvg"]).confidence_interval()
+    assert (found.mean["A"] - found.half, found.mean["A"] + found.half) == pytest.approx(
+        (paired.low, paired.high)
+    )
+
+
+def test_the_noise_is_pooled_over_methods_and_the_level_corrected() -> None:
+    values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, 1.0], "C": [9.0, 9.0]})
+    found = leads(values, "A")
+    assert found is not None
+    # noise: A −½, ½; B ½, −½; C 0: Σ = 1, degrees of freedom (2−1)(3−1) = 2, variance ½
+    assert found.half == pytest.approx(stats.t.ppf(1 - 0.05 / 4, 2) * sqrt(2 * 0.5 / 2))
+    assert list(found.mean.index) == ["C", "A", "B"]
+    assert found.mean["C"] == pytest.approx(7.5)
+    assert found.tells("C")
+    assert not found.tells("B")
+
+
+def test_a_method_that_lacks_a_block_is_left_out_and_the_base_may_not() -> None:
+    values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, None], "C": [3.0, 3.5]})
+    found = leads(values, "A")
+    assert found is not None
+    assert (found.left_out, found.blocks) == (("B",), 2)
+    assert leads(values, "B") is None
+    assert leads(values[:1], "A") is None
+    assert leads(values[["A"]], "A") is None
+
+
+def figure_of(plan: Plan, folder: Path, base: str) -> Drawing:
+    kind = Choice(name="lead", params={"base": base})
+    figure = Figure(title="F", grid="main", where={"dataset": "MNIST"}, over=("alpha",), kind=kind)
+    plan.papers["toy"] = plan.papers["toy"].model_copy(update={"figures": {"f": figure}})
+    frames = [
+        frame_of(plan, {s: [0.1, last + s / 100] for s in range(3)}, method, alpha)
+        for method, last in (("A", 0.5), ("<b>", 0.6))
+        for alpha in (1, 0.1)
+    ]
+    return drawing(plan, ("toy", "f"), Collected(pd.concat(frames), folder))
+
+
+def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
+    figure = draw(figure_of(case(tmp_path, FULL), tmp_path, "A"))
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
+    assert axes.get_title(loc="left") == "All, 6 pairs each"
+    points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
+    assert points == [pytest.approx(10), pytest.approx(0)]
+    assert axes.get_xlabel() == "Accuracy: ahead of A (points)"
+
+
+def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FedbenchError, match="base = 'FedAvg' is not among what is drawn"):
+        draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))

@@ -3,6 +3,7 @@
 from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -24,12 +25,11 @@ def test_two_methods_are_compared_by_a_paired_t_interval() -> None:
     found = leads(values, "FedAvg")
     assert found is not None
     assert found.mean.to_dict() == {"A": pytest.approx(2), "FedAvg": 0}
-    assert found.half == pytest.approx(2.484, abs=1e-3)
+    assert found.half["A"] == pytest.approx(2.484, abs=1e-3)
     assert not found.tells("A")
     paired = stats.ttest_rel(values["A"], values["FedAvg"]).confidence_interval()
-    assert (found.mean["A"] - found.half, found.mean["A"] + found.half) == pytest.approx(
-        (paired.low, paired.high)
-    )
+    low, high = found.mean["A"] - found.half["A"], found.mean["A"] + found.half["A"]
+    assert (low, high) == pytest.approx((paired.low, paired.high))
 
 
 def test_the_noise_is_pooled_over_methods_and_the_level_corrected() -> None:
@@ -37,11 +37,45 @@ def test_the_noise_is_pooled_over_methods_and_the_level_corrected() -> None:
     found = leads(values, "A")
     assert found is not None
     # noise: A −½, ½; B ½, −½; C 0: Σ = 1, degrees of freedom (2−1)(3−1) = 2, variance ½
-    assert found.half == pytest.approx(stats.t.ppf(1 - 0.05 / 4, 2) * sqrt(2 * 0.5 / 2))
-    assert list(found.mean.index) == ["C", "A", "B"]
-    assert found.mean["C"] == pytest.approx(7.5)
-    assert found.tells("C")
-    assert not found.tells("B")
+    half = stats.t.ppf(1 - 0.05 / 4, 2) * sqrt(2 * 0.5 / 2)
+    assert found.half.to_dict() == {"C": pytest.approx(half), "A": 0, "B": pytest.approx(half)}
+    assert found.mean.to_dict() == {"C": pytest.approx(7.5), "A": 0, "B": 0}
+    assert (found.tells("C"), found.tells("B")) == (True, False)
+
+
+def test_an_erratic_method_has_an_interval_of_its_own() -> None:
+    noise = np.random.default_rng(0).normal(0, 0.3, (3, 20))
+    steady = pd.DataFrame(noise + np.arange(20), columns=[f"M{i}" for i in range(20)])
+    alone, beside = leads(steady, "M0"), leads(steady.assign(bad=[60.0, 10.0, 60.0]), "M0")
+    assert alone is not None
+    assert beside is not None
+    assert beside.usual == pytest.approx(alone.usual, rel=0.05)  # 20 in place of 19 comparisons
+    assert beside.half["M3"] == beside.usual
+    # t with 2 degrees of freedom at 1 − .05/40, times the deviation of 60, 10, 60 over √3
+    assert beside.half["bad"] == pytest.approx(19.96 * 28.87 / sqrt(3), rel=0.02)
+    assert not beside.tells("bad")
+    assert beside.tells("M3")
+
+
+def test_intervals_hold_for_all_methods_at_once() -> None:
+    draw = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(400):
+        blocks, noise = draw.normal(0, 2, (3, 1)), draw.normal(0, 1, (3, 12))
+        found = leads(pd.DataFrame(blocks + noise, columns=list("abcdefghijkl")), "a")
+        assert found is not None
+        wrong += any(found.tells(name) for name in found.mean.index)
+    assert 0.01 < wrong / 400 < 0.06  # at most 5 %; Bonferroni stays below
+
+
+def test_a_method_with_the_same_runs_as_the_base_leads_by_nothing() -> None:
+    values = pd.DataFrame(
+        {"FedAvg": [1.0, 2.0], "FedNova": [1.0, 2.0], "B": [3.0, 3.5], "C": [1, 4]}
+    )
+    found = leads(values, "FedAvg")
+    assert found is not None
+    assert found.mean["FedNova"] == 0
+    assert not found.tells("FedNova")
 
 
 def test_a_method_that_lacks_a_block_is_left_out_and_the_base_may_not() -> None:
@@ -70,7 +104,7 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
     figure = draw(figure_of(case(tmp_path, FULL), tmp_path, "A"))
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
-    assert axes.get_title(loc="left") == "All, 6 pairs each"
+    assert axes.get_title(loc="left") == "6 pairs each"
     points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     assert points == [pytest.approx(10), pytest.approx(0)]
     assert axes.get_xlabel() == "Accuracy: ahead of A (points)"

@@ -39,10 +39,12 @@ def draw(ranks: Ranks, title: str) -> Figure:
 def _list(ranks: Ranks, title: str) -> Figure:
     """A line per method with its mean rank; a band as wide as the critical difference."""
     width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
-    figure = Figure((width, 0.75 + 0.17 * (len(lines) + len(ranks.mean))), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
+    above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
+    figure = Figure((width, above + high + 0.45))
+    FigureCanvasAgg(figure)
+    left, tall = 0.2 + 0.064 * max(map(len, names)), above + high + 0.45
+    axes = figure.add_axes((left / width, 0.45 / tall, 1 - (left + 0.15) / width, high / tall))
     places, best = range(len(names)), float(ranks.mean.iloc[0])
     if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)

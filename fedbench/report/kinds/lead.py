@@ -19,7 +19,11 @@ from fedbench.report.figures.panel import Panel
 from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
-_WIDE, _LINE = 4.4, 0.165  # inches of a panel, and of a method's line
+_WIDE, _LINE, _LETTER = (
+    4.6,
+    0.165,
+    0.064,
+)  # inches of a panel, a method's line, a letter of its name
 _APART: dict[str, Any] = {"color": INK, "markersize": 5}
 _ALIKE: dict[str, Any] = {"color": "#7A8290", "markersize": 5, "markerfacecolor": "none"}
 
@@ -29,13 +33,14 @@ class Lead(Kind):
     """Each hue's mean difference from the hue `base` with the same seed, the best on top.
 
     The bars are intervals that hold for all hues at once with 95 %: differences are paired by seed,
-    the deviation is pooled over the hues and the level is corrected for their number.
+    hues have one variance unless erratic, and the level is corrected for the number of hues.
     """
 
     note: ClassVar[str] = (
-        "Bars are intervals that hold for all methods at once (95 %; pairs of the same seed, one "
-        "deviation for all methods, corrected for their number). Filled points differ from the "
-        "base by more than chance, hollow ones do not. A method that lacks a run is not shown."
+        "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
+        "same seed with one variance for all methods but the erratic ones, corrected for the "
+        "number of methods. Filled points differ from the base by more than chance, hollow ones do "
+        "not. Bars of erratic methods may go beyond the axes. Methods that lack a run are left out."
     )
 
     base: str = "FedAvg"
@@ -47,15 +52,19 @@ class Lead(Kind):
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, each as high as its methods need."""
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
+        names = [str(name) for _, lead in found for name in lead.mean.index]
         wide = _WIDE * len(found)
         lines = wrapped(title, wide - 1.5)
-        high = 0.75 + 0.17 * len(lines) + _LINE * max(len(lead.mean) for _, lead in found)
-        figure = Figure(figsize=(wide, high), layout="constrained")
+        above, high = 0.4 + 0.17 * len(lines), _LINE * max(len(lead.mean) for _, lead in found)
+        tall = above + high + 0.45
+        figure = Figure((wide, tall))
         FigureCanvasAgg(figure)
-        figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", x=0.06 / wide, ha="left")
-        for axes, (panel, lead) in zip(
-            figure.subplots(1, len(found), squeeze=False)[0], found, strict=True
-        ):
+        place = {"x": 0.06 / wide, "y": 1 - 0.04 / tall, "ha": "left", "va": "top"}
+        figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", **place)
+        left = 0.2 + _LETTER * max(map(len, names))
+        for column, (panel, lead) in enumerate(found):
+            x, width = column * _WIDE + left, _WIDE - left - 0.15
+            axes = figure.add_axes((x / wide, 0.45 / tall, width / wide, high / tall))
             self._draw(axes, panel, lead)
         return figure
 
@@ -77,19 +86,22 @@ class Lead(Kind):
         return leads(pd.DataFrame(of_hue), self.base) if of_hue else None
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
-        for line, (name, mean) in enumerate(lead.mean.items()):
-            look = _APART if lead.tells(str(name)) else _ALIKE
-            bar = None if name == self.base else lead.half
-            axes.errorbar(mean, line, xerr=bar, fmt="o", elinewidth=1, capsize=2, **look)
+        names = [str(name) for name in lead.mean.index]
+        for line, name in enumerate(names):
+            look = _APART if lead.tells(name) else _ALIKE
+            bar = None if name == self.base else lead.half[name]
+            axes.errorbar(lead.mean[name], line, xerr=bar, fmt="o", elinewidth=1, capsize=2, **look)
+        room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
+        axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
         axes.axvline(0, color=INK, linewidth=0.8)
-        axes.set_yticks(
-            range(len(lead.mean)), [str(name) for name in lead.mean.index], fontsize=7.5
-        )
-        axes.set_ylim(len(lead.mean) - 0.4, -0.6)
+        axes.set_yticks(range(len(names)), names, fontsize=7.5)
+        axes.set_ylim(len(names) - 0.4, -0.6)
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}: ahead of {self.base}{unit}")
         axes.set_title(
-            f"{panel.title or 'All'}, {lead.blocks} pairs each", fontsize=8.5, loc="left"
+            ", ".join(filter(None, [panel.title, f"{lead.blocks} pairs each"])),
+            fontsize=8.5,
+            loc="left",
         )
 
 

@@ -106,7 +106,8 @@ def _planned(name: str, results: Path, data_dir: Path | None) -> "Plan":
 
 
 def _show_board(plan: "Plan", out: Path, results: Path) -> None:
-    from fedbench.cli.board import board
+    from fedbench.cli.board import boards
 
-    console.print(board(plan, (out.name, "leaderboard"), results))
+    for board in boards(plan, (out.name, "leaderboard"), results, console.width):
+        console.print(board)
     console.print(f"With curves: {out}/reports/paper/{out.name}.html", soft_wrap=True)

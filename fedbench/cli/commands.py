@@ -30,6 +30,7 @@ from fedbench.cli.app import (
 
 if TYPE_CHECKING:  # other commands must not wait for what `plan` needs
     from fedbench.plan.plan import Plan
+    from fedbench.spec import RunSpec
 
 _RULES = (
     "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
@@ -80,6 +81,7 @@ def run(
         folder = RunFolder(out)
         record = folder.record()
         if record and record.get("id") == settings.id and folder.finished(settings.id):
+            _require_same_data(settings, record["data"].get("checksum", ""), out, data_dir)
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
         from fedbench.cli.live import both, watching
@@ -93,6 +95,22 @@ def run(
             watch = both(shown, sent)
             result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")
+
+
+def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
+    """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
+    from fedbench.base.errors import FedbenchError
+    from fedbench.data.source import load_data
+
+    try:
+        now = load_data(settings.dataset.name, settings.dataset.params, data_dir).checksum
+    except FedbenchError:
+        return
+    if trained and now != trained:
+        raise FedbenchError(
+            f"{out}: was trained on data that have been replaced since (checksum {trained[:12]}, "
+            f"now {now[:12]}); delete the folder or give another one with --out"
+        )
 
 
 @app.command("list")

@@ -146,10 +146,12 @@ def missing(plan: PlanFile, results: ResultsFolder = Path("results")) -> None:
         from fedbench.jobs.status import Watcher
         from fedbench.plan.schedule import load_schedule
         from fedbench.plan.speeds import Speeds
+        from fedbench.store import Results, failure_file
 
         failed = Watcher(load_schedule(plan), results, Speeds()).look().failed
         for run_id, state in failed.items():
-            console.print(f"{run_id}: {state.why}", soft_wrap=True)
+            file = failure_file(Results(results).run(run_id))
+            console.print(f"{run_id}: {state.why} (traceback: {file})", soft_wrap=True)
         if failed:
             raise FedbenchError(f"{len(failed)} runs failed")
 

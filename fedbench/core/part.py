@@ -11,6 +11,7 @@ times the step.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import ClassVar
 
 import torch
@@ -183,8 +184,9 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 
-    Also refused are a part that is listed twice, and one whose `excludes`, `follows` or `decides`
-    has a name that does not exist: a misspelt name would never exclude anything.
+    Also refused are a part that is listed twice, one whose `excludes`, `follows` or `decides` has a
+    name that does not exist, and one with a misspelt hook or a parameter without a type: none of
+    these would ever have an effect.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
@@ -201,7 +203,8 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
 
 
 def _refuse_slips(part: Part, name: str) -> None:
-    """Raise `FedbenchError` if a part names a method or a decision that does not exist."""
+    """Raise `FedbenchError` on a name that does not exist, and on what looks like a hook."""
+    _refuse_strays(part, name)
     others = _subclasses(Part) - {type(part)}
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
     for field in ("excludes", "follows"):
@@ -214,6 +217,25 @@ def _refuse_slips(part: Part, name: str) -> None:
     for what in part.decides:
         if what not in decisions:
             raise FedbenchError(f"parts: '{name}'.decides: {unknown('decision', what, decisions)}")
+
+
+def _refuse_strays(part: Part, name: str) -> None:
+    """Raise `FedbenchError` if the class has a misspelt hook, or a parameter without a type."""
+    own = {k: v for k, v in vars(type(part)).items() if not (k.startswith("_") or hasattr(Part, k))}
+    hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
+    typed = {each for cls in type(part).__mro__ for each in vars(cls).get("__annotations__", {})}
+    for key, value in own.items():
+        near = get_close_matches(key, hooks, 1, cutoff=0.85)
+        if near and key not in typed:
+            raise FedbenchError(
+                f"parts: '{name}' has no hook '{key}'; did you mean '{near[0]}'? Name a method of "
+                f"its own '_{key}'"
+            )
+        if isinstance(value, int | float | str) and key not in typed:
+            raise FedbenchError(
+                f"parts: '{name}': '{key} = {value!r}' has no type, so it is no parameter; write "
+                f"'{key}: {type(value).__name__} = {value!r}'"
+            )
 
 
 def _subclasses(cls: type[Part]) -> set[type[Part]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fedbench.base.errors import FedbenchError
 from fedbench.base.stop import stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
@@ -46,8 +47,9 @@ def train(
                 say(f"{prefix}: {_finished(run, folder, results, machine, data_dir, say, follow)}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)
-                note_failure(folder, error)
-                say(f"{prefix}: failed: {error}")
+                file = note_failure(folder, error)
+                where = "" if isinstance(error, FedbenchError) else f" (traceback: {file})"
+                say(f"{prefix}: failed: {error}{where}")
     return failed
 
 

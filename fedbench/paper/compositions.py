@@ -28,8 +28,8 @@ class Composition(Strict):
     """Values of its main parameter that a comparison of many methods tries, by `part.parameter`."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
     """The papers of this project that use the method."""
-    citation: str
-    """Authors, venue and year of its publication."""
+    citation: str = ""
+    """Authors, venue and year of its publication; empty for a method that has none yet."""
 
     @model_validator(mode="after")
     def _known_names(self) -> "Composition":

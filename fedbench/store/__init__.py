@@ -7,6 +7,7 @@ from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
 from fedbench.store.states import (
     RunState,
     Status,
+    failure_file,
     forget_failure,
     left_by,
     note_failure,
@@ -22,6 +23,7 @@ __all__ = [
     "RunState",
     "Status",
     "alone",
+    "failure_file",
     "forget_failure",
     "left_by",
     "note_failure",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError, short
@@ -95,15 +96,21 @@ def left_by(folder: RunFolder, pid: int) -> bool:
     return (sign.get("host"), sign.get("pid")) == (socket.gethostname(), pid)
 
 
-def note_failure(folder: RunFolder, error: Exception) -> None:
-    """Write the traceback into the folder; its last line says in one line what went wrong.
+def failure_file(folder: RunFolder) -> Path:
+    """The file with the traceback of a run that failed."""
+    return folder.path / _ERROR
+
+
+def note_failure(folder: RunFolder, error: Exception) -> Path:
+    """Write the traceback into a file of the folder; its last line says what went wrong.
 
     On a full disk nothing is written: the other runs of the process must go on.
     """
     said = str(error) if isinstance(error, FedbenchError) else short(error)
     lines = "".join(traceback.format_exception(error))
     with suppress(OSError, FedbenchError):
-        write_text(folder.path / _ERROR, f"{lines}\n{' '.join(said.split())}\n")
+        write_text(failure_file(folder), f"{lines}\n{' '.join(said.split())}\n")
+    return failure_file(folder)
 
 
 def forget_failure(folder: RunFolder) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from fedbench import Machine
 from fedbench.__main__ import app
 from fedbench.base.plugins import VARIABLE
+from fedbench.cli.app import console
 from fedbench.jobs.collect import collect
 from fedbench.jobs.worker import train
 from fedbench.plan.outlook import planned
@@ -79,15 +80,21 @@ def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
     assert {"papers=mine", "scale=paper", "reproduce_all"} < set(started[0])
 
 
-def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch):
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
     monkeypatch.setattr(subprocess, "run", lambda c, check: subprocess.CompletedProcess(c, 0))
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(console, "width", width)
     done = typed("bench", *CHOSEN, "--out", folder, "--results", folder / "results")
     said = words(done)
     assert done.exit_code == 0
     table = pd.read_csv(folder / "reports/paper/tables/mine/leaderboard.csv")
-    best = table[table["metric"] == "accuracy"]["measured_mean"].max()
-    assert f"{best:.2f} ±" in said
+    for mean, std in table[["measured_mean", "measured_std"]].to_numpy():
+        assert f" {mean:.2f} ± {std:.2f} " in said or mean == float("inf")
+    for method in set(table["method"]):
+        assert f" {method} " in said
+    assert "…" not in said.partition("Leaderboard")[2]
+    tables = [line for line in done.output.splitlines() if line.startswith(("│", "┃"))]
+    assert max(map(len, tables)) <= width
     assert said.endswith("reports/paper/mine.html")
 
 

@@ -30,6 +30,26 @@ def test_run_writes_history_record_and_weights(cli, tmp_path):
     assert "rounds.parquet: is not the file that the run wrote" in changed.output
 
 
+def test_a_finished_run_of_data_that_were_replaced_is_refused(cli, tmp_path):
+    rows = "a,kind\n" + "1,x\n2,y\n" * 20
+    (tmp_path / "my.csv").write_text(rows)
+    spec, out = tmp_path / "spec.yaml", tmp_path / "out"
+    spec.write_text(
+        "dataset: {file: {path: my.csv}}\nmodel: {mlp: {hidden: 2}}\nclients: 2\nrounds: 1"
+    )
+    words = ("run", spec, "--out", out, "--data-dir", tmp_path)
+    assert cli(*words).exit_code == 0
+    assert "finished already" in cli(*words).output
+    (tmp_path / "my.csv").write_text(rows + "3,x\n")
+    done = cli(*words)
+    assert done.exit_code == 2
+    assert f"{out}: was trained on data that have been replaced since" in " ".join(
+        done.output.split()
+    )
+    (tmp_path / "my.csv").unlink()  # nothing to compare with
+    assert "finished already" in cli(*words).output
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -23,9 +23,39 @@ class Colour(Part):
     decides: ClassVar[tuple[str, ...]] = ("how long the global stepp is",)
 
 
+class Stray(Part):
+    def stepp(self, d, r):
+        return d
+
+
+class Untyped(Part):
+    eta = 0.5
+
+
+class Helper(Part):
+    def step(self, d, r):
+        return self.shorter(d)
+
+    def shorter(self, d):
+        return d
+
+    @staticmethod
+    def _sendd():
+        return None
+
+
+def test_a_part_may_have_methods_of_its_own():
+    refuse_conflicts([Helper()])
+
+
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
+        (
+            Stray(),
+            "'stray' has no hook 'stepp'; did you mean 'step'? Name a method of its own '_st",
+        ),
+        (Untyped(), "'eta = 0.5' has no type, so it is no parameter; write 'eta: float = 0.5'"),
         (Misspelt(), "'misspelt'.excludes: no method 'fedadcc'; did you mean 'fedadc'?"),
         (Late(), "'late'.follows: no method 'fedexpp'; did you mean 'fedexp'?"),
         (

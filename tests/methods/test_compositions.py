@@ -123,7 +123,7 @@ def test_some_methods_by_hand(name, parts):
         ("{parts: [asd], citation: x, search: {asd.lam: []}}", "at least one value is needed"),
         ("{parts: [], citation: x, wth: {}}", "no field in Composition 'wth'"),
         ("{parts: [], citation: x, papers: [feddc]}", "papers.0 = 'feddc' is not allowed"),
-        ("{parts: []}", "citation is missing"),
+        ("{citation: x}", "parts is missing"),
         ("[]", "must be a mapping of fields"),
     ],
 )

@@ -16,6 +16,7 @@ from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values.numbers import UNTESTED
 
+Shown = TableOnPage | FigureOnPage
 _LINKS = 3  # tables and figures that a claim leads to
 
 
@@ -123,7 +124,7 @@ class PaperPage:
                 named.setdefault(figure.substituted, []).append(figure.title)
         return [("; ".join(titles), text) for text, titles in named.items()]
 
-    def shown_by(self, claim: ClaimOnPage) -> list[TableOnPage | FigureOnPage]:
+    def shown_by(self, claim: ClaimOnPage) -> list[Shown]:
         """Tables and figures that show a claim: those it names, else some that draw its runs."""
         singles = list(self._singles(claim.finding.claim))
         tables = [x for x in self.tables if x.key in {getattr(c, "table", "") for c in singles}]
@@ -133,8 +134,8 @@ class PaperPage:
             x for x in self.figures if any(_draws(self.paper.figures[x.key], c) for c in singles)
         ]
         others = named or ([] if tables else drawn)
-        shown: list[TableOnPage | FigureOnPage] = [*tables, *others]
-        return shown[:_LINKS]
+        shown: list[Shown] = [*tables, *others]
+        return _spread(shown)
 
     def _singles(self, claim: Claim) -> Iterator[Claim]:
         yield claim
@@ -143,9 +144,19 @@ class PaperPage:
             yield from (known[key] for key in claim.claims)
 
 
+def _spread(items: list[Shown]) -> list[Shown]:
+    """At most so many as a claim leads to, from the first to the last."""
+    if len(items) <= _LINKS:
+        return items
+    return [items[round(i * (len(items) - 1) / (_LINKS - 1))] for i in range(_LINKS)]
+
+
 def _draws(figure: Figure, claim: Claim) -> bool:
-    """Whether a figure is of the claim's grid, and no axis has other levels in it."""
+    """Whether a figure is of the claim's grid, and neither axes nor metric are others in it."""
     wanted: Where = getattr(claim, "where", {})
+    column = str(figure.kind.params.get("column", ""))  # of a table, such as cosine
+    if column and not any(column in metric for metric in getattr(claim, "metrics", ())):
+        return False
     return figure.grid == getattr(claim, "grid", "") and all(
         {*as_tuple(levels)} & {*as_tuple(figure.where.get(axis, levels))}
         for axis, levels in wanted.items()

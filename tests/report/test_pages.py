@@ -9,8 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbench.paper.claims import Greater
+from fedbench.paper.items import Figure
 from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
+from fedbench.report.pages.paper import _draws, _spread
 from tests.report.answers_case import PAPER, written
 
 Read = Callable[[str], str]
@@ -217,3 +220,18 @@ def test_what_fails_in_a_process_is_named(refuses, tmp_path: Path) -> None:
     with refuses("not shown are toy/f: toy: figures.f: no run has the column 'macro_f1'"):
         written(tmp_path, paper=paper, workers=2)
     assert "toy/f is not shown" in text(tmp_path / "reports/full/toy.html")
+
+
+def test_links_of_a_claim_are_spread_over_all_that_show_it() -> None:
+    assert [_spread(list(range(n))) for n in (0, 2, 3)] == [[], [0, 1], [0, 1, 2]]
+    assert _spread([19, 20, 21, 25, 26, 27]) == [19, 21, 27]
+
+
+def test_a_figure_of_another_column_does_not_show_a_claim() -> None:
+    drift = {"title": "F", "grid": "g"}
+    boxes = {"boxes": {"table": "steps", "column": "cosine", "by": "step", "per": "client"}}
+    claim = Greater(text="A.", kind="greater", grid="g", winner="A", loser="B")
+    falls = claim.model_copy(update={"metrics": ("gradient_cosine_slope@mean",)})
+    assert _draws(Figure(**drift), claim)
+    assert not _draws(Figure(**drift, kind=boxes), claim)
+    assert _draws(Figure(**drift, kind=boxes), falls)

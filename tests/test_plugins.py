@@ -14,7 +14,7 @@ from fedbench import RunSpec, run
 from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import compositions
+from fedbench.paper.compositions import compositions, own_methods
 from fedbench.plan.outlook import planned
 from fedbench.plan.plugins import plugin_files
 from fedbench.plan.schedule import load_schedule, schedule, to_json
@@ -129,6 +129,14 @@ def test_a_search_whose_trials_use_a_plug_in_depends_on_its_file(tmp_path, monke
     one = plug(tmp_path / "one", methods=METHOD)
     two = plug(tmp_path / "two", methods=f"{METHOD}\n# edited\n")
     assert identity(one, monkeypatch, tune=tune) != identity(two, monkeypatch, tune=tune)
+
+
+def test_methods_of_ones_own_are_told_from_those_that_come_with_fedbench(tmp_path, monkeypatch):
+    assert own_methods() == set()
+    plug(tmp_path, methods=METHOD)
+    (tmp_path / "compositions.yaml").write_text("FedProx, strong: {parts: [{fedprox: {mu: 1}}]}")
+    monkeypatch.chdir(tmp_path)
+    assert own_methods() == {"FedProx, strong", "brand"}
 
 
 def test_runs_of_built_ins_keep_their_identity_beside_plug_ins(tmp_path, monkeypatch):

@@ -75,6 +75,11 @@ def every_method() -> dict[Level, dict[str, Any]]:
     return {**named, **{name: {"parts": [name]} for name in plugged if name not in used}}
 
 
+def own_methods() -> set[str]:
+    """The names of the methods to compare that come from plug-in folders."""
+    return {str(name) for name in every_method()} - {*_read((FILE,))}
+
+
 @cache
 def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
     methods: dict[str, Composition] = {}

@@ -31,6 +31,12 @@ def test_each_paper_has_a_line_and_failed_runs_are_named(cli, results):
     assert f"failed: {IDS[1]}: ValueError: no memory" in said
 
 
+def test_a_scale_at_which_nothing_was_started_is_refused_with_those_that_were(cli, results):
+    done = cli("status", "--results", results, "--scale", "cpu")
+    assert done.exit_code == 2
+    assert "runs were started at demo: name one with --scale" in " ".join(done.output.split())
+
+
 def test_a_program_reads_the_same_numbers(cli, results):
     facts = json.loads(cli("status", "--results", results, "--json").output)
     assert facts["all"]["finished"] == 1

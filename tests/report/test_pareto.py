@@ -1,13 +1,20 @@
 """The Pareto front of a figure."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.items import Figure
 from fedbench.report.figures.drawing import drawing
+from fedbench.report.figures.styles import styles
+from fedbench.report.kinds import pareto
 from fedbench.report.kinds.pareto import Point, _over_seeds, _point, front
 from fedbench.report.values.frames import Collected
 from tests.report.report_case import FULL, case, frame_of
+
+STYLE = styles(["A"])["A"]
 
 
 def of(*pairs):
@@ -48,6 +55,18 @@ def test_a_point_may_be_a_mean_over_settings(tmp_path):
     assert point is not None
     assert (point.cost, point.score) == (pytest.approx(20), pytest.approx(40))
     assert point.spread == pytest.approx(10)
+
+
+def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
+    monkeypatch.setattr(pareto, "own_methods", lambda: {"M3"})
+    monkeypatch.setattr(pareto, "MOST", 2)
+    hues = [SimpleNamespace(label=f"M{i}", style=STYLE, place=i) for i in range(4)]
+    points = {"M0": (1, 50.0), "M1": (2, 40.0), "M2": (3, 30.0), "M3": (4, 20.0)}
+    made = {hue.label: Point(hue, *points[hue.label], 0.0) for hue in hues}
+    monkeypatch.setattr(pareto, "_point", lambda hue, cost: made[hue.label])
+    axes = MplFigure().subplots()
+    pareto.Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
+    assert [text.get_text() for text in axes.texts] == ["M0", "M3"]
 
 
 def _at(plan, alpha):

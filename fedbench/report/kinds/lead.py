@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.compositions import own_methods
 from fedbench.paper.places import Level
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.kind import Kind
@@ -40,7 +41,8 @@ class Lead(Kind):
         "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
         "same seed with one variance for all methods but the erratic ones, corrected for the "
         "number of methods. Filled points differ from the base by more than chance, hollow ones do "
-        "not. Bars of erratic methods may go beyond the axes. Methods that lack a run are left out."
+        "not. Bars of erratic methods may go beyond the axes. Methods that lack a run are left "
+        "out; those of your own folder are in bold."
     )
 
     base: str = "FedAvg"
@@ -95,6 +97,8 @@ class Lead(Kind):
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.set_yticks(range(len(names)), names, fontsize=7.5)
+        for label in axes.get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
         axes.set_ylim(len(names) - 0.4, -0.6)
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}: ahead of {self.base}{unit}")

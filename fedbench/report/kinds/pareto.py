@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
+from fedbench.paper.compositions import own_methods
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
@@ -32,9 +33,9 @@ class Pareto(Kind):
 
     `cost` is any column of the history, with a moment if need be, such as compute, or
     megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
-    in both are named and joined by a line, the Pareto front. Points are means over the seeds, bars
-    one sample standard deviation of the metric on either side; where a mean is over settings too,
-    the deviation over the seeds is pooled over them.
+    in both are named and joined by a line, the Pareto front; methods of one's own folder are named
+    too. Points are means over the seeds, bars one sample standard deviation of the metric on either
+    side; where a mean is over settings too, the deviation over the seeds is pooled over them.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -50,13 +51,14 @@ class Pareto(Kind):
         """One point per hue, and the front."""
         points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
         best = front(points, Metric(panel.metric).lower_is_better)
+        named = [p for p in points if p in best or p.hue.label in own_methods()]
         for point in points:
-            plain = len(panel.hues) > MOST and point not in best
+            plain = len(panel.hues) > MOST and point not in named
             look = {**_PLAIN, "capsize": 2} if plain else {**stroke(point.hue), "linestyle": "none"}
             axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
         steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
         axes.step([p.cost for p in best], [p.score for p in best], **steps)
-        for point in best:
+        for point in named:
             place: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
             axes.annotate(point.hue.label, (point.cost, point.score), fontsize=7, **place)
         axes.margins(0.12)

@@ -81,7 +81,7 @@ def run(
         folder = RunFolder(out)
         record = folder.record()
         if record and record.get("id") == settings.id and folder.finished(settings.id):
-            _require_same_data(settings, record["data"].get("checksum", ""), out, data_dir)
+            _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
             console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
             return
         from fedbench.cli.live import both, watching

@@ -20,11 +20,8 @@ from fedbench.report.figures.panel import Panel
 from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
-_WIDE, _LINE, _LETTER = (
-    4.6,
-    0.165,
-    0.064,
-)  # inches of a panel, a method's line, a letter of its name
+_WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
+_LETTER = 0.064  # inches of a letter of its name
 _APART: dict[str, Any] = {"color": INK, "markersize": 5}
 _ALIKE: dict[str, Any] = {"color": "#7A8290", "markersize": 5, "markerfacecolor": "none"}
 

@@ -265,7 +265,7 @@ class Chatty(Part):
 
 
 def test_floats_are_counted_both_ways():
-    # two of three clients a round: down 2 · (1 + 3 + 2), up 2 · (4 + 1 + 5)
+    # two of three clients per round: down 2 · (1 + 3 + 2), up 2 · (4 + 1 + 5)
     result = train([[0.0]] * 3, parts=[Chatty()], participation=0.7, rounds=3)
     assert list(result.history["cohort"]) == [2, 2, 2]
     assert list(result.history["floats_down"]) == [12, 24, 36]

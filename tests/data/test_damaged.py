@@ -228,7 +228,7 @@ def test_a_damaged_tiny_imagenet_in_its_folder(name, tmp_path, monkeypatch):
 
 
 def test_half_an_unpacked_tiny_imagenet(tmp_path):
-    unpacked(FILES, tmp_path / TOP)  # one of 500 images a class
+    unpacked(FILES, tmp_path / TOP)  # one of 500 images per class
     assert "train holds 1 images of class n00000000; it must hold 500" in refusal(
         TinyImageNet(), tmp_path
     )

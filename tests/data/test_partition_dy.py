@@ -112,7 +112,7 @@ def test_fedadc_sizes_come_out_near_the_mean(seed):
 
 
 def test_fedadc_left_overs_go_in_equal_chunks_to_the_smaller_half():
-    # α → ∞ gives each of 4 clients 2.5 of 10 samples a class: 2 stay, 2 × 2 left-overs are pooled
+    # α → ∞ gives each of 4 clients 2.5 of 10 samples per class: 2 stay, 2 × 2 left-overs are pooled
     _, counts = split(DY(1e6, "fedadc"), balanced(2, 10), 4)
     assert sorted(client_sizes(counts)) == [4, 4, 6, 6]
 

@@ -46,7 +46,7 @@ def test_equal_steps_are_fedavg(rho):
 
 def test_the_fixed_point_is_that_of_the_objective_whatever_the_steps():
     # Three samples with target 0, one with 4; mean of client objectives: 2. FedAvg leans towards
-    # the client that steps three times a round, FedNova hardly (small steps: H gradients each)
+    # the client that steps three times per round, FedNova hardly (small steps: H gradients each)
     clients = [[0.0] * 3, [4.0]]
     rules = {"batch": 1, "rounds": 200, "lr": 0.02, "eval_every": 200}
     plain, nova = (final(train(clients, 1.0, parts, **rules)) for parts in ([], [FedNova()]))

@@ -61,7 +61,7 @@ def test_fixed_steps_and_held_out_data():
 
 def test_measured_speed_replaces_the_reference():
     run = RunSpec(clients=10, rounds=10, eval_every=10)
-    # 10 rounds × 1,442 samples trained + 355 / 3 scored, at 100 samples a second
+    # 10 rounds × 1,442 samples trained + 355 / 3 scored, at 100 samples per second
     runs = {"run": run, "other seed": run.changed(seed=5), "half": run.changed(participation=0.5)}
     found = costs(runs, Speeds({"mlp": 100.0}, {"mlp": 5000.0}), assumed_samples)
     assert found["run"].passes == pytest.approx(14_420)

@@ -103,7 +103,7 @@ def test_an_architecture_is_listed_layer_by_layer(paper):
 
 
 def test_rmfls_weights_in_a_setting_by_hand(tmp_path):
-    # 500 of 50,000 samples a client, 2 epochs of batches of 64: 8 batches twice, H = 16
+    # 500 of 50,000 samples per client, 2 epochs of batches of 64: 8 batches twice, H = 16
     text = """title: T
 authors: A
 settings: {clients: 100, epochs: 2, batch: 64, dataset: cifar10}

@@ -176,3 +176,14 @@ def test_nothing_is_wider_than_a_phone(light: Reader) -> None:
     for name in PAGES:
         page = light.open(address(light, name))
         assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
+
+
+def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> None:
+    page = light.open("index.html")
+    last = page.locator("#runs td.prose").first
+    last.evaluate("cell => { cell.textContent = 'Table 1; Fig. 2; '.repeat(40); }")
+    outer, inner = (
+        page.locator("#runs .scroll").evaluate(f"region => region.{width}Width")
+        for width in ("client", "scroll")
+    )
+    assert inner <= outer

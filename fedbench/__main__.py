@@ -3,6 +3,7 @@
 from fedbench.cli import (
     arena,
     bench,
+    claims,
     commands,
     compare,
     fetch,
@@ -21,6 +22,7 @@ __all__ = [
     "app",
     "arena",
     "bench",
+    "claims",
     "commands",
     "compare",
     "fetch",

@@ -1,4 +1,4 @@
-"""The commands for a person: run, list, plan, partition, claims."""
+"""The commands for a person: run, list, plan, partition."""
 
 import json
 import os
@@ -258,23 +258,3 @@ def partition(
         return
     words = {each.title: each.words() for each in splits}
     _show([{"": k} | {title: each[k] for title, each in words.items()} for k in splits[0].words()])
-
-
-@app.command()
-def claims(
-    scale: Scale = "demo",
-    papers: Papers = "",
-    as_json: AsJson = False,
-    workflow: WorkflowFolder = Path("workflow"),
-    results: ResultsFolder = Path("results"),
-) -> None:
-    """Say which claims of the papers hold, by their printed numbers and by the runs here."""
-    with sentences():
-        from fedbench.plan.outlook import planned
-        from fedbench.report.claims.page import verdicts
-
-        rows = verdicts(planned(workflow, scale, split(papers)), results, workflow / "papers")
-    if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
-    _show(rows)

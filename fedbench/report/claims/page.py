@@ -1,10 +1,13 @@
 """The claims as the paper's page and the command `fedbench claims` show them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 from fedbench import store
+from fedbench.base.errors import unknown
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
@@ -93,17 +96,32 @@ class ClaimOnPage:
         ]
 
 
-def verdicts(plan: Plan, results: Path, papers: Path) -> list[dict[str, str]]:
-    """One row of words per claim of the plan; `papers` is the folder of the printed numbers."""
-    return [
-        {
-            **{"paper": key, "claim": finding.key, "says": finding.claim.text},
-            **{"printed": wording.printed_words(finding), "measured": finding.words},
-            **{"evidence": wording.evidence_words(finding), "basis": wording.basis(finding)},
-        }
+def verdicts(
+    plan: Plan, results: Path, papers: Path, only: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """One row per claim of the plan, in words, with the entries of `FILTERS` that it belongs to.
+
+    papers: the folder of the printed numbers; only: of these entries a claim has one at least, all
+    claims if there are none. Raises `FedbenchError` for a word that `FILTERS` does not have.
+    """
+    for word in only:
+        if word not in FILTERS:
+            raise unknown("verdict", word, FILTERS)
+    found = (
+        (key, ClaimOnPage(finding))
         for key in plan.papers
         for finding in _findings(plan, key, results, papers)
-    ]
+    )
+    return [_row(key, claim) for key, claim in found if not only or {*only} & {*claim.tags}]
+
+
+def _row(paper: str, claim: ClaimOnPage) -> dict[str, Any]:
+    finding = claim.finding
+    return {
+        **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
+        **{"printed": claim.printed, "measured": finding.words, "evidence": claim.evidence},
+        **{"basis": claim.basis, "tags": list(claim.tags)},
+    }
 
 
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:

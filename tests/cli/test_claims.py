@@ -1,0 +1,58 @@
+"""`fedbench claims`, as a user reads it."""
+
+import json
+
+import pytest
+
+from tests.project import PAPER, make_project
+
+CLAIMS = """
+claims:
+  better:
+    {text: FedProx is ahead., table: table1, kind: greater, winner: FedProx, loser: FedAvg}
+  worse:
+    {text: FedAvg is ahead., table: table1, kind: greater, winner: FedAvg, loser: FedProx}
+"""
+
+
+@pytest.fixture
+def said(cli, tmp_path):
+    """What the command prints of a paper that prints 90 % for FedAvg and 91 % for FedProx."""
+    workflow = make_project(tmp_path, PAPER + CLAIMS) / "workflow"
+    common = ("claims", "--scale", "paper", "--workflow", workflow, "--results", tmp_path)
+    return lambda *words: cli(*common, *words)
+
+
+def test_each_claim_has_its_text_and_both_verdicts_below_its_key(said):
+    lines = [line.strip() for line in said().output.splitlines()]
+    assert lines[:5] == [
+        "tiny",
+        "better",
+        "FedProx is ahead.",
+        "printed  holds (+1.00 points)",
+        "here     not run yet; 4 of its 4 runs are missing",
+    ]
+    assert "printed  fails (−1.00 points)" in lines
+    assert lines[-1] == (
+        "2 claims. By the printed numbers: 1 hold, 1 fail. By the runs here: 2 not run yet."
+    )
+
+
+@pytest.mark.parametrize(
+    ("only", "keys"),
+    [
+        ("printed-fails", ["worse"]),
+        ("fails", ["worse"]),
+        ("printed-holds,fails", ["better", "worse"]),
+        ("here-holds", []),
+    ],
+)
+def test_claims_are_chosen_by_their_verdicts(said, only, keys):
+    rows = json.loads(said("--only", only, "--json").output)
+    assert [row["claim"] for row in rows] == keys
+
+
+def test_an_unknown_verdict_is_one_sentence(said):
+    done = said("--only", "here-fail")
+    assert done.exit_code == 2
+    assert done.output == "error: no verdict 'here-fail'; did you mean 'here-fails'?\n"

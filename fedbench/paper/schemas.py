@@ -11,9 +11,15 @@ from fedbench.base.files import write_text
 from fedbench.base.strict import Strict
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
+from fedbench.paper.settings import Settings
 from fedbench.spec import RunSpec
 
-SCHEMAS: dict[str, type[Strict]] = {"paper": Paper, "scale": Scale, "run": RunSpec}
+SCHEMAS: dict[str, type[Strict]] = {
+    "paper": Paper,
+    "scale": Scale,
+    "run": RunSpec,
+    "config": Settings,
+}
 
 
 def text(kind: str) -> str:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
-from snakemake.utils import validate
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.paper.scale import load_scale
+from fedbench.paper.settings import checked_settings
 from fedbench.plan.environment import write_environment
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule
@@ -28,9 +28,8 @@ HOME = nearby(Path(workflow.basedir, "workflow"))
 configfile: HOME / "config.yaml"
 
 
-validate(config, Path(HOME, "schemas/config.schema.json").resolve())
-
 try:
+    config.update(checked_settings(config))
     PLAN = planned(
         HOME,
         config["scale"],

@@ -1,0 +1,78 @@
+"""The settings of the workflow, as `--config` gives them; config.yaml has their defaults."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.strict import Name, Strict
+
+
+def _like(pattern: str, allowed: str) -> AfterValidator:
+    """Refuses a text that the pattern does not match, saying what is allowed."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{quoted(text)} is not allowed; {allowed}")
+        return text
+
+    return AfterValidator(check)
+
+
+# They become parts of Snakemake's paths and commands.
+Text = Annotated[str, _like(r"[^{}\n]*", "no { } or line break may stand in it")]
+Words = Annotated[str, _like(r"[^{}\n]+", "it must not be empty, without { } and line breaks")]
+Folder = Annotated[
+    str, _like(r"[^{}*?\[\]\n]+", "it must not be empty, without { } * ? [ ] and line breaks")
+]
+Device = Annotated[
+    str, _like(r"auto|cpu|cuda(:\d+)?|mps|xpu", "it must be auto, cpu, cuda, cuda:1, mps or xpu")
+]
+Tracker = Annotated[
+    str,
+    _like(
+        r"((mlflow|tensorboard)(=[^{}\n]*)?)?",
+        "it must be tensorboard or mlflow, or with a place such as tensorboard=logs",
+    ),
+]
+
+
+class Settings(Strict):
+    """What `--config` may set; all are there, because the file has their defaults."""
+
+    scale: Name
+    """A file in `workflow/scales`, without its ending."""
+    papers: str
+    """Names separated by commas; empty: all, those of your own folder among them."""
+    tables: str
+    """Keys of tables and figures separated by commas; empty: all."""
+    train: Words
+    """'all', 'none', or names of methods separated by commas."""
+    results: Folder
+    """The folder for runs and what is collected from them."""
+    reports: Folder
+    """The folder for the pages."""
+    data_dir: Text
+    """The folder of the data files; empty: FEDBENCH_DATA, else the user's cache."""
+    batch_size: Annotated[int, Field(ge=0)]
+    """The most runs that share a process; 0: 96, on a cluster as many as take 20 minutes."""
+    device: Device
+    """Where to train: auto, cpu, cuda, cuda:1, mps or xpu."""
+    workers: Annotated[int, Field(ge=1)]
+    """Threads of a process that train clients side by side; cores that a job asks for."""
+    gpus: Annotated[float, Field(ge=0)]
+    """GPUs that each training job asks for, such as 1, or 0.25 where four jobs share one."""
+    tracking_uri: Text
+    """MLflow's place; empty: mlflow.db in the folder of the results."""
+    live: Tracker
+    """'tensorboard' or 'mlflow', to follow the rounds of runs while they train; empty: nowhere."""
+
+
+def checked_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the workflow; raises `FedbenchError` in one sentence for any other."""
+    try:
+        return Settings(**config).model_dump()
+    except FedbenchError as error:
+        raise FedbenchError(f"--config: {error}") from None

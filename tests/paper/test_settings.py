@@ -1,0 +1,58 @@
+"""The settings of the workflow: what is allowed, and what no path or size can be."""
+
+import re
+
+import pytest
+import yaml
+
+from fedbench.paper.settings import checked_settings
+from tests.project import ROOT
+
+DEFAULTS = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
+
+
+def test_the_defaults_stay_as_they_are():
+    assert checked_settings(DEFAULTS) == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("workers", 4), ("gpus", 0.25), ("device", "cuda:1"), ("train", "FedAvg,FedProx")),
+        *(("live", "mlflow=http://localhost:5000"), ("live", "tensorboard"), ("data_dir", "a b")),
+    ],
+)
+def test_other_values_are_allowed(name, value):
+    assert checked_settings(DEFAULTS | {name: value})[name] == value
+
+
+def test_a_number_may_be_written_as_text():
+    assert checked_settings(DEFAULTS | {"workers": "2"})["workers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("devise", "cpu", "--config: no field in Settings 'devise'; did you mean 'device'?"),
+        ("batch_size", -1, "--config: batch_size = -1 is not allowed"),
+        ("workers", 0, "--config: workers = 0 is not allowed"),
+        (
+            "device",
+            "cpu; touch hit",
+            "device: 'cpu; touch hit' is not allowed; it must be auto",
+        ),
+        ("device", "mps:1", "device: 'mps:1' is not allowed"),
+        ("results", "{paper}", "results: '{paper}' is not allowed; it must not be empty"),
+        ("results", "a*", "results: 'a*' is not allowed"),
+        ("reports", "", "reports: '' is not allowed"),
+        ("train", "", "train: '' is not allowed; it must not be empty"),
+        ("data_dir", "a{b}", "data_dir: 'a{b}' is not allowed; no { } or line break"),
+        ("tracking_uri", "a\nb", "tracking_uri: "),
+        ("live", "wandb", "live: 'wandb' is not allowed; it must be tensorboard or mlflow"),
+        ("scale", "../demo", "scale = '../demo' is not allowed"),
+        ("papers", 12, "papers = 12 is not allowed"),
+    ],
+)
+def test_what_no_path_device_or_size_can_be_is_refused_in_one_sentence(refuses, name, value, said):
+    with refuses(re.escape(said)):
+        checked_settings(DEFAULTS | {name: value})

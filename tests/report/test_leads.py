@@ -113,3 +113,12 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
 def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FedbenchError, match="base = 'FedAvg' is not among what is drawn"):
         draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))
+
+
+def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
+    plan = case(tmp_path, FULL)
+    figure_of(plan, tmp_path, "A")  # adds the figure to the plan
+    alone = [frame_of(plan, {0: [0.1, 0.5]}, method, 1) for method in ("A", "<b>")]
+    collected = Collected(pd.concat(alone), tmp_path)
+    (axes,) = draw(drawing(plan, ("toy", "f"), collected)).axes
+    assert [text.get_text() for text in axes.texts] == ["too few seeds are finished"]

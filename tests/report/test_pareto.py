@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.items import Figure
+from fedbench.report.figures.draw import draw
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.styles import styles
 from fedbench.report.kinds import pareto
@@ -71,3 +72,18 @@ def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
 
 def _at(plan, alpha):
     return [c.run_id for c in plan.select("toy", "main", {"alpha": alpha, "method": "A"})]
+
+
+def test_a_panel_without_a_point_says_why(tmp_path):
+    plan = case(tmp_path, FULL)
+    paper = plan.papers["toy"]
+    where = {"dataset": "MNIST", "method": "A", "alpha": 1}
+    figure = Figure(title="F", grid="main", where=where, kind="pareto")
+    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    for curves, words in (
+        ({0: [0.1, 0.3], 1: [0.1, 0.4]}, ["no method has all its runs"]),  # of three seeds
+        ({0: [0.1, 0.3], 1: [0.1, 0.4], 2: [0.1, 0.5]}, ["A"]),
+    ):
+        frame = frame_of(plan, curves).assign(megabytes=1.0)
+        (axes,) = draw(drawing(plan, ("toy", "f"), Collected(frame, tmp_path))).axes
+        assert [text.get_text() for text in axes.texts] == words

@@ -321,7 +321,10 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     good = frame_of(plan, {seed: [0.1, 0.7] for seed in range(3)}, method="<b>")
     frame = pd.concat([frame_of(plan, CURVES), good])  # A has 60 %
     found = table_cells(plan, ("toy", "t"), frame, printed_of())
-    groups = arrange(plan.papers["toy"].tables["t"], found).groups
-    names = {group.title: [row.heads[0][0] for row in group.rows] for group in groups}
-    assert names["MNIST"] == ["<b>", "A", "control_%"]  # what was not run comes last
-    assert names["Digits"] == ["A", "<b>", "control_%"]  # nothing was run: as listed
+    table = plan.papers["toy"].tables["t"]
+    layout = arrange(table, found)
+    names = {group.title: [row.heads[0][0] for row in group.rows] for group in layout.groups}
+    assert names == {"MNIST": ["<b>", "A"]}
+    assert layout.absent == ("MNIST: control_%", "Digits: all 3")
+    words = "Not listed, because no run is finished: MNIST: control_%; Digits: all 3."
+    assert escape(words) in to_markdown(table, layout, "").splitlines()

@@ -31,6 +31,7 @@ class Kind(Checked, ABC):
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
+    lack: ClassVar[str] = "no run finished"  # said in a panel whose runs leave nothing to draw
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""

@@ -77,7 +77,8 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
     if drawing.kind.has(panel):
         drawing.kind.draw(axes, panel)
     else:
-        axes.text(0.5, 0.5, "no run finished", transform=axes.transAxes, ha="center", alpha=0.6)
+        why = drawing.kind.lack if panel.measured else "no run finished"
+        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", alpha=0.6)
         axes.set(xticks=[], yticks=[])
     title = ": ".join(filter(None, [panel.title, panel.part]))
     if title:

@@ -42,6 +42,8 @@ class Lead(Kind):
         "out; those of your own folder are in bold."
     )
 
+    lack: ClassVar[str] = "too few seeds are finished"
+
     base: str = "FedAvg"
 
     def has(self, panel: Panel) -> bool:

@@ -45,7 +45,13 @@ class Pareto(Kind):
         "either number is not shown."
     )
 
+    lack: ClassVar[str] = "no method has all its runs"
+
     cost: str = "megabytes"
+
+    def has(self, panel: Panel) -> bool:
+        """Whether there is a point."""
+        return any(_point(hue, self.cost) for hue in panel.hues)
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One point per hue, and the front."""

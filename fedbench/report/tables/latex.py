@@ -13,7 +13,7 @@ from pylatexenc.latexencode import (
 from fedbench.paper.items import Table
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
-from fedbench.report.tables.said import Said, heads, pooled, said
+from fedbench.report.tables.said import Said, absent, heads, pooled, said
 from fedbench.report.values.numbers import UNTESTED
 
 _OURS = {
@@ -77,7 +77,7 @@ def _remarks(layout: TableLayout) -> list[str]:
     remarks = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
     remarks += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
     named = [f"{names}: {UNTESTED} ({text})." for names, text in layout.named]
-    return [*filter(None, [pooled(layout)]), *named, *remarks]
+    return [*filter(None, [absent(layout), pooled(layout)]), *named, *remarks]
 
 
 def _header(layout: TableLayout) -> list[str]:

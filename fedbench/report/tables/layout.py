@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import axes
+from fedbench.report.tables.absent import fold
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.order import in_order
 from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
@@ -51,7 +52,8 @@ class TableLayout:
 
     `notes` are the substitutions of single cells, each with the mark that its cells carry; `common`
     is what all of these substitutions share, and `note` says what one has beyond that. `pooled`
-    names cells and says the deviation over seeds that they have together.
+    names cells and says the deviation over seeds that they have together; `absent` names the rows
+    of a leaderboard that are left out because no run of them is finished.
     """
 
     heads: tuple[str, ...]
@@ -61,6 +63,7 @@ class TableLayout:
     common: tuple[str, ...]
     swap: str  # all substitutions in one line; empty if some cells are the paper's experiment
     pooled: tuple[str, ...]
+    absent: tuple[str, ...] = ()
 
     def note(self, text: str) -> str:
         """The part of a substitution that not all cells share."""
@@ -94,6 +97,7 @@ class TableLayout:
 
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     """Lay out the cells, grouped by the first row axis if there are two or more, as papers do."""
+    cells, absent = fold(table, cells)
     rows, columns = axes(table)
     first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
     parts: dict[Point, list[TableCell]] = {}
@@ -110,7 +114,7 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     swap = merged(texts) if all(texts) else ""
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
-    return TableLayout(heads, blocks, groups, notes, shared, swap, pooled)
+    return TableLayout(heads, blocks, groups, notes, shared, swap, pooled, absent)
 
 
 def _head(axis: str) -> str:

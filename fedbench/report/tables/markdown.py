@@ -9,7 +9,7 @@ from fedbench.paper.items import Table
 from fedbench.report.tables.fact_table import FactTable, shown
 from fedbench.report.tables.layout import Block, Column, TableLayout
 from fedbench.report.tables.rows import Group
-from fedbench.report.tables.said import Said, heads, pooled, said
+from fedbench.report.tables.said import Said, absent, heads, pooled, said
 
 
 def to_markdown(table: Table, layout: TableLayout, caption: str) -> str:
@@ -19,7 +19,9 @@ def to_markdown(table: Table, layout: TableLayout, caption: str) -> str:
     rows = [line for group in layout.groups for line in _group(group, pairs, layout, table)]
     remarks = [f"{name}: {text}" for name, text in layout.named]
     remarks += [f"({mark}) {layout.note(text)}" for text, mark in layout.notes.items()]
-    return _written(names, rows, len(layout.heads), [caption, pooled(layout), *remarks])
+    return _written(
+        names, rows, len(layout.heads), [caption, absent(layout), pooled(layout), *remarks]
+    )
 
 
 def facts_to_markdown(table: FactTable, caption: str) -> str:

@@ -11,6 +11,8 @@ from fedbench.report.values.numbers import fixed, signed
 
 POOLED = "Standard deviation over seeds, pooled over cells (degrees of freedom)"
 
+ABSENT = "Not listed, because no run is finished"
+
 
 @dataclass(frozen=True)
 class Said:
@@ -25,6 +27,11 @@ class Said:
 def pooled(layout: TableLayout) -> str:
     """The deviations over seeds that several cells have together, in one sentence, or nothing."""
     return f"{POOLED}: {'; '.join(layout.pooled)}." if layout.pooled else ""
+
+
+def absent(layout: TableLayout) -> str:
+    """The rows that are left out, in one sentence, or nothing."""
+    return f"{ABSENT}: {'; '.join(layout.absent)}." if layout.absent else ""
 
 
 def heads(row: Row) -> list[str]:

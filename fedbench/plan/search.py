@@ -60,8 +60,8 @@ Winner = dict[str, Any]
 def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
-    Returns the chosen settings, each point's score, the data and the rule of the choice, and
-    whether the winner lies on the edge of a grid that could be extended; or, under `failed`, the
+    Settings of which a trial diverged are chosen only if one of every setting did. Returns the
+    chosen settings, each point's score, the data and the rule of the choice, and whether the winner lies on the edge of a grid that could be extended; or, under `failed`, the
     trials that failed, without which there is no fair choice.
     """
     tune = run.tune
@@ -71,8 +71,10 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
         return {"failed": failed}
     same_data([(trial, complete(trial.id, results)[1]) for trial in trials], results)
-    scores = [_score([t for t in trials if _is(t, point)], tune, results) for point in tried]
-    best = max(range(len(tried)), key=scores.__getitem__)
+    of_point = [[trial for trial in trials if _is(trial, point)] for point in tried]
+    scores = [_score(members, tune, results) for members in of_point]
+    ends = [not any(_has_diverged(trial, results) for trial in members) for members in of_point]
+    best = max(range(len(tried)), key=lambda i: (ends[i], scores[i]))
     return {
         "chosen": tried[best],
         "on": tune.on,
@@ -113,12 +115,20 @@ def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
 
 def _refuse_unscored(folder: RunFolder, column: str) -> None:
     """Raise `FedbenchError` if a trial has no score although it did not diverge."""
-    record = folder.record()
-    if record is None or record["status"] != "diverged":
+    if not _diverged(folder):
         raise FedbenchError(
             f"{folder.path}: has no '{column}', by which its search chooses; a search needs data "
             "with classes and finished trials"
         )
+
+
+def _has_diverged(trial: RunSpec, results: Path) -> bool:
+    return _diverged(complete(trial.id, results)[0])
+
+
+def _diverged(folder: RunFolder) -> bool:
+    record = folder.record()
+    return record is not None and record["status"] == "diverged"
 
 
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:

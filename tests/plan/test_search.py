@@ -44,14 +44,21 @@ def test_best_takes_the_best_evaluated_round(tmp_path):
     # lr   curve                  last  best
     # .01  0.5 0.5 0.5            0.5   0.5
     # .1   0.2 0.7 0.3            0.3   0.7
-    # 1    0.6 0.1 (diverged)     0.1   0.6
+    # 1    0.8 0.1 (diverged)     0.1   0.8: not chosen, because it diverged
     run = searched("best")
     trials = trial_runs(run)
-    for trial, curve in zip(trials, ([0.5] * 3, [0.2, 0.7, 0.3], [0.6, 0.1]), strict=True):
+    for trial, curve in zip(trials, ([0.5] * 3, [0.2, 0.7, 0.3], [0.8, 0.1]), strict=True):
         write(tmp_path, trial, curve)
     found = select(run, trials, tmp_path)
     assert (found["chosen"], found["by"]) == ({"lr": 0.1}, "best")
-    assert [t["score"] for t in found["trials"]] == [0.5, 0.7, 0.6]
+    assert [t["score"] for t in found["trials"]] == [0.5, 0.7, 0.8]
+
+
+def test_where_a_trial_of_every_setting_diverged_the_highest_score_is_chosen(tmp_path):
+    run = searched("best")
+    for trial, value in zip(trial_runs(run), (0.2, 0.4, 0.3), strict=True):
+        write(tmp_path, trial, [value, 0.1])
+    assert select(run, trial_runs(run), tmp_path)["chosen"] == {"lr": 0.1}
 
 
 @pytest.mark.parametrize("by", ["final", "mean", "best"])

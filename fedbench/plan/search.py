@@ -61,8 +61,9 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     """The settings with the highest score, a mean over the trials' seeds; the first of equal ones.
 
     Settings of which a trial diverged are chosen only if one of every setting did. Returns the
-    chosen settings, each point's score, the data and the rule of the choice, and whether the winner lies on the edge of a grid that could be extended; or, under `failed`, the
-    trials that failed, without which there is no fair choice.
+    chosen settings, each point's score, the data and the rule of the choice, and whether the winner
+    lies on the edge of a grid that could be extended; or, under `failed`, the trials that failed,
+    without which there is no fair choice.
     """
     tune = run.tune
     if tune is None:

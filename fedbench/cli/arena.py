@@ -51,9 +51,8 @@ def arena(
 
             show_costs(whole, workflow, results, data_dir)
             return
-        there = _finished(whole, results)
-        _restore(results)
-        restored, before = len(_finished(whole, results) - there), _finished(chosen, results)
+        restored = _restore(whole, results)
+        before = _finished(chosen, results)
         reproduce(
             cores,
             **{"papers": _PAPER, "scale": scale, "train": train, "device": device},
@@ -63,16 +62,18 @@ def arena(
     console.print(f"The page: {reports}/{scale}/{_PAPER}.html", soft_wrap=True)
 
 
-def _restore(results: Path) -> None:
-    """Restore the published runs of the arena, those of all scales, if there are any."""
+def _restore(whole: "Plan", results: Path) -> int:
+    """Restore the published runs of the arena, if there are any; returns how many are planned."""
     from fedbench.base.files import exists
     from fedbench.base.plugins import project
     from fedbench.jobs.restore import restore
 
     places = (folder / f"results/published/{_PAPER}.parquet" for folder in (Path(), project()))
     published = next((file for file in places if exists(file)), None)
+    there = _finished(whole, results)
     if published:
         restore([published], results)
+    return len(_finished(whole, results) - there)
 
 
 def _finished(plan: "Plan", results: Path) -> set[str]:

@@ -63,17 +63,18 @@ def arena(
 
 
 def _restore(whole: "Plan", results: Path) -> int:
-    """Restore the published runs of the arena, if there are any; returns how many are planned."""
+    """Restore the published runs that are planned, if there are any; returns how many."""
     from fedbench.base.files import exists
     from fedbench.base.plugins import project
     from fedbench.jobs.restore import restore
+    from fedbench.plan.data import data_key
 
     places = (folder / f"results/published/{_PAPER}.parquet" for folder in (Path(), project()))
     published = next((file for file in places if exists(file)), None)
-    there = _finished(whole, results)
-    if published:
-        restore([published], results)
-    return len(_finished(whole, results) - there)
+    if published is None:
+        return 0
+    data = {data_key(run.dataset) for run in whole.runs.values()}
+    return restore([published], results, {*whole.runs, *whole.trials, *data}).written
 
 
 def _finished(plan: "Plan", results: Path) -> set[str]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -16,6 +17,7 @@ from fedbench.jobs.words import duration
 
 _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
 _LOCKED = "LockException"  # begins Snakemake's message on a locked folder
+_NOTHING = "Nothing to be done"  # begins its message if all files are there and up to date
 _SHARE = 50  # looks take at most a fiftieth of the time
 # Events of Snakemake's log that the line stands for
 _LISTS = frozenset(
@@ -48,12 +50,16 @@ class Display(logging.Handler):
     """Listens to Snakemake's log, and shows one line that says how far the workflow is.
 
     On a terminal the line has a bar and is drawn again and again; elsewhere a new line is printed
-    every half minute. Snakemake's log file stays complete.
+    every half minute. If there is nothing to do, it names the `page` that is there. Snakemake's log
+    file stays complete.
     """
 
-    def __init__(self, watcher: Callable[[], Watcher], console: Console | None = None) -> None:
+    def __init__(
+        self, watcher: Callable[[], Watcher], page: str, console: Console | None = None
+    ) -> None:
         super().__init__()
         self._make_watcher, self._console = watcher, console or Console(stderr=True)
+        self._page = page
         self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
         self._end, self._thread = (
             threading.Event(),
@@ -84,6 +90,8 @@ class Display(logging.Handler):
         """Note which job began or ended; an error is printed in one line."""
         if str(record.msg).startswith(_LOCKED):
             self._console.print(LOCKED, markup=False, highlight=False, soft_wrap=True)
+        if str(record.msg).startswith(_NOTHING) and Path(self._page).exists():
+            self._console.print(f"The report: {self._page}", markup=False, soft_wrap=True)
         match _event(record):
             case "job_info":
                 self._jobs[record.__dict__["jobid"]] = record.__dict__["rule_name"]

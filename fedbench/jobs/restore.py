@@ -1,6 +1,6 @@
 """Turns published files back into the folders of runs, as if these had been trained here."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,14 +36,17 @@ def published_files(places: Sequence[Path]) -> list[Path]:
     return files
 
 
-def restore(files: Sequence[Path], results: Path) -> Restored:
+def restore(files: Sequence[Path], results: Path, among: Container[str] | None = None) -> Restored:
     """Write all that the files hold into the results folder, with Snakemake's stamps.
+
+    `among` names the runs, data sets and searches that are meant; without it all are.
 
     Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
     naming a run, a data set or a search that is there with another content. A run's record is
     written last, so that a folder that has one is whole, whenever this is stopped.
     """
-    published = joined((file, read_checked(file)) for file in files)
+    everything = joined((file, read_checked(file)) for file in files)
+    published = {k: v for k, v in everything.items() if among is None or k.name in among}
     there = all_present([*published, *_facts(results)], results)
     whole = joined([(results, there), (Path("the published files"), published)])
     require_same_data(whole, results)

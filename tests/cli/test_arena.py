@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from fedbench.__main__ import app
 from fedbench.jobs.export import export
 from fedbench.plan.outlook import planned
+from fedbench.store import Results
 from tests.jobs.made_runs import finish
 from tests.project import ROOT
 from tests.test_plugins import METHOD, plug
@@ -60,6 +61,15 @@ def test_only_the_own_method_is_trained_beside_those_that_were_published(folder,
     )
     assert "2 runs trained." not in said(done)
     assert "0 runs trained." in said(arena("--with", "brand"))  # a second call has nothing to do
+
+
+def test_published_runs_of_another_scale_are_left_where_they_are(folder, started):
+    cpu = planned(ROOT / "workflow", "cpu", ("arena",))
+    finish(folder / "made", cpu.cells[0].run)
+    export(cpu, "arena", folder / "made", folder / "results/published")
+    assert said(arena("--with", "brand")).startswith("2 runs trained; ")  # nothing is restored
+    assert not Results(folder / "results").run(cpu.cells[0].run_id).path.exists()
+    assert not Results(folder / "results").data("cifar10").exists()
 
 
 def test_methods_without_any_run_are_counted(folder, started):

@@ -23,7 +23,9 @@ class Shown:
         self.logger = logging.Logger("workflow")
         self.logger.addHandler(logging.StreamHandler(self.stream))
         watcher = Watcher(plan(one=tuple(IDS)), results, Speeds())
-        self.display = Display(lambda: watcher, Console(file=self.line, width=200))
+        self.page = results / "index.html"
+        console = Console(file=self.line, width=200)
+        self.display = Display(lambda: watcher, str(self.page), console)
         self.display.attach(self.logger)
 
     def log(self, event, **fields):
@@ -73,12 +75,21 @@ def test_a_job_that_failed_is_one_line_with_its_log(shown):
     assert not shown.stream.getvalue()
 
 
+def test_where_there_is_nothing_to_do_the_page_is_named(shown):
+    words = "Nothing to be done (all requested files are present and up to date)."
+    shown.logger.info(words)
+    assert not shown.line.getvalue()  # the page is not there
+    shown.page.touch()
+    shown.logger.info(words)
+    assert shown.line.getvalue() == f"The report: {shown.page}\n"
+
+
 def test_on_a_terminal_there_is_a_bar(tmp_path, monkeypatch):
     monkeypatch.setattr(display, "_PAUSE", 0.01)
     finish(tmp_path, IDS[0], 1.0)
     text, watcher = io.StringIO(), Watcher(plan(one=tuple(IDS)), tmp_path, Speeds())
     terminal = Console(file=text, force_terminal=True, width=100)
-    shown = Display(lambda: watcher, terminal)
+    shown = Display(lambda: watcher, "index.html", terminal)
     shown.start()
     while "1/4" not in text.getvalue():
         assert shown._thread.is_alive()

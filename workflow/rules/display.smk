@@ -14,7 +14,10 @@ from fedbench.jobs.words import failures, unfinished
 from fedbench.jobs.workers import pass_signals_on
 from fedbench.plan.summary import summary
 
-DISPLAY = Display(lambda: Watcher(schedule(TRAINED), Path(config["results"]), SPEEDS))
+DISPLAY = Display(
+    lambda: Watcher(schedule(TRAINED), Path(config["results"]), SPEEDS),
+    PATHS.pages()[0],
+)
 SHOWN = workflow.output_settings
 if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
     DISPLAY.attach(logger)

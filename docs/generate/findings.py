@@ -63,6 +63,8 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
     """What its claims come to, the reasons for differences, and what was left out."""
     paper = plan.papers[key]
     yield f"## {escaped(paper.title)} {{ #{key} }}"
+    if paper.in_short:
+        yield f"**In short.** {escaped(' '.join(paper.in_short.split()))}"
     if paper.findings:
         yield "\n".join(f"* {escaped(' '.join(text.split()))}" for text in paper.findings)
     of_paper = [claim for claim in claims if claim["paper"] == key]

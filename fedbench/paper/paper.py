@@ -51,6 +51,8 @@ class Paper(Strict):
     """The paper's claims, by name, as comparisons that code judges."""
     deviations: tuple[str, ...] = ()
     """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
+    in_short: str = ""
+    """The findings in two sentences; the report's first page prints them too."""
     findings: tuple[str, ...] = ()
     """What the runs at the paper's own settings have shown: where they differ from the paper by
     more than the seeds explain, and the reason that a run supports best."""

@@ -156,6 +156,13 @@ def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     assert "+40.00 points" in line
 
 
+def test_the_findings_of_a_paper_begin_in_short():
+    plan = planned(ROOT / "workflow", findings.SCALE, ("rmfl",))
+    heading, short, *_ = findings._paper(plan, "rmfl", [])
+    assert heading.endswith("{ #rmfl }")
+    assert short.startswith("**In short.** No reading of RMFL's equation 3")
+
+
 def test_marks_and_tables_by_hand():
     assert escaped("x_t < `a_b` [1]") == r"x\_t \< `a_b` \[1\]"
     assert prose("One\nline.\n\nTwo.") == "One line.\n\nTwo."

@@ -68,10 +68,15 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
 
 
 def test_claims_come_first(tmp_path: Path) -> None:
-    found = PAPER + "findings: [B+ is ahead of A everywhere.]\n"
-    html = (written(tmp_path, "full", found) / "toy.html").read_text(encoding="utf-8")
+    found = PAPER + "in_short: B+ leads.\nfindings: [B+ is ahead of A everywhere.]\n"
+    folder = written(tmp_path, "full", found)
+    html = (folder / "toy.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="(\w+)"', html)
     assert sections[:3] == ["claims", "findings", "t"]
+    assert html.index("B+ leads.") < html.index("B+ is ahead of A everywhere.")
+    index = (folder / "index.html").read_text(encoding="utf-8")
+    assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
+    assert index.index("B+ leads.") < index.index('id="score"')
 
 
 def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path: Path) -> None:

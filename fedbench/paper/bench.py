@@ -177,7 +177,7 @@ def _caption(bench: Bench) -> str:
     )
 
 
-_COSTS = ("megabytes", "compute")
+_COSTS = ("megabytes", "kilopasses")
 
 
 def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:

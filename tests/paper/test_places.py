@@ -16,7 +16,12 @@ def frame(tmp_path):
     rows |= {"rounds": [8] * 4, "eval_every": [2] * 4}
     rows |= {"train_seconds": [2.0, 8.0, 10.0, 16.0], "server_seconds": [0.0, 0.0, 2.0, 2.0]}
     sent = [250_000, 500_000, 750_000, 1_000_000]
-    rows |= {"floats_down": sent, "floats_up": [2 * n for n in sent], "sample_passes": sent}
+    rows |= {
+        "floats_down": sent,
+        "floats_up": [2 * n for n in sent],
+        "sample_passes": sent,
+        "compute": sent,
+    }
     history = pd.DataFrame({**rows, "accuracy": [0.3, 0.5, 0.5, 0.4], "loss": [3.0, 1.0, 2.0, 2.0]})
     history.to_parquet(tmp_path / "x.parquet")
     return frames.read(tmp_path / "x.parquet")
@@ -45,6 +50,7 @@ def frame(tmp_path):
         ("seconds@to:0.45", 8.0),
         ("megabytes@to:0.45", 6.0),  # (500,000 + 1,000,000) · 4 bytes
         ("sample_passes@to:0.5", 500_000),
+        ("kilopasses", 1000.0),  # a million passes
         ("round@to:loss=2", 4),  # a loss is reached from above
         ("round@to:0.51", math.inf),
     ],

@@ -187,6 +187,19 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
     assert tidy("toy", found)["pooled_std"].dropna().tolist() == [pooled.std] * 2
 
 
+def test_what_is_behind_all_numbers_alike_is_said_once(tmp_path: Path) -> None:
+    where = "where: {dataset: MNIST, alpha: 1, method: [A, <b>]}"
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, {where}, rows: [dataset, alpha]}}")
+    three = {0: [0.5], 1: [0.6], 2: [0.7]}
+    curves = {"A": three, "<b>": three}
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    table = plan.papers["toy"].tables["t"]
+    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    assert arrange(table, found).each == "3 seeds"
+    fewer = frame[frame["run_id"] != found[0].runs[2].id]  # one seed of A is missing
+    assert arrange(table, table_cells(plan, ("toy", "t"), fewer, printed_of())).each == ""
+
+
 def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> None:
     plan = with_table(
         tmp_path, "t: {title: T, grid: main, where: {method: A}, rows: [dataset, alpha]}"

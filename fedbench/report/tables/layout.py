@@ -79,6 +79,17 @@ class TableLayout:
         return [(", ".join(titles), text) for text, titles in names.items()]
 
     @property
+    def each(self) -> str:
+        """How many runs are behind each number, such as '3 seeds'; '' if cells differ in it."""
+        rows = [row for group in self.groups for row in group.rows]
+        cells = [cell for row in rows for cell in row.cells.values() if cell]
+        found = {len(cell.measured_runs) for cell in cells}
+        if len(found) != 1 or any(cell.missing or cell.runs[0].at for cell in cells):
+            return ""
+        n = found.pop()
+        return f"{n} seed{'' if n == 1 else 's'}" if n else ""
+
+    @property
     def is_wide(self) -> bool:
         """Whether a page has no room for all blocks side by side."""
         return sum(block.size for block in self.blocks) > _ROOM

@@ -1,14 +1,14 @@
-"""Columns of the collected frame that follow from others: traffic, seconds, the best round."""
+"""Columns of the collected frame that follow from others: traffic, computation, seconds, the best round."""
 
 import pandas as pd
 
 _BYTES = 4  # of a number as it is sent: convention 14
-_MEGA = 1e6
+_KILO, _MEGA = 1e3, 1e6
 
 
 def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame, sorted by round, with every column that its columns give."""
-    for add in (_with_best_round, _with_seconds, _with_megabytes):
+    for add in (_with_best_round, _with_seconds, _with_megabytes, _with_kilopasses):
         frame = add(frame)
     return frame
 
@@ -48,3 +48,8 @@ def _with_megabytes(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     down, up = (frame[f"floats_{way}"] * _BYTES / _MEGA for way in ("down", "up"))
     return frame.assign(megabytes_down=down, megabytes_up=up, megabytes=down + up)
+
+
+def _with_kilopasses(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add `kilopasses`, the column `compute` in thousands."""
+    return frame.assign(kilopasses=frame["compute"] / _KILO) if "compute" in frame else frame

@@ -1,4 +1,4 @@
-"""Columns of the collected frame that follow from others: traffic, computation, seconds, the best round."""
+"""Columns of a frame that follow from others: traffic, passes, seconds, the best round."""
 
 import pandas as pd
 

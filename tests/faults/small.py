@@ -1,4 +1,4 @@
-"""A small grid in this process: plan, train, choose, collect, as the workflow's rules do."""
+"""A small grid in this process: tidy, plan, train, choose, collect, as the workflow does."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from fedbench import FedbenchError, Machine
 from fedbench.base.files import write_text
 from fedbench.jobs.collect import collect
+from fedbench.jobs.folder import tidy
 from fedbench.jobs.worker import train
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
@@ -45,6 +46,7 @@ class Small:
 
     def go(self) -> str:
         """Do what is left, and return the table; a fault ends in `FedbenchError`."""
+        tidy(self.results, self.results)
         planned = self.plan()
         trials = [run_id for ids in planned.searches.values() for run_id in ids]
         self.train(trials)

@@ -46,7 +46,7 @@ class Small:
 
     def go(self) -> str:
         """Do what is left, and return the table; a fault ends in `FedbenchError`."""
-        tidy(self.results, self.results)
+        tidy(self.results, self.results.with_name("reports"))
         planned = self.plan()
         trials = [run_id for ids in planned.searches.values() for run_id in ids]
         self.train(trials)

@@ -183,7 +183,7 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
     assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, too few for an interval"
-    assert evidence_words(found) == "+5.00 points, 2 of 3 pairs"
+    assert evidence_words(found) == "+5.00 points, from 2 of 3 planned pairs"
 
 
 def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ class Evidence:
     effect that these pairs would have shown with a probability of 80 %, not a number where they
     have no spread. `marks`: the effects at which the claimed region ends. `shows`: the verdict if
     the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
-    how the runs differ from the paper's. `runs`: the ids of the runs behind it, `missing` those of
+    how the runs differ from the paper's. `near_chance`: whether settings of a run were chosen by
+    trials that learned next to nothing. `runs`: the ids of the runs behind it, `missing` those of
     them that are not finished.
     """
 
@@ -45,19 +46,28 @@ class Evidence:
     shows: Verdict
     planned: int
     substituted: str
+    near_chance: bool = False
     note: str
     runs: tuple[str, ...] = field(repr=False)
     missing: tuple[str, ...] = field(repr=False)
 
     @property
+    def of_paper(self) -> bool:
+        """Whether the runs are the paper's experiment: no substitutes, settings that were chosen.
+
+        Settings that only chance chose say nothing about a method that is tuned.
+        """
+        return not (self.substituted or self.near_chance)
+
+    @property
     def words(self) -> str:
-        """The verdict, or with substitutes what their means show."""
-        return SHOWS[self.shows] if self.substituted else self.verdict.value
+        """The verdict; where the runs are not the paper's experiment what their means show."""
+        return self.verdict.value if self.of_paper else SHOWS[self.shows]
 
     @property
     def tested_verdict(self) -> Verdict:
         """The verdict where the runs are the paper's experiment; undecided where they are not."""
-        return Verdict.UNDECIDED if self.substituted else self.verdict
+        return self.verdict if self.of_paper else Verdict.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -95,16 +105,21 @@ class Finding:
         return " / ".join(dict.fromkeys(differences))
 
     @property
-    def awaited(self) -> bool:
+    def unrun(self) -> bool:
         """Whether nothing can be compared yet, because runs are missing."""
         compared = any(row.interval and row.interval.pairs for row in self.rows)
         return not compared and any(row.missing for row in self.rows)
 
     @property
+    def awaited(self) -> bool:
+        """Whether runs that would test it are missing; those of substitutes would not."""
+        return self.unrun and not self.substituted
+
+    @property
     def tested(self) -> bool:
         """Whether it was tested: this scale has its runs, and no substitute leaves it open."""
-        of_paper = any(row.interval for row in self.rows) and not self.substituted
-        return of_paper or self.measured.verdict != Verdict.UNDECIDED
+        run = any(row.interval and not row.near_chance for row in self.rows)
+        return (run and not self.substituted) or self.measured.verdict != Verdict.UNDECIDED
 
     @property
     def words(self) -> str:
@@ -113,6 +128,8 @@ class Finding:
             return AWAITED
         if self.tested:
             return self.measured.verdict.value
+        if self.unrun:
+            return f"{UNTESTED}; its substitutes are {AWAITED}"
         shows = SHOWS[self.shows.verdict]
         return f"{UNTESTED}; {shows} here" if shows else UNTESTED
 

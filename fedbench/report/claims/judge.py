@@ -98,6 +98,7 @@ class _Bench:
             shows=_on_means(limit, interval),
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
+            near_chance=self.measured.near_chance(comparison.points),
             note="; ".join(self._notes(comparison, interval, planned)),
             runs=runs,
             missing=tuple(run for run in runs if not self.measured.collected(run)),
@@ -107,8 +108,11 @@ class _Bench:
         self, comparison: Comparison, interval: Interval | None, planned: int
     ) -> Iterator[str]:
         if interval is None:
-            yield "not run at this scale"
+            kept = self.measured.kept
+            yield "not run at this scale" if kept else "its table is left out at this scale"
             return
+        if self.measured.near_chance(comparison.points):
+            yield "settings chosen by trials near chance"
         if any(self.measured.too_late(point) for point in comparison.points):
             yield "asks for a round after the last of this scale"
         elif not interval.pairs and self.measured.complete(comparison.points):

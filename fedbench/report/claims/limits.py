@@ -155,8 +155,8 @@ class Within(Limit):
 
     @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
-        fails = self.of(estimate, risks) == Verdict.FAILS
-        each = self.bounds(risks).fail if fails else risks.hold
+        outside = abs(estimate.effect) > self.margin  # it may fail, but it cannot hold
+        each = self.bounds(risks).fail if outside else risks.hold
         return estimate.interval(each, each)
 
     @override

@@ -12,6 +12,7 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
+from fedbench.report.values.searched import near_chance
 from fedbench.spec import RunSpec
 
 Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis
@@ -35,18 +36,29 @@ class Numbers(ABC):
 
 
 class MeasuredNumbers(Numbers):
-    """The numbers that a grid's runs gave; the axes in `over` count as repeats, as seeds do."""
+    """The numbers that a grid's runs gave; the axes in `over` count as repeats, as seeds do.
+
+    Those of a table that is not `kept` are not compared: the scale leaves the table out, such as
+    one of seconds whose runs were made beside other work.
+    """
 
     def __init__(
-        self, plan: Plan, at: tuple[str, str], over: tuple[str, ...], collected: Collected
+        self,
+        plan: Plan,
+        at: tuple[str, str],
+        over: tuple[str, ...],
+        collected: Collected,
+        *,
+        kept: bool = True,
     ) -> None:
         self._axes, self._over, self._collected = (
             plan.asked[at[0]].grids[at[1]].axes,
             over,
             collected,
         )
+        self._searches, self.kept = plan.searches, kept
         self._cells: dict[str, list[Cell]] = {}
-        for cell in plan.select(*at, {}):
+        for cell in plan.select(*at, {}) if kept else ():
             self._cells.setdefault(self._key(cell.coords), []).append(cell)
         self._values: dict[str, Repeats] = {}
         self._columns: dict[str, dict[str, float]] = {}
@@ -60,6 +72,19 @@ class MeasuredNumbers(Numbers):
         """How many of the runs behind these points ended early."""
         ids = {cell.run_id for point in points for cell in self.cells(point)}
         return sum(self._collected.states.get(run, "").startswith("diverged") for run in ids)
+
+    def near_chance(self, points: Iterable[Coords]) -> bool:
+        """Whether settings of a run behind these points were chosen by trials that learned nothing.
+
+        What is compared there is chance as much as the methods.
+        """
+        served = {
+            self._searches[cell.run_id]: cell.run.dataset
+            for point in points
+            for cell in self.cells(point)
+            if cell.run_id in self._searches
+        }
+        return any(near_chance(self._collected.winner(x), data) for x, data in served.items())
 
     def complete(self, points: Iterable[Coords]) -> bool:
         """Whether all runs behind these points have been collected."""

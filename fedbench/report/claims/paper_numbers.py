@@ -58,20 +58,22 @@ class PaperNumbers:
     key: str
     collected: Collected = field(repr=False)
     printed: Printed = field(repr=False)
-    _measured: dict[tuple[str, tuple[str, ...]], MeasuredNumbers] = field(
+    _measured: dict[tuple[str, tuple[str, ...], bool], MeasuredNumbers] = field(
         default_factory=dict, repr=False
     )
     _tables: dict[str, dict[str, Stat]] = field(default_factory=dict, repr=False)
 
     def measured_for(self, claim: SingleClaim) -> MeasuredNumbers:
-        """What was measured on the claim's grid."""
+        """What was measured on the claim's grid; nothing if the scale leaves the table out."""
         tables = self.plan.asked[self.key].tables
         over = tables[claim.table].over if claim.table else ()
         grid = claim.grid or tables[claim.table].grid
-        if (grid, over) not in self._measured:
-            numbers = MeasuredNumbers(self.plan, (self.key, grid), over, self.collected)
-            self._measured[grid, over] = numbers
-        return self._measured[grid, over]
+        kept = not claim.table or claim.table in self.plan.papers[self.key].tables
+        if (grid, over, kept) not in self._measured:
+            at = (self.key, grid)
+            numbers = MeasuredNumbers(self.plan, at, over, self.collected, kept=kept)
+            self._measured[grid, over, kept] = numbers
+        return self._measured[grid, over, kept]
 
     def printed_for(self, claim: SingleClaim) -> PrintedNumbers:
         """The printed numbers of the claim's table, or of its grid's tables; the first wins."""

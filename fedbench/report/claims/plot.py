@@ -110,7 +110,7 @@ def _line(row: Evidence, scale: _Scale, y: float) -> Line:
 
 
 def _look(row: Evidence) -> str:
-    """The verdict; of a substitute 'faint' and what its means show."""
-    if not row.substituted:
+    """The verdict; where nothing is tested 'faint' and what the means show."""
+    if row.of_paper:
         return row.verdict.value
     return f"faint {row.shows.value}" if SHOWS[row.shows] else "faint undecided"

@@ -81,8 +81,14 @@ def _printed_effect(row: Evidence) -> str:
 
 
 def evidence_words(finding: Finding) -> str:
-    """What the measured verdict rests on: cells, effects, intervals."""
-    if finding.awaited:
+    """What the measured verdict rests on: cells, effects, intervals; why there is no test."""
+    chance = any(row.near_chance for row in finding.rows) and not finding.tested
+    why = ["settings chosen by trials near chance"] if chance else []
+    return "; ".join([_effects_words(finding), *why])
+
+
+def _effects_words(finding: Finding) -> str:
+    if finding.unrun:
         runs = {run for row in finding.rows for run in row.runs}
         missing = {run for row in finding.rows for run in row.missing}
         return f"{len(missing)} of its {len(runs)} runs are missing"
@@ -100,8 +106,28 @@ def evidence_words(finding: Finding) -> str:
     cells = "" if len(judged.parts) == 1 else _counts(judged, said) + "; "
     if len(measured) == 1:
         row, interval = measured[0]
-        return f"{cells}{interval_words(row)}, {interval.pairs} of {row.planned} pairs"
+        claimed = _claimed(row, negated=finding.claim.negate)
+        return f"{cells}{interval_words(row)}{claimed}, {_pairs(interval.pairs, row.planned)}"
     return f"{cells}{_range([row for row, _ in measured])}"
+
+
+def _claimed(row: Evidence, *, negated: bool) -> str:
+    """The size that is claimed, where one is: ' where more than +15.0 % is claimed'."""
+    sizes = [amount(abs(x) if len(row.marks) > 1 else x, row.unit) for x in row.marks if x]
+    if not sizes:
+        return ""
+    least = {True: "not more than", False: "more than"}
+    within = {True: "more than", False: "less than"}
+    words = within[negated] if len(sizes) > 1 else least[negated]
+    way = " up or down" if len(sizes) > 1 else ""
+    return f" where {words} {sizes[0].lstrip('+') if way else sizes[0]}{way} is claimed"
+
+
+def _pairs(number: int, planned: int) -> str:
+    """'from all 5 pairs', 'from 2 of 3 planned pairs'."""
+    if number < planned:
+        return f"from {number} of {planned} planned pairs"
+    return f"from all {planned} pairs" if planned > 1 else "from 1 pair"
 
 
 def _range(rows: list[Evidence]) -> str:

@@ -1,17 +1,13 @@
 """What the searches of settings tried, what each chose, and how much the choice says."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from fedbench.base.errors import FedbenchError
-from fedbench.base.files import read_json
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import words
-from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.numbers import point_name
+from fedbench.report.values.searched import near_chance, winner
 from fedbench.store import Results
 
 _NAMED = 3  # settings of the paper that a row names
@@ -40,33 +36,19 @@ def searches(plan: Plan, paper: str, results: Results) -> list[SearchOnPage]:
     for cell in plan.cells:
         if cell.paper == paper and cell.run_id in plan.searches:
             cells.setdefault(plan.searches[cell.run_id], []).append(cell)
-    winners = {search: _winner(results.winner(search)) for search in cells}
-    return [_on_page(winner, cells[search]) for search, winner in winners.items() if winner]
+    winners = {search: winner(results.winner(search)) for search in cells}
+    return [_on_page(found, cells[search]) for search, found in winners.items() if found]
 
 
-def _winner(file: Path) -> dict[str, Any]:
-    """What the search chose; empty if it has not yet, a trial failed, or the file is damaged.
-
-    The page is written from what is there; what trains with a damaged file says how to mend it.
-    """
-    with suppress(FedbenchError):
-        winner = read_json(file)
-        if {"chosen", "trials", "on_edge"} <= winner.keys():
-            return winner
-    return {}
-
-
-def _on_page(winner: dict[str, Any], cells: list[Cell]) -> SearchOnPage:
+def _on_page(found: dict[str, Any], cells: list[Cell]) -> SearchOnPage:
     run = cells[0].run
-    tried = [(_pairs(trial), trial["score"]) for trial in winner["trials"]]
-    guess, best = chance(run.dataset), max(score for _, score in tried)
     return SearchOnPage(
         served=_served(cells),
         rule=words(run),
-        tried=tuple(tried),
-        chosen=_pairs(winner["chosen"]),
-        near_chance=guess is not None and best < NEAR * guess,
-        at_edge=tuple(winner["on_edge"]),
+        tried=tuple((_pairs(trial), trial["score"]) for trial in found["trials"]),
+        chosen=_pairs(found["chosen"]),
+        near_chance=near_chance(found, run.dataset),
+        at_edge=tuple(found["on_edge"]),
     )
 
 

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,8 +14,9 @@ from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
 from fedbench.report.values.derived import with_derived
 from fedbench.report.values.moments import at_round, at_target, over_rounds
+from fedbench.report.values.searched import winner
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder, read_frame
+from fedbench.store import Results, RunFolder, read_frame
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
@@ -143,3 +145,7 @@ class Collected:
         folder = RunFolder(self.runs / run)
         folder.require_run(run)
         return folder.table(name) if folder.has(name) else pd.DataFrame()
+
+    def winner(self, search: str) -> dict[str, Any]:
+        """What a search chose; empty if it has not yet."""
+        return winner(Results(self.runs.parent).winner(search))

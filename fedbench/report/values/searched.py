@@ -1,0 +1,30 @@
+"""What a search of settings chose, and whether its trials had learned enough to choose."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import read_json
+from fedbench.report.values.chance import NEAR, chance
+from fedbench.spec import Choice
+
+
+def winner(file: Path) -> dict[str, Any]:
+    """What the search chose; empty if it has not yet, a trial failed, or the file is damaged.
+
+    The page is written from what is there; what trains with a damaged file says how to mend it.
+    """
+    with suppress(FedbenchError):
+        found = read_json(file)
+        if {"chosen", "trials", "on_edge"} <= found.keys():
+            return found
+    return {}
+
+
+def near_chance(found: dict[str, Any], dataset: Choice) -> bool:
+    """Whether even the best trial of the search scored next to nothing."""
+    guess = chance(dataset)
+    if guess is None or not found:
+        return False
+    return bool(max(trial["score"] for trial in found["trials"]) < NEAR * guess)

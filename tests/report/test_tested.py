@@ -1,0 +1,102 @@
+"""Which runs test a claim, and what is said where none does."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedbench.plan.plan import Plan
+from fedbench.report.claims import Finding
+from fedbench.report.claims.limits import Verdict
+from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.claims.wording import evidence_words
+from tests.report.claim_case import judge, plan_of
+from tests.report.test_claims import DUEL, ONE, at, gains
+
+TABLE = {"table": "small", "where": {"dataset": "Digits"}, "kind": "greater", "winner": "A"}
+ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))  # as printed
+
+
+def searched(score: float, folder: Path, dataset: str = "Digits") -> Finding:
+    """Whether A leads B, whose settings a search chose whose best trial has this score.
+
+    Digits has ten classes: guessing gives 0.1, and below 0.15 a trial is near chance.
+    """
+    plan = plan_of({"c": DUEL})
+    served = {
+        cell.run_id: "s"
+        for cell in plan.cells
+        if cell.coords["method"] == "B" and cell.coords["dataset"] == dataset
+    }
+    tried = [{"lr": 0.1, "score": score}, {"lr": 1.0, "score": 0.1}]
+    file = folder / "searches" / "s.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"chosen": {"lr": 0.1}, "trials": tried, "on_edge": ["lr"]}))
+    return judge(replace(plan, searches=served), folder, gains(4, 5, 6))["c"]
+
+
+def test_settings_chosen_near_chance_test_nothing(tmp_path: Path) -> None:
+    found = searched(0.14, tmp_path)
+    assert (found.measured.verdict, found.tested) == (Verdict.UNDECIDED, False)
+    assert found.words == "not tested at this scale; shows here"
+    assert evidence_words(found).endswith("; settings chosen by trials near chance")
+    assert found.rows[0].note == "settings chosen by trials near chance"
+    assert {"here-untested", "shows"} < {*ClaimOnPage(found).tags}
+    assert ClaimOnPage(found).plots[0].lines[0].look == "faint holds"
+
+
+@pytest.mark.parametrize(("score", "dataset"), [(0.16, "Digits"), (0.14, "MNIST")])
+def test_other_searches_leave_the_verdict(tmp_path: Path, score: float, dataset: str) -> None:
+    found = searched(score, tmp_path, dataset)  # MNIST: of runs that are not compared
+    assert (found.words, found.rows[0].note) == ("holds", "")
+
+
+def left_out(plan: Plan) -> Plan:
+    """The plan of a scale that leaves the table `small` out, but has the runs of its grid."""
+    toy = plan.papers["toy"]
+    tables = {key: table for key, table in toy.tables.items() if key != "small"}
+    return replace(plan, papers={"toy": toy.model_copy(update={"tables": tables})})
+
+
+def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> None:
+    plan = plan_of({"c": TABLE})
+    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].words == "holds"
+    printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
+    found = judge(left_out(plan), tmp_path, gains(4, 5, 6), printed)["c"]
+    assert found.words == "not tested at this scale"
+    assert evidence_words(found) == "its table is left out at this scale"
+    assert found.printed is not None
+    assert found.printed.verdict == Verdict.HOLDS  # what the paper prints is judged all the same
+
+
+def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
+    claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}}
+    found = judge(plan_of({"c": claim}, "small"), tmp_path, lambda _: None)["c"]
+    assert found.substituted == "dataset digits for mnist"
+    assert found.words == "not tested at this scale; its substitutes are not run yet"
+    assert evidence_words(found) == "6 of its 6 runs are missing"
+    assert "here-untested" in ClaimOnPage(found).tags
+
+
+def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
+    # 5 ± 2.920 · 1/√3
+    assert evidence_words(at(tmp_path, (4, 5, 6), by=3)) == (
+        "+5.00 points [+3.31, +6.69] where more than +3.00 points is claimed, from all 3 pairs"
+    )
+    assert " where not more than +3.00 points is" in evidence_words(
+        at(tmp_path, (4, 5, 6), by=3, negate=True)
+    )
+    assert "claimed" not in evidence_words(at(tmp_path, (4, 5, 6)))
+
+
+def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
+    # at 5 % the upper bound of −3 ± 2.920 · 1/√3 is −1.31, below −1.2; at 2.5 %, which failing asks
+    # for, it is −3 + 4.303 · 1/√3 = −0.52
+    claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": 1.2}
+    found = judge(plan_of({"c": claim}), tmp_path, gains(-2, -3, -4))["c"]
+    assert found.words == "undecided"
+    assert evidence_words(found) == (
+        "−3.00 points [−5.48, −0.52] where less than 1.20 points up or down is claimed, "
+        "from all 3 pairs"
+    )

@@ -18,12 +18,14 @@ TABLE = {"table": "small", "where": {"dataset": "Digits"}, "kind": "greater", "w
 ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))  # as printed
 
 
-def searched(score: float, folder: Path, dataset: str = "Digits") -> Finding:
+def searched(
+    score: float, folder: Path, dataset: str = "Digits", metric: str = "accuracy"
+) -> Finding:
     """Whether A leads B, whose settings a search chose whose best trial has this score.
 
     Digits has ten classes: guessing gives 0.1, and below 0.15 a trial is near chance.
     """
-    plan = plan_of({"c": DUEL})
+    plan = plan_of({"c": DUEL | {"metrics": [metric]}})
     served = {
         cell.run_id: "s"
         for cell in plan.cells
@@ -50,6 +52,11 @@ def test_settings_chosen_near_chance_test_nothing(tmp_path: Path) -> None:
 def test_other_searches_leave_the_verdict(tmp_path: Path, score: float, dataset: str) -> None:
     found = searched(score, tmp_path, dataset)  # MNIST: of runs that are not compared
     assert (found.words, found.rows[0].note) == ("holds", "")
+
+
+def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
+    (row,) = searched(0.14, tmp_path, metric="holdings/few").rows
+    assert row.of_paper
 
 
 def left_out(plan: Plan) -> Plan:

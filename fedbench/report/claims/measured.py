@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from fedbench.paper.columns import HELD
 from fedbench.paper.places import Level, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
@@ -76,11 +77,12 @@ class MeasuredNumbers(Numbers):
     def near_chance(self, points: Iterable[Coords]) -> bool:
         """Whether settings of a run behind these points were chosen by trials that learned nothing.
 
-        What is compared there is chance as much as the methods.
+        What is compared there is chance as much as the methods, but for what the clients hold.
         """
         served = {
             self._searches[cell.run_id]: cell.run.dataset
             for point in points
+            if reading(str(point["metric"])).metric.partition("/")[0] not in HELD
             for cell in self.cells(point)
             if cell.run_id in self._searches
         }

@@ -25,7 +25,7 @@ from fedbench.data.shares import mirror
 from fedbench.engine.inputs import images
 from fedbench.engine.local import RoundStart
 from fedbench.engine.problem import Problem
-from fedbench.engine.server import open_round, views
+from fedbench.engine.server import copies_for_parts, open_round
 from fedbench.engine.turns import prepare
 from fedbench.engine.workers import Workers
 from fedbench.models.architecture import BodyHead
@@ -167,8 +167,8 @@ def _tuned(small: Problem) -> Tensor:
     parts, start, fed = small.task.parts, small.fed.start, small.fed
     unused = small.spec.rounds  # the first round whose random numbers the run did not use
     r = open_round(small, start, unused)
-    rounds = views(small, r, [part.server(start.w, fed) for part in parts])
-    messages = [part.send(view) for part, view in zip(parts, rounds, strict=True)]
+    copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
+    messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
     states = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
     replies = Workers(small.task, small.task.threads, small.largest_batch).train(

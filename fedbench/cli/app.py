@@ -65,13 +65,10 @@ Device = Annotated[
     str,
     typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
 ]
+THREADS = "Threads that train clients side by side, with the same results for any number."
 Workers = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        help="Threads that train clients side by side, with the same results for any number. "
-        "Default: one per core; on a GPU one.",
-    ),
+    typer.Option(min=1, help=f"{THREADS} Default: one per core; on a GPU one."),
 ]
 CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two checkpoints of a run.")]
 Live = Annotated[

@@ -24,7 +24,8 @@ def arena(
     own: Annotated[str, typer.Option("--with", metavar="METHODS", help=_WITH)] = "",
     scale: Scale = "demo",
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what all methods cost, train nothing.")
+        bool,
+        typer.Option("--plan", help="Say what all methods cost, and yours alone; train nothing."),
     ] = False,
     cores: Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")] = "all",
     device: Device = "auto",
@@ -33,6 +34,9 @@ def arena(
     data_dir: DataFolder = None,
 ) -> None:
     """Let a method of your own meet all others under the same conditions, on one page.
+
+    A search tries the same learning rates for every method, and up to three values of its main
+    parameter if it has one; at scale demo nothing is searched.
 
     Published runs of the arena are restored first, if there are any, so that only what is not
     finished is trained.
@@ -49,7 +53,8 @@ def arena(
         if plan:
             from fedbench.cli.commands import show_costs
 
-            show_costs(whole, workflow, results, data_dir)
+            alone = [(f"{', '.join(split(own))} alone", chosen)] if own else []
+            show_costs(whole, workflow, results, data_dir, alone)
             return
         restored = _restore(whole, results)
         before = _finished(chosen, results)

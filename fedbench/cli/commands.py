@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -198,15 +199,21 @@ def _check(chosen: "Plan", workflow: Path) -> None:
     check_figures_and_facts(chosen, workflow / "papers")
 
 
-def show_costs(chosen: "Plan", workflow: Path, results: Path, data_dir: Path | None) -> None:
-    """Print what training each table of a plan costs."""
+def show_costs(
+    chosen: "Plan",
+    workflow: Path,
+    results: Path,
+    data_dir: Path | None,
+    parts: Sequence[tuple[str, "Plan"]] = (),
+) -> None:
+    """Print what training each table of a plan costs, then what parts of it cost, by name."""
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
     from fedbench.plan.budget import by_table
     from fedbench.plan.speeds import GPU_CORES, measured_speeds
 
     speeds = measured_speeds(results, load_scale(workflow, chosen.scale).speeds)
-    costs = by_table(chosen, speeds, data_folder(data_dir))
+    costs = by_table(chosen, speeds, data_folder(data_dir), parts=parts)
     _show([{"what": name} | cost.words() for name, cost in costs.items()])
     console.print(
         f"Hours follow from how fast finished runs in {results} trained the same model. Without "

@@ -57,7 +57,10 @@ def _line(done: "Exported") -> str:
 def restore(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files that `fedbench export` wrote, or folders of such files."),
+        typer.Argument(
+            help="Files that `fedbench export` wrote, or folders of such files. "
+            f"Default: {_PUBLISHED}."
+        ),
     ] = None,
     results: ResultsFolder = Path("results"),
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
+    THREADS,
     CheckpointMinutes,
     DataFolder,
     Device,
@@ -20,7 +21,6 @@ from fedbench.cli.app import (
     ResultsFolder,
     Scale,
     Tables,
-    Workers,
     WorkflowFolder,
     app,
     console,
@@ -69,7 +69,7 @@ def train(
     results: ResultsFolder = Path("results"),
     data_dir: DataFolder = None,
     device: Device = "auto",
-    workers: Workers = 1,
+    workers: Annotated[int, typer.Option(min=1, help=THREADS)] = 1,
     checkpoint_minutes: CheckpointMinutes = 5.0,
     live: Live = "",
 ) -> None:

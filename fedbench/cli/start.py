@@ -24,7 +24,10 @@ def workflow() -> None:
 @app.command()
 def unlock(
     folder: Annotated[
-        Path, typer.Argument(help="Where the workflow was started.", show_default=False)
+        Path,
+        typer.Argument(
+            help="Where the workflow was started. Default: the working folder.", show_default=False
+        ),
     ] = Path(),
 ) -> None:
     """Free the folder of a workflow that was killed; refused while one still runs there."""

@@ -162,16 +162,17 @@ def _step(
     state: tuple[Tensor, Memory, Buffers],
     differentiate: Differentiate,
 ) -> tuple[Tensor, Memory, Outputs]:
+    """Step k from `state`: what is subtracted, the optimiser's memory, the first evaluation."""
     w, memory, buffers = state
-    batch = _Pass(task, start.global_model, turns, samples, buffers, differentiate)
-    g = clip_by_norm(batch.nested()(w), task.clip)
+    loss = _StepLoss(task, start.global_model, turns, samples, buffers, differentiate)
+    g = clip_by_norm(loss.gradient(w), task.clip)
     for i in overriding(task.parts, "decay"):
         g = task.parts[i].decay(g, w, turns[i])
     step, memory = task.optimiser.step(g, task.decayed(w), memory, k)
     for i in overriding(task.parts, "move"):
         step = task.parts[i].move(step, w, turns[i])
-    batch.show(w)
-    return step, memory, batch.first
+    loss.show(w)
+    return step, memory, loss.first
 
 
 def _finish(
@@ -182,6 +183,7 @@ def _finish(
     buffers: Buffers,
     loss: Tensor,
 ) -> ClientResult:
+    """Let the parts end their turns at the trained weights; returns what the client hands back."""
     delta = start.global_model.w - w
     for part, t in zip(task.parts, turns, strict=True):
         t.k, t.y = t.H, Model(w, buffers)
@@ -190,8 +192,8 @@ def _finish(
     return ClientResult(w=w, delta=delta, up=up, mine=mine, buffers=buffers, loss=loss)
 
 
-class _Pass:
-    """The loss of one batch at any weights, and the outputs of the step's first evaluation.
+class _StepLoss:
+    """The loss of a step's batch at any weights, and the outputs of the step's first evaluation.
 
     Only the first evaluation moves running statistics (SAM's second evaluation must not).
     """
@@ -222,12 +224,12 @@ class _Pass:
             )
         return self._first
 
-    def nested(self) -> Gradient:
+    def gradient(self, w: Tensor) -> Tensor:
         """The gradient after every part's `grad`; the first part is given the plain gradient."""
         gradient: Gradient = self.inner
         for i in overriding(self.task.parts, "grad"):
             gradient = _wrap(self.task.parts[i], gradient, self.turns[i])
-        return gradient
+        return gradient(w)
 
     def inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss and loss terms; dropout is the same in every call."""

@@ -42,48 +42,48 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
 
 
 def aggregate(
-    parts: Sequence[Part], rounds: Sequence[Round], r: Round, replies: Sequence[ClientResult]
+    parts: Sequence[Part], copies: Sequence[Round], r: Round, replies: Sequence[ClientResult]
 ) -> Model:
     """The next global model x_{t+1} = Σ p_i y_i + (Σ p_i D_i − d), d the parts' global update.
 
     If no part changes anything, the bracket is exactly 0 and the result is the mean of the
-    clients' models, bit for bit (convention 13). `rounds` has one copy of `r` per part; their
+    clients' models, bit for bit (convention 13). `copies` are those of `r`, one per part; their
     fields `models`, `raw`, `statistics`, `ups` and `new` are set here.
     """
     models = torch.stack([reply.w for reply in replies])
     raw = r.w - models
     statistics = [reply.buffers for reply in replies]
-    for i, view in enumerate(rounds):
-        view.models, view.raw, view.statistics = models, raw, statistics
-        view.ups = [reply.up[i] for reply in replies]
-    p = _weights(parts, rounds, r.p)
-    received = [_received(parts, rounds, n, reply) for n, reply in enumerate(replies)]
-    for view in rounds:
-        vars(view).pop("i", None)  # the index of one client, which now has no meaning
+    for i, copy in enumerate(copies):
+        copy.models, copy.raw, copy.statistics = models, raw, statistics
+        copy.ups = [reply.up[i] for reply in replies]
+    p = _weights(parts, copies, r.p)
+    received = [_received(parts, copies, n, reply) for n, reply in enumerate(replies)]
+    for copy in copies:
+        vars(copy).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
-        d = parts[i].step(d, rounds[i])
+        d = parts[i].step(d, copies[i])
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
-    for view in rounds:
-        view.new = new
+    for copy in copies:
+        copy.new = new
     return Model(new, mix_buffers(statistics, p))
 
 
-def _weights(parts: Sequence[Part], rounds: Sequence[Round], p: Tensor) -> Tensor:
+def _weights(parts: Sequence[Part], copies: Sequence[Round], p: Tensor) -> Tensor:
     for i in overriding(parts, "weigh"):
-        p = parts[i].weigh(p, rounds[i])
-    for view in rounds:
-        view.p = p
+        p = parts[i].weigh(p, copies[i])
+    for copy in copies:
+        copy.p = p
     return p
 
 
 def _received(
-    parts: Sequence[Part], rounds: Sequence[Round], n: int, reply: ClientResult
+    parts: Sequence[Part], copies: Sequence[Round], n: int, reply: ClientResult
 ) -> Tensor:
     delta = reply.delta
     for i in overriding(parts, "receive"):
-        rounds[i].i = n
-        delta = parts[i].receive(delta, rounds[i])
+        copies[i].i = n
+        delta = parts[i].receive(delta, copies[i])
     return delta
 
 
@@ -98,7 +98,7 @@ def _mix(values: list[Tensor], p: Tensor) -> Tensor:
     return torch.stack(values).amax(0)
 
 
-def views(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
+def copies_for_parts(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
     """One copy of the round per part, with the part's state and random generator."""
     return [
         replace(r, mine=state, rng=_generator(problem, r, part))

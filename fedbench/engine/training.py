@@ -24,7 +24,7 @@ from fedbench.engine.probe import Probe, Scene, build_probes
 from fedbench.engine.problem import Objects, Problem, assemble
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
-from fedbench.engine.server import aggregate, open_round, views
+from fedbench.engine.server import aggregate, copies_for_parts, open_round
 from fedbench.engine.tables import tables
 from fedbench.engine.turns import PreparedClient, exchange, prepare, twins
 from fedbench.engine.work import work_per_sample
@@ -129,17 +129,17 @@ class Training:
     def _round(self, t: int) -> None:
         progress = self.progress
         r = open_round(self.problem, progress.global_model, t)
-        rounds = views(self.problem, r, progress.server)
+        copies = copies_for_parts(self.problem, r, progress.server)
         with self.clock.phase("train"):
-            clients, replies = self._train(r, rounds)
+            clients, replies = self._train(r, copies)
         with self.clock.phase("server"):
-            progress.global_model = aggregate(self.parts, rounds, r, replies)
+            progress.global_model = aggregate(self.parts, copies, r, replies)
         progress.round = t + 1
         loss, finite = _loss_and_finite(replies, progress.global_model.w)
         progress.diverged = not finite
         last = progress.round == self.spec.rounds or progress.diverged
         due = last or progress.round % self.spec.eval_every == 0
-        models = self._models(rounds) if due else {"next": progress.global_model.w}
+        models = self._models(copies) if due else {"next": progress.global_model.w}
         row = self._scores(r, models, loss) if due else {}
         last = last or (due and ended(self.spec.stop, [*progress.rows, row]))
         scored = Model(next(iter(models.values())), progress.global_model.buffers)
@@ -153,21 +153,21 @@ class Training:
             progress.rows.append(row | self._clocks())
             if self.watch:
                 self.watch(dict(row))
-        progress.server = [view.mine for view in rounds]
+        progress.server = [copy.mine for copy in copies]
 
     def _train(
-        self, r: Round, rounds: Sequence[Round]
+        self, r: Round, copies: Sequence[Round]
     ) -> tuple[list[PreparedClient], list[ClientResult]]:
         """Broadcast, extra exchange, local training; stores client states and counts traffic.
 
         Returns the clients as they were before training, and the results of their training.
         """
         progress, size = self.progress, model_floats(self.fed.d, r.buffers)
-        messages = [part.send(view) for part, view in zip(self.parts, rounds, strict=True)]
+        messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
         clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
-        for view in rounds:
-            view.steps = r.w.new_tensor([len(c.batches.rows) for c in clients])
-        progress.traffic.up += exchange(self.problem, rounds, clients)
+        for copy in copies:
+            copy.steps = r.w.new_tensor([len(c.batches.rows) for c in clients])
+        progress.traffic.up += exchange(self.problem, copies, clients)
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
@@ -185,12 +185,12 @@ class Training:
             return [part.client(start, self.fed) for part in self.parts]
         return self.progress.clients[client]
 
-    def _models(self, rounds: Sequence[Round]) -> dict[str, Tensor]:
+    def _models(self, copies: Sequence[Round]) -> dict[str, Tensor]:
         """The models to score, x_{t+1} always among them; the first is the headline."""
         global_model = self.progress.global_model.w
         models: dict[str, Tensor] = {}
-        for part, view in zip(self.parts, rounds, strict=True):
-            models |= part.evaluate(global_model, view)
+        for part, copy in zip(self.parts, copies, strict=True):
+            models |= part.evaluate(global_model, copy)
         models.setdefault("next", global_model)
         return models
 

@@ -77,10 +77,11 @@ def twins(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
     return [replace(c, turns=[twin(t) for t in c.turns]) for c in clients]
 
 
-def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[PreparedClient]) -> int:
+def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[PreparedClient]) -> int:
     """Make the extra exchange before training: `ask` at each client, `answer` at the server.
 
-    The answers are added to the clients' messages. Returns how many numbers the clients sent.
+    copies: of the round, one per part. The answers are added to the clients' messages. Returns how
+    many numbers the clients sent.
     """
     parts, sent = problem.task.parts, 0
     for i in overriding(parts, "ask"):
@@ -91,7 +92,7 @@ def exchange(problem: Problem, rounds: Sequence[Round], clients: Sequence[Prepar
             with dropout(problem.task, c):
                 asks.append(parts[i].ask(turn.w, turn))
             turn.full_gradient = only_in_ask
-        answer = parts[i].answer(asks, rounds[i].p, rounds[i])
+        answer = parts[i].answer(asks, copies[i].p, copies[i])
         for c in clients:
             c.turns[i].msg = {**c.turns[i].msg, **answer}
         sent += sum(value.numel() for ask in asks for value in ask.values())

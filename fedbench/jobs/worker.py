@@ -44,7 +44,8 @@ def train(
             folder = Results(results).run(run_id)
             try:
                 run = schedule.run(run_id)
-                say(f"{prefix}: {_finished(run, folder, results, machine, data_dir, say, follow)}")
+                how = _train_unless_finished(run, folder, results, machine, data_dir, say, follow)
+                say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)
                 file = note_failure(folder, error)
@@ -53,7 +54,7 @@ def train(
     return failed
 
 
-def _finished(
+def _train_unless_finished(
     spec: RunSpec,
     folder: RunFolder,
     results: Path,
@@ -62,7 +63,7 @@ def _finished(
     say: Callable[[str], None],
     follow: Follow,
 ) -> str:
-    """How the run ended: before now, or trained here as the only process."""
+    """Train the run as the only process that does, unless it is finished; says how it ended."""
     folder.require_writable()
     with alone(folder, say):
         if folder.finished(spec.id):

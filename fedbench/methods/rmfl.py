@@ -1,4 +1,4 @@
-"""RMFL: MFL, but in the uploaded momentum the earliest local gradients weigh most."""
+"""RMFL: MFL, but with other weights of the local gradients in the uploaded momentum."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -13,7 +13,7 @@ from fedbench.core.round import Fed, Round, State, Turn
 
 @dataclass(frozen=True)
 class RMFL(Part):
-    """Train as MFL, but upload v̂ = a·V + Σ_k c_k g_k, c_k falling in k, in place of v^H.
+    """Train as MFL, but upload v̂ = a·V + Σ_k c_k g_k in place of v^H.
 
     Xiao & Wang, "Rethinking the initialization of Momentum in Federated Learning with Heterogeneous
     Data", equation 3. Its printed indices contradict each other (t+1 gradients for t steps, weights
@@ -24,6 +24,9 @@ class RMFL(Part):
     lit0     'lit' without V
     r2       β^H V + (1−β) Σ_{k=0}^{H−1} β^k g_{k+1}, the dampened average reversed
     r2prime  β^H V + Σ_{k=0}^{H−1} β^k g_{k+1}, equation 1 reversed
+
+    With r2 and r2prime a gradient weighs less the later it is. With the others this holds for all
+    but the last: g_H weighs most of all where β^{H−1} > 1−β, at β = 0.9 below 23 steps.
     """
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)

@@ -56,7 +56,7 @@ class Settings(Strict):
     """The folder for the pages."""
     data_dir: Text
     """The folder of the data files; empty: FEDBENCH_DATA, else the user's cache."""
-    batch_size: Annotated[int, Field(ge=0)]
+    runs_per_job: Annotated[int, Field(ge=0)]
     """The most runs that share a process; 0: 96, on a cluster as many as take 20 minutes."""
     device: Device
     """Where to train: auto, cpu, cuda, cuda:1, mps or xpu."""
@@ -72,6 +72,10 @@ class Settings(Strict):
 
 def checked_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the workflow; raises `FedbenchError` in one sentence for any other."""
+    if "batch_size" in config:  # its name up to version 0.1.0
+        raise FedbenchError(
+            "--config: batch_size is called runs_per_job now; its values are the same"
+        )
     try:
         return Settings(**config).model_dump()
     except FedbenchError as error:

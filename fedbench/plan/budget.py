@@ -1,7 +1,7 @@
 """What a plan costs, before launching it: runs, sample passes, hours and disk."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,12 +41,17 @@ class Budget:
 
 
 def by_table(
-    plan: Plan, speeds: Speeds, folder: Path = Path(), cores: int | None = None
+    plan: Plan,
+    speeds: Speeds,
+    folder: Path = Path(),
+    cores: int | None = None,
+    parts: Sequence[tuple[str, Plan]] = (),
 ) -> dict[str, Budget]:
     """The cost of each table and figure alone, with its searches, and of all of them together.
 
     A run that several tables share counts in each, and once in all together. folder: holds the data
-    files of data sets that do not declare their size; cores: by default those of this machine.
+    files of data sets that do not declare their size; cores: by default those of this machine;
+    parts: plans of some of the runs, whose cost comes last, by name.
     """
     all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
     needed = {
@@ -55,6 +60,7 @@ def by_table(
         for key, item in paper.items()
     }
     needed["all, shared runs once"] = list(plan.runs)
+    needed |= {name: list(part.runs) for name, part in parts}
     cores = cores or os.cpu_count() or 1
     return {name: _budget(plan, ids, all_costs, cores) for name, ids in needed.items()}
 

@@ -25,8 +25,8 @@ _ON_CLUSTER = 20 * 60.0
 
 
 @dataclass(frozen=True)
-class Batch:
-    """The runs of a job, in the order of the plan, and the seconds that they may take on a core."""
+class Job:
+    """Runs for one process, in the order of the plan, and the seconds they may take on a core."""
 
     data: str  # the key of their data set
     search: str  # the id of the search that they wait for, or ''
@@ -37,7 +37,7 @@ class Batch:
 
 def deal(
     plan: Plan, seconds: Mapping[str, float], size: int | None = None, cores: int | None = None
-) -> list[Batch]:
+) -> list[Job]:
     """The jobs that train the runs of which `seconds` has the costs, in the order to start them.
 
     size: the most runs that a job has; cores: how many jobs run at the same time. Without `cores`,
@@ -46,14 +46,14 @@ def deal(
     """
     longest = _longest(sum(seconds.values()), cores) if cores else _ON_CLUSTER
     most, searched = size or len(seconds), _searched(plan)
-    batches = [
-        Batch(*key, piece, sum(seconds[run_id] for run_id in piece))
+    jobs = [
+        Job(*key, piece, sum(seconds[run_id] for run_id in piece))
         for key, run_ids in _groups(plan, seconds, searched).items()
         for piece in _pieces(
             _units(run_ids, searched, seconds, most, longest), seconds, most, longest
         )
     ]
-    return sorted(batches, key=lambda batch: (not batch.trial, -batch.seconds))
+    return sorted(jobs, key=lambda job: (not job.trial, -job.seconds))
 
 
 def elapsed(seconds: Iterable[float], cores: int) -> float:

@@ -13,7 +13,7 @@ from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.cost import costs
 from fedbench.plan.data import assumed_samples, data_key
-from fedbench.plan.deal import Batch, deal
+from fedbench.plan.deal import Job, deal
 from fedbench.plan.outdated import outdate
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
@@ -36,8 +36,8 @@ def options(**values: object) -> str:
 
 
 @dataclass(frozen=True)
-class Job:
-    """Runs that are trained one after the other in one process.
+class JobRule:
+    """A job as the workflow's rules take it.
 
     data, searches: the files that the job waits for; retries: files that are newer than the stamps
     if runs are to be trained again; stamps: the files that it writes; priority: the job with the
@@ -130,7 +130,7 @@ class WorkflowPaths:
         """The stamps of a paper's runs: those to train, and those that are finished already."""
         return [self.stamp(run_id) for run_id in self._runs(paper)]
 
-    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
+    def awaited(self, paper: str, jobs: Iterable[JobRule]) -> list[str]:
         """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
         Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
@@ -212,7 +212,9 @@ class WorkflowPaths:
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in DRAWN]
 
-    def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
+    def jobs(
+        self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False
+    ) -> list[JobRule]:
         """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
 
         Without a size 96 runs share a job on one machine; on a cluster their time alone decides.
@@ -220,20 +222,20 @@ class WorkflowPaths:
         plan = self.trained or self.scheduled
         cost = costs(plan.runs, speeds, assumed_samples)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
-        batches = deal(plan, seconds, size or (_AT_ONCE if cores else None), cores)
-        return [self._job(n, len(batches) - n, batch) for n, batch in enumerate(batches)]
+        jobs = deal(plan, seconds, size or (_AT_ONCE if cores else None), cores)
+        return [self._rule(n, len(jobs) - n, job) for n, job in enumerate(jobs)]
 
-    def _job(self, n: int, priority: int, batch: Batch) -> Job:
-        return Job(
+    def _rule(self, n: int, priority: int, job: Job) -> JobRule:
+        return JobRule(
             name=f"train_{n}",
             priority=priority,
-            data=[self.data(batch.data)],
-            searches=[self.winner(batch.search)] if batch.search else [],
-            retries=[str(file) for file in map(self._results.retry, batch.run_ids) if exists(file)],
-            stamps=[self.stamp(run_id) for run_id in batch.run_ids],
+            data=[self.data(job.data)],
+            searches=[self.winner(job.search)] if job.search else [],
+            retries=[str(file) for file in map(self._results.retry, job.run_ids) if exists(file)],
+            stamps=[self.stamp(run_id) for run_id in job.run_ids],
             log=self.log(f"train-{n}"),
-            minutes=minutes(batch.seconds),
-            memory_mb=max(memory_mb(self.scheduled.runs[run_id]) for run_id in batch.run_ids),
+            minutes=minutes(job.seconds),
+            memory_mb=max(memory_mb(self.scheduled.runs[run_id]) for run_id in job.run_ids),
         )
 
     def _runs(self, paper: str) -> dict[str, RunSpec]:

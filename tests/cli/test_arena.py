@@ -1,5 +1,6 @@
 """`fedbench arena` with a method of one's own: what is restored, trained and said."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from fedbench.store import Results
 from tests.jobs.made_runs import finish
 from tests.project import ROOT
 from tests.test_plugins import METHOD, plug
+
+EXAMPLE = ROOT / "fedbench/cli/example"
 
 
 @pytest.fixture
@@ -79,6 +82,32 @@ def test_methods_without_any_run_are_counted(folder, started):
         f"2 runs trained; {len(methods) - 1} of {len(methods)} methods have no run"
     )
     assert "`fedbench arena --scale demo` trains" in words
+
+
+def cost_of(what, done):
+    """The runs in that row of the costs."""
+    (row,) = (line for line in done.output.splitlines() if line.startswith(f"│ {what} "))
+    return int(row.split("│")[2])
+
+
+def test_a_plan_says_what_the_own_method_costs_alone(folder, started):
+    done = arena("--with", "brand", "--plan")
+    methods = {c.coords["method"] for c in planned(ROOT / "workflow", "demo", ("arena",)).cells}
+    assert cost_of("all, shared runs once", done) == 2 * len(methods)  # two splits, one seed
+    assert cost_of("brand alone", done) == 2
+    assert cost_of("brand, FedAvg alone", arena("--with", "brand, FedAvg", "--plan")) == 4
+    assert "alone" not in arena("--plan").output.partition("Hours follow")[0]
+    assert started == []
+
+
+def test_the_commands_of_the_page_hold_with_its_line_and_without(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=(EXAMPLE / "methods/shrink.py").read_text()))
+    asked = ("--with", "shrink", "--scale", "cpu", "--plan")
+    # on each of two splits three rates, and three seeds with the best
+    assert cost_of("shrink alone", arena(*asked)) == 2 * (3 + 3)
+    (line,) = re.findall("`(shrink: .+)`", (ROOT / "docs/howto/bench.md").read_text())
+    Path("compositions.yaml").write_text(line)
+    assert cost_of("shrink alone", arena(*asked)) == 2 * (3 * 3 + 3)
 
 
 def test_a_name_that_is_no_method_is_one_sentence(folder, started):

@@ -5,6 +5,7 @@ import shutil
 from importlib import metadata
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
@@ -32,9 +33,19 @@ def test_every_option_of_a_command_is_explained(command):
         assert option.help, f"{command}: {name}"
 
 
-def typed_options(command):
-    from typer.main import get_command
+# What these name is added to what a command does without them.
+ADDITIONS = {"own", "tune", "settings", "targets", "only", "out", "first"}
 
+
+@pytest.mark.parametrize("command", get_command(app).commands)
+def test_every_default_is_said_and_said_once(command):
+    for name, option in typed_options(command).items():
+        if not option.required and name not in ADDITIONS:
+            shown = option.show_default and option.default not in (None, "")
+            assert shown != ("Default: " in option.help), f"{command}: {name}"
+
+
+def typed_options(command):
     options = get_command(app).commands[command].params
     return {option.name: option for option in options}
 

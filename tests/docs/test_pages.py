@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fedbench.paper.compositions import compositions
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
 
@@ -37,6 +38,10 @@ def test_the_first_run_learns_and_tells_two_methods_apart(reader, capsys):
 def test_the_example_by_hand_stays_at_four(reader, capsys):
     follow((ROOT / "docs/howto/method.md").read_text(encoding="utf-8"))
     assert "tensor([4.]" in capsys.readouterr().out
+
+
+def test_the_readme_counts_the_named_methods(reader):
+    assert f"{len(compositions())} named\nmethods" in (ROOT / "README.md").read_text()
 
 
 def test_snippets_by_hand():

@@ -1,4 +1,4 @@
-"""A run that kills its process has failed; the others of its batch are trained all the same."""
+"""A run that kills its process has failed; the others of its job are trained all the same."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_pat
     assert f"1 of 4 runs failed: {IDS[1]}" in capfd.readouterr().out
 
 
-def test_two_killers_in_one_batch(tmp_path):
+def test_two_killers_in_one_job(tmp_path):
     deeds = {IDS[0]: by(signal.SIGKILL), IDS[3]: by(signal.SIGKILL)}
     assert train_apart(working(tmp_path, deeds), IDS, tmp_path) == 3
     assert [status(tmp_path, each).value for each in IDS] == [

@@ -66,8 +66,8 @@ def test_the_table_holds_the_mean_over_the_seeds_of_the_last_round(built):
     assert row["printed_mean"] == 90.0
 
 
-def test_a_second_call_does_nothing_with_fewer_cores_and_smaller_batches_too(built):
-    done = snakemake(built, "reproduce_all", *CONFIG, "batch_size=1")
+def test_a_second_call_does_nothing_with_fewer_cores_and_smaller_jobs_too(built):
+    done = snakemake(built, "reproduce_all", *CONFIG, "runs_per_job=1")
     assert "Nothing to be done" in str(done)
 
 
@@ -94,7 +94,7 @@ def test_jobs_fill_the_cores_of_one_machine(built):
         ("--mode", "remote"),  # on a node the jobs are those of the machine that sent it
     ],
 )
-def test_on_a_cluster_the_size_of_a_batch_decides_and_processes_may_share_a_gpu(tmp_path, cluster):
+def test_on_a_cluster_the_size_of_a_job_decides_and_processes_may_share_a_gpu(tmp_path, cluster):
     make_project(tmp_path)
     config = ("--config", "scale=paper", "gpus=0.25", "live=tensorboard")
     done = snakemake(tmp_path, "-n", "-p", "--cores", "2", *cluster, "reproduce_all", *config)

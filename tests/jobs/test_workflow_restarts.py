@@ -97,7 +97,7 @@ def story(built, tmp_path_factory):
     )
 
 
-def test_a_killed_batch_loses_no_finished_run(story):
+def test_a_killed_job_loses_no_finished_run(story):
     assert set(story.killed) == {*story.old, story.new[0]}
     assert story.killed.items() <= story.mended.items()
 

@@ -20,7 +20,7 @@ from fedbench.engine.local import RoundStart, local_round
 from fedbench.engine.problem import assemble, build_parts
 from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
-from fedbench.engine.server import open_round, views
+from fedbench.engine.server import copies_for_parts, open_round
 from fedbench.engine.training import Training
 from fedbench.engine.turns import exchange, prepare
 from fedbench.engine.workers import train_alone
@@ -289,8 +289,8 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     progress = driven(case).progress  # states that are not all zeros
     problem = shared(case)
     r = open_round(problem, progress.global_model, 1)
-    rounds = views(problem, r, progress.server)
-    messages = [part.send(view) for part, view in zip(problem.task.parts, rounds, strict=True)]
+    copies = copies_for_parts(problem, r, progress.server)
+    messages = [part.send(copy) for part, copy in zip(problem.task.parts, copies, strict=True)]
     kept = next(iter(progress.clients.values()))
     held = {"w": r.w, **{f"m{i} {k}": v for i, m in enumerate(messages) for k, v in m.items()}}
     held |= {f"c{i} {k}": v for i, m in enumerate(kept) for k, v in m.items()}
@@ -299,7 +299,7 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
     replies = []
     for _ in range(2):
         cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
-        exchange(problem, rounds, cohort)
+        exchange(problem, copies, cohort)
         replies.append(
             train_alone(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[0])
         )

@@ -72,6 +72,14 @@ def test_coefficients_by_hand(reading, H, table):
     assert close([v, *g], table[reading][0], *table[reading][1])
 
 
+@pytest.mark.parametrize(("H", "heaviest"), [(6, -1), (22, -1), (23, 0)])
+def test_the_last_gradient_weighs_most_below_23_steps_unless_the_weights_are_reversed(H, heaviest):
+    for reading in READINGS:
+        _, g = coefficients(reading, H, beta=0.9)
+        assert g[:-1] == sorted(g[:-1], reverse=True)
+        assert max(g) == g[0 if reading.startswith("r2") else heaviest]
+
+
 @pytest.mark.parametrize("H", [1, 2, 3, 16])
 @each_reading
 def test_the_weights_it_states_are_those_it_uses(reading, H):

@@ -33,8 +33,9 @@ def test_a_number_may_be_written_as_text():
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
+        ("batch_size", 24, "--config: batch_size is called runs_per_job now"),
         ("devise", "cpu", "--config: no field in Settings 'devise'; did you mean 'device'?"),
-        ("batch_size", -1, "--config: batch_size = -1 is not allowed"),
+        ("runs_per_job", -1, "--config: runs_per_job = -1 is not allowed"),
         ("workers", 0, "--config: workers = 0 is not allowed"),
         (
             "device",

@@ -20,10 +20,10 @@ def taking(plan, *seconds):
     return dict(zip(plan.runs, seconds, strict=True))
 
 
-def numbered(batches, plan):
+def numbered(jobs, plan):
     """The places of each job's runs in the plan."""
     ids = list(plan.runs)
-    return [[ids.index(run_id) for run_id in batch.run_ids] for batch in batches]
+    return [[ids.index(run_id) for run_id in job.run_ids] for job in jobs]
 
 
 def test_24_short_runs_are_two_jobs_on_two_cores(tmp_path):

@@ -23,7 +23,7 @@ AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
 
 ON_GPU = config["gpus"] > 0
 
-JOBS = PATHS.jobs(config["batch_size"], AT_ONCE, SPEEDS, ON_GPU)
+JOBS = PATHS.jobs(config["runs_per_job"], AT_ONCE, SPEEDS, ON_GPU)
 
 for job in JOBS:
 

@@ -22,8 +22,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench.core.flat import Model
 from fedbench.engine.local import LocalTask, Loss
+from fedbench.models.pooling import usual_pooling
 
-_CHUNK = 500  # samples per pass
+_CHUNK = 50  # samples per pass: their activations stay in a processor's cache
 _DENSE = 32  # up to so many weights the matrix is formed
 
 
@@ -54,7 +55,7 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
     The model is in evaluation mode; the loss has no weight decay and no terms of a method, and
     samples are not augmented. There is no autocast.
     """
-    module = task.net.module().eval()
+    module = usual_pooling(task.net.module().eval())
     params = [p for p in module.parameters() if p.requires_grad]
     nn.utils.vector_to_parameters(model.w, params)
     module.load_state_dict(model.buffers, strict=False)

@@ -61,6 +61,19 @@ class Pooled(nn.Sequential):
                 yield layer, pool
 
 
+def usual_pooling(module: nn.Module) -> nn.Module:
+    """The module with PyTorch's own 2×2 max pooling, to be differentiated twice.
+
+    The maxima that score a model quickly take five times as long to differentiate, and where values
+    are equal they divide the gradient among them, which training does not.
+    """
+    for parent in list(module.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, MaxPool2):
+                setattr(parent, name, nn.MaxPool2d(2))
+    return module
+
+
 def conv_max_pool(x: Tensor, w: Tensor, b: Tensor, padding: tuple[int, int]) -> Tensor:
     """2×2 max pooling of a convolution: x (B, I, H, W), w (O, I, k, k), b (O,) → (B, O, …)."""
     if torch.is_grad_enabled():

@@ -14,6 +14,7 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
 from fedbench.core.flat import Model
 from fedbench.engine.problem import assemble
+from fedbench.models.pooling import MaxPool2
 from fedbench.probes.spectrum import Spectrum
 from tests.methods.one_weight import LINE, blocks
 from tests.methods.one_weight import objects as line_objects
@@ -34,6 +35,17 @@ class Attention(nn.Module):
         return self.out(F.scaled_dot_product_attention(q, k, v).flatten(1))
 
 
+class Pooling(nn.Module):
+    """Two rows of eight values each, and their maxima in windows of two by two."""
+
+    def __init__(self):
+        super().__init__()
+        self.lift, self.pool, self.out = nn.Linear(2, 16), MaxPool2(), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.out(self.pool(self.lift(x).tanh().view(len(x), 1, 2, 8)).flatten(1))
+
+
 def case(module=None, normed=False):
     """(task, model, rows, dense Hessian of the mean cross-entropy at trained statistics)."""
     torch.manual_seed(1)
@@ -51,7 +63,12 @@ def case(module=None, normed=False):
         return task, model, rows, torch.autograd.functional.hessian(loss, model.w)
 
 
-CASES = {"plain": (None, False), "batch norm": (None, True), "attention": (Attention(), False)}
+CASES = {
+    "plain": (None, False),
+    "batch norm": (None, True),
+    "attention": (Attention(), False),
+    "pooling": (Pooling(), False),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -139,7 +156,9 @@ def test_the_probe_takes_the_model_that_is_scored_and_the_clients_samples(cpu):
     first, last = (row for _, row in result.history.iterrows())
     eigenvalues = torch.linalg.eigvalsh(dense)
     assert np.isnan(first["hessian_top"])
-    assert last["hessian_top"] == pytest.approx(float(eigenvalues[-1]), rel=1e-3)
+    # at zeros the two eigenvalues of largest magnitude are λ and −λ, and either may be found
+    assert float(eigenvalues[0]) == pytest.approx(-float(eigenvalues[-1]), rel=1e-9)
+    assert abs(last["hessian_top"]) == pytest.approx(float(eigenvalues[-1]), rel=1e-3)
     # Hutchinson's variance: 2 (‖H‖² − Σ H_ii²) a vector
     sigma = (2 * (dense.square().sum() - dense.diag().square().sum()) / 200).sqrt()
     assert last["hessian_trace"] == pytest.approx(float(dense.trace()), abs=3 * float(sigma))

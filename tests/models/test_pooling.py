@@ -8,7 +8,7 @@ from torch import nn
 from torch.autograd import grad
 
 from fedbench.models import pooling
-from fedbench.models.pooling import MaxPool2, Pooled
+from fedbench.models.pooling import MaxPool2, Pooled, usual_pooling
 
 sides = st.integers(8, 33)
 
@@ -32,11 +32,23 @@ def assert_same_bits(module, plain, x):
         assert torch.equal(module.eval()(x), plain.eval()(x))
 
 
+EQUAL, FIRST = [[1.0, 2, 5, 5], [2, 0, 5, 5]], [[0, 1, 1, 0], [0, 0, 0, 0]]
+
+
 def test_the_first_of_equal_values_gets_the_gradient():
-    x = torch.tensor([[[[1.0, 2, 5, 5], [2, 0, 5, 5]]]], requires_grad=True)
+    x = torch.tensor([[EQUAL]], requires_grad=True)
     out = MaxPool2().train()(x)
     assert out.tolist() == [[[[2, 5]]]]
-    assert grad(out.sum(), x)[0].tolist() == [[[[0, 1, 1, 0], [0, 0, 0, 0]]]]
+    assert grad(out.sum(), x)[0].tolist() == [[FIRST]]
+
+
+def test_usual_pooling_gives_it_to_the_first_in_evaluation_mode_too():
+    x = torch.tensor([[EQUAL]], requires_grad=True)
+    nested = nn.Sequential(nn.Identity(), nn.Sequential(MaxPool2())).eval()
+    assert grad(nested(x).sum(), x)[0].tolist() != [[FIRST]]  # a half each, a quarter each
+    out = usual_pooling(nested)(x)
+    assert out.tolist() == [[[[2, 5]]]]
+    assert grad(out.sum(), x)[0].tolist() == [[FIRST]]
 
 
 @settings(deadline=None)

@@ -191,9 +191,11 @@ def _ranked(
 ) -> Iterator[tuple[str, str, list[TableCell]]]:
     """What has a diagram of mean ranks: the end of its file's name, a group's title, the cells.
 
-    All cells have; where seeds are ranked one by one, each group of rows has too.
+    All cells have; where seeds are ranked one by one, each group of rows has too. Where a single
+    group has runs, all that is ranked is of this group.
     """
-    yield "", "", cells
+    alone = table.ranks == "seeds" and len(layout.groups) == 1
+    yield "", layout.groups[0].title if alone else "", cells
     if table.ranks == "seeds" and len(layout.groups) > 1:
         for number, group in enumerate(layout.groups, start=1):
             yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]

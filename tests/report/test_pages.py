@@ -90,9 +90,9 @@ def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path
     ]  # fmt: skip
     titles = re.findall(r'aria-label="(Table 2.*?mean ranks over .*?) \(', html)
     assert titles == [  # 2 data sets, 2 levels of α, 3 seeds
-        "Table 2: mean ranks over 12 seeds of settings",
-        "Table 2, MNIST: mean ranks over 6 seeds of settings",
-        "Table 2, Digits: mean ranks over 6 seeds of settings",
+        "Table 2: mean ranks over 12 seeds of 4 settings",
+        "Table 2, MNIST: mean ranks over 6 seeds of 2 settings",
+        "Table 2, Digits: mean ranks over 6 seeds of 2 settings",
     ]
     assert (report / "figures/toy/ranks_long_2.svg").is_file()
     seen = text(report / "toy.html")

@@ -80,7 +80,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
     notes = merged(cell.substituted for cell in cells)
-    caption = " ".join(filter(None, [figure.caption, kind.note]))
+    caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.panel import Hue
 
-_LETTER, _HANDLE, _LINE = 0.068, 0.72, 0.19  # inches: a letter, handle and gaps, a line
+_LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Legend:
         if not self.entries:
             return
         handles, labels = zip(*self.entries, strict=True)
-        look: dict[str, Any] = {"handlelength": 3.0, "columnspacing": 1.4, "borderaxespad": 0.2}
+        look: dict[str, Any] = {"handlelength": 4.4, "columnspacing": 1.4, "borderaxespad": 0.2}
         look |= {"loc": "outside lower left", "ncols": self.columns}
         figure.legend(list(handles), list(labels), **look)
 

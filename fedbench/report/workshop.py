@@ -160,7 +160,8 @@ class _Bench:
         self.files.extend(files)
         svg = draw.inline(self.files[0].read_text(encoding="utf-8"), at[1])
         name = self.plan.papers[at[0]].figures[at[1]].title
-        return FigureOnPage(at[1], name, drawn.title, drawn.caption, drawn.substituted, svg, told)
+        words = (name, drawn.title, drawn.caption, drawn.substituted)
+        return FigureOnPage(at[1], *words, svg, told, drawn.lack)
 
     def claims(self, at: tuple[str, str]) -> tuple[ClaimOnPage, ...]:
         """All claims of a paper."""

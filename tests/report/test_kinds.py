@@ -112,11 +112,11 @@ def test_missing_and_diverged_runs_are_in_the_legend(made):
 
 @pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
 def test_without_runs_the_figure_says_so(made, key):
-    assert "no run finished" in texts(shown((made[0], Collected(NOTHING, made[1].runs)), key))
+    assert "no run is finished" in texts(shown((made[0], Collected(NOTHING, made[1].runs)), key))
 
 
 def test_a_run_that_left_no_table_is_no_run(made, tmp_path):
-    assert "no run finished" in texts(
+    assert "no run is finished" in texts(
         shown((made[0], Collected(made[1].frame, tmp_path)), "density")
     )
 

@@ -158,4 +158,4 @@ def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
     collected = Collected(pd.concat(alone), tmp_path)
     one, other = draw(drawing(plan, ("toy", "f"), collected)).axes
     assert [text.get_text() for text in one.texts] == ["too few seeds are finished"]
-    assert [text.get_text() for text in other.texts] == ["no run finished"]
+    assert [text.get_text() for text in other.texts] == ["no run is finished"]

@@ -11,11 +11,13 @@ import pytest
 
 from fedbench.paper.claims import Greater
 from fedbench.paper.items import Figure
+from fedbench.report.pages.items import EmptyOnPage, FigureOnPage
 from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
 from fedbench.report.pages.paper import _draws, _spread
 from tests.report.answers_case import PAPER, written
 
+EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
 Read = Callable[[str], str]
 
 
@@ -99,6 +101,43 @@ def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path
     assert "Mean ranks In each setting" in seen
     assert "The best is in bold" in seen
     assert "paper has no such diagrams" not in seen
+
+
+def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
+    # a lead over the only method that is drawn: there is none
+    where = "where: {dataset: MNIST, method: A, alpha: 1}"
+    alone = f"grid: main, {where}, kind: {{lead: {{base: A}}}}"
+    empty = [f"  {key}: {{title: {title}, {alone}}}" for key, title in EMPTY.items()]
+    curves = "  last: {title: Fig. 9, grid: main, where: {alpha: 1}, panels: [dataset]}"
+    paper = PAPER.replace("claims:", "\n".join([*empty, curves, "claims:"]), 1)
+    report = written(tmp_path, "full", paper)
+    html = (report / "toy.html").read_text(encoding="utf-8")
+    figures = html.partition('<div class="figures">')[2].partition("</div>")[0]
+    assert re.findall(r'<figure id="(\w+)"', figures) == ["f", "last"]
+    (line,) = re.findall(r'<p class="caption empty">(.*?)</p>', figures)
+    assert figures.index('id="f"') < figures.index(line) < figures.index('id="last"')
+    assert re.findall(r'<span id="(\w+)">', line) == [*EMPTY]  # links lead there still
+    assert re.sub(r"<.*?>", "", line) == (
+        "Figs. 2 to 4 and 6; Fig. 7, left, MNIST, A, α = 1: too few seeds are finished."
+    )
+    contents = html.partition('aria-label="Contents"')[2].partition("</nav>")[0]
+    assert 'href="#last"' in contents
+    assert not any(f'href="#{key}"' in contents for key in EMPTY)
+    assert all((report / f"figures/toy/{key}.svg").is_file() for key in EMPTY)
+    assert "Fig. 6" not in text(report / "methods/a.html")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([16, 17, 18, 22, 23, 24], "Figs. 16 to 18 and 22 to 24"),
+        ([3], "Fig. 3"),
+        ([3, 4, 7, 9], "Figs. 3 and 4, 7 and 9"),
+    ],
+)
+def test_numbers_of_figures_in_a_line(numbers: list[int], words: str) -> None:
+    figures = (FigureOnPage("k", f"Fig. {n}", "T", "", "", "", [], "why") for n in numbers)
+    assert EmptyOnPage(tuple(figures)).text == f"{words}: why."
 
 
 def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:

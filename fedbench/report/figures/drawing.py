@@ -40,6 +40,13 @@ class Drawing:
         """Titles of the parts that each panel is divided into."""
         return self.kind.parts(self.panels)
 
+    @property
+    def lack(self) -> str:
+        """Why there is nothing to draw: 'no run is finished'; empty if there is something."""
+        if any(map(self.kind.has, self.panels)):
+            return ""
+        return "; ".join(dict.fromkeys(map(self.kind.absence, self.panels)))
+
 
 @dataclass(frozen=True)
 class _Draft:

@@ -31,7 +31,7 @@ class Kind(Checked, ABC):
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
-    lack: ClassVar[str] = "no run finished"  # why runs that are there leave nothing to draw
+    lack: ClassVar[str] = "no run is finished"  # why runs that are there leave nothing to draw
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""
@@ -53,7 +53,7 @@ class Kind(Checked, ABC):
 
     def absence(self, panel: Panel) -> str:
         """What stands in a panel that has nothing to draw."""
-        return self.lack if panel.measured else "no run finished"
+        return self.lack if panel.measured else "no run is finished"
 
     def remark(self, panels: Sequence[Panel]) -> str:
         """A sentence on these runs, such as which are not drawn, at the end of the caption."""

@@ -101,7 +101,8 @@ class FigureOnPage:
     """A figure, drawn as an SVG for the page.
 
     `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
-    says how its runs differ from the paper's; `readout` is what the page's script tells of curves.
+    says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
+    `lack` says why nothing is drawn, if so.
     """
 
     key: str
@@ -111,6 +112,7 @@ class FigureOnPage:
     substituted: str
     svg: str = field(repr=False)
     readout: list[dict[str, Any]] = field(repr=False)
+    lack: str = ""
 
     @property
     def box(self) -> tuple[float, float]:
@@ -122,3 +124,33 @@ class FigureOnPage:
     def inches(self) -> float:
         """The width; a figure wider than 5 inches has a whole row of the page."""
         return self.box[0]
+
+
+@dataclass(frozen=True)
+class EmptyOnPage:
+    """Figures beside each other of which nothing is drawn, for one reason: a line of the page."""
+
+    figures: tuple[FigureOnPage, ...]
+
+    @property
+    def text(self) -> str:
+        """Their names and the reason, as in 'Figs. 16 to 18 and 22: no run is finished.'."""
+        found = [re.fullmatch(r"Fig\. (\d+)", figure.name) for figure in self.figures]
+        numbers = [int(match[1]) for match in found if match]
+        named = [x.title for x, match in zip(self.figures, found, strict=True) if not match]
+        counted = [f"Fig{'s' * (len(numbers) > 1)}. {_ranges(numbers)}"] if numbers else []
+        return f"{'; '.join(counted + named)}: {self.figures[0].lack}."
+
+
+def _ranges(numbers: list[int]) -> str:
+    """'3, 5 to 7 and 9' of 3, 5, 6, 7, 9."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts = [
+        f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs
+    ]
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))

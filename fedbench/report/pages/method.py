@@ -143,7 +143,7 @@ def _cost(entry: registry.Entry) -> str:
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
     """By method, the tables and figures in which it stands."""
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
-    for item in page.of_runs:
+    for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
         drawn = (page.paper.tables if isinstance(item, TableOnPage) else page.paper.figures)[
             item.key
         ]

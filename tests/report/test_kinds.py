@@ -14,6 +14,7 @@ from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
 from fedbench.report.figures.draw import draw, inline, save
 from fedbench.report.figures.look import INK, LOOK
+from fedbench.report.figures.readout import readout
 from fedbench.report.figures.styles import _luminance, styles
 from fedbench.report.kinds.density import _mean
 from fedbench.report.values.frames import Collected
@@ -106,6 +107,8 @@ def test_missing_and_diverged_runs_are_in_the_legend(made):
     frame.loc[frame["run_id"] == runs[1], "status"] = "diverged"
     found = shown((plan, Collected(frame, collected.runs)), "one")
     assert legend(found) == ["FedAvg (2 of 3 seeds, 1 diverged)", "FedAvg+ASD"]
+    told = readout(draw_from(plan, "one", Collected(frame, collected.runs)), found)
+    assert [line["said"] for line in told[0]["lines"]] == legend(found)
     many = shown((plan, Collected(frame, collected.runs)), "six")
     assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged)"
 

@@ -44,10 +44,20 @@ def explain(drawing: Drawing, width: float) -> Legend:
     return Legend(entries, -(-len(entries) // lines) or 1)  # the columns that so many lines need
 
 
-def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
+def remarked(drawing: Drawing) -> dict[str, str]:
+    """By the label of each hue, what the legend says of it: 'FedAvg (1 diverged)'."""
+    return {label: _text(hues) for label, hues in _by_label(drawing).items()}
+
+
+def _by_label(drawing: Drawing) -> dict[str, list[Hue]]:
     by_label: dict[str, list[Hue]] = {}
     for hue in (hue for panel in drawing.panels for hue in panel.hues):
         by_label.setdefault(hue.label, []).append(hue)
+    return by_label
+
+
+def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
+    by_label = _by_label(drawing)
     entries = [(drawing.kind.handle(hues[0]), _text(hues)) for hues in by_label.values()]
     titles = {panel.title for panel in drawing.panels}
     in_titles = {

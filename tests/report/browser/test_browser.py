@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.project import ROOT
 from tests.report.browser.conftest import Reader
 
 AXE = gzip.decompress(Path(__file__).with_name("axe.min.js.gz").read_bytes()).decode()
@@ -132,23 +133,48 @@ def test_an_unknown_run_is_said_to_be_missing(light: Reader) -> None:
 
 def test_curves_tell_their_values_and_hide(light: Reader) -> None:
     page = light.open("toy.html")
-    svg, chips = page.locator("#f svg"), page.locator("#f .series button")
+    svg, chips = page.locator("#f > svg"), page.locator("#f .series button")
     svg.scroll_into_view_if_needed()
     svg.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("#f .series > span").first.text_content() == "MNIST, round 4"
-    assert chips.all_text_contents() == ["A61", "B+51", "trick71"]
+    assert [x.strip() for x in chips.all_text_contents()] == ["A61", "B+51", "trick71"]
     assert page.locator("#f .spoken").text_content() == "MNIST, round 4: A 61, B+ 51, trick 71"
     page.keyboard.press("ArrowLeft")
-    assert chips.first.text_content() == "A45.75"
+    assert str(chips.first.text_content()).strip() == "A45.75"
     chips.first.click()
     assert not page.locator("[id='f-panel-0-0']").is_visible()
     assert page.locator("[id='f-panel-0-1']").is_visible()
 
 
+def test_buttons_show_the_lines_of_the_legend_in_its_place(light: Reader) -> None:
+    page = light.open("toy.html")
+    legend, bar = page.locator("[id='f-legend_1']"), page.locator("#f .series")
+    assert page.locator("#f .series button svg path").count() >= 3
+    assert not legend.is_visible()
+    above, below = page.locator("[id='f-panel-0']").bounding_box(), bar.bounding_box()
+    svg = page.locator("#f > svg").bounding_box()
+    assert above["y"] + above["height"] <= below["y"] < svg["y"] + svg["height"]
+    page.emulate_media(media="print")
+    assert legend.is_visible()
+
+
+def test_a_legend_that_names_more_than_the_buttons_stays(light: Reader) -> None:
+    page = light.open("toy.html")
+    page.evaluate("""() => {
+      const figure = document.querySelector('#f');
+      figure.querySelector('.series').remove();
+      figure.querySelector('.doubled').classList.remove('doubled');
+      figure.querySelector('[id$=legend_1] text').textContent = 'not drawn (0 of 3 seeds)';
+    }""")
+    page.add_script_tag(path=ROOT / "fedbench/report/assets/curves.js")
+    assert page.locator("#f .series button").count() == 3
+    assert page.locator("[id='f-legend_1']").is_visible()
+
+
 def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader) -> None:
     page = light.open("toy.html")
-    svg = page.locator("#f svg")
+    svg = page.locator("#f > svg")
     svg.scroll_into_view_if_needed()
     line = page.locator("[id='f-panel-1-0']").bounding_box()
     box = svg.bounding_box()

@@ -204,6 +204,27 @@ def test_nothing_is_wider_than_a_phone(light: Reader) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
 
 
+def test_a_table_that_hides_columns_fades_at_its_end(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 400, "height": 900})
+    page = light.open("toy.html")
+    region, mask = page.locator("#t .scroll"), "x => getComputedStyle(x).maskImage"
+    page.locator("#t table").evaluate("x => { x.style.width = '900px'; }")
+    page.wait_for_selector("#t .scroll.more")
+    assert "gradient" in region.evaluate(mask)
+    region.evaluate("x => x.scrollTo(x.scrollWidth, 0)")
+    page.wait_for_selector("#t .scroll.moved:not(.more)")
+    assert region.evaluate(mask) == "none"
+    assert page.locator("#long .scroll").get_attribute("class") == "scroll"  # it hides nothing
+
+
+def test_short_heads_leave_a_phone_room_for_numbers(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 400, "height": 900})
+    head = light.open("toy.html").locator("#long tbody th.lead").first  # 'α = 1'
+    box = head.bounding_box()
+    assert box
+    assert box["width"] < 80
+
+
 def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> None:
     page = light.open("index.html")
     last = page.locator("#runs td.prose").first

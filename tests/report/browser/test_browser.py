@@ -111,6 +111,8 @@ def test_a_run_is_two_clicks_from_the_top_of_a_page(light: Reader) -> None:
     assert "100 s, on 2026-11-23 01:02:03 UTC" in str(page.locator("#run dl").first.text_content())
     assert "accuracy:" in str(page.locator("#run figcaption").first.text_content())
     assert page.locator("#run a", has_text="Folder of the run").count() == 1
+    settings = str(page.locator("#run dl").last.text_content())
+    assert "lr0.3 (chosen by the search; 0.03 in the file)" in settings
 
 
 def test_numbers_beside_a_runs_curve_are_brief(light: Reader) -> None:

@@ -4,17 +4,22 @@ import json
 import re
 from collections.abc import Callable
 from html import unescape
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fedbench.paper.claims import Greater
-from fedbench.paper.items import Figure
-from fedbench.report.pages.items import EmptyOnPage, FigureOnPage
+from fedbench.paper.items import Figure, Table
+from fedbench.plan.printed import Place
+from fedbench.report.pages.items import EmptyOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
-from fedbench.report.pages.paper import _draws, _spread
+from fedbench.report.pages.paper import Hours, RunCount, _draws, _spread
+from fedbench.report.pages.templates import _templates
+from fedbench.report.tables.cells import Run, TableCell
 from tests.report.answers_case import PAPER, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
@@ -39,6 +44,12 @@ def scores(report: Path) -> str:
     row = re.search(r'<a href="toy.html#claims">toy</a></th>(.*?)</tr>', html, re.DOTALL)
     assert row
     return row[1]
+
+
+def page_making(page: SimpleNamespace) -> str:
+    """What a card says of how its runs were made."""
+    macros = _templates().get_template("macros.html.j2")
+    return str(macros.module.making(page))
 
 
 def counts(row: str) -> list[int]:
@@ -193,9 +204,57 @@ def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
 
 def test_a_card_says_who_is_best_and_how_the_runs_were_made(full: Path) -> None:
     shown = text(full / "index.html")
-    assert "Table 1 2 methods in 4 settings A is best in 4 of 4 settings" in shown
+    best = "A is best in 4 of 4 settings, by the mean alone"
+    assert f"Table 1 2 methods in 4 settings {best}" in shown
     assert "time 1.0 hours of training and scoring" in shown  # 36 runs of 100 seconds
     assert "versions fedbench 0.1.0 data digits, source: a test" in shown
+
+
+def card(
+    table: Table, rows: dict[str, dict[str, float]], seeds: int = 3, substituted: str = ""
+) -> TableOnPage:
+    """A table of these numbers by setting and method; each best one is marked."""
+    cells = {}
+    for (setting, values), metric in product(rows.items(), table.metrics):
+        for method, value in values.items():
+            runs = tuple(Run(f"{method}{n}", n, "finished", value) for n in range(seeds))
+            place = Place("t", "MNIST", setting, method, metric)
+            best = value == max(values.values())
+            cells[place] = TableCell(place, {}, False, None, runs, substituted, best=best)
+    layout = SimpleNamespace(groups=[SimpleNamespace(rows=[SimpleNamespace(cells=cells)])])
+    return TableOnPage("t", table, layout, "", ())  # type: ignore[arg-type]
+
+
+def test_a_card_counts_settings_by_one_metric_and_names_ties() -> None:
+    table = Table(title="T", grid="g", metrics=("accuracy", "loss"), rows=("alpha",), columns=())
+    rows = {"a": {"A": 2.0, "B": 1.0}, "b": {"A": 2.0, "B": 1.0}, "c": {"A": 1.0, "B": 2.0}}
+    tied = rows | {"d": {"A": 2.0, "B": 2.0}}
+    assert card(table, rows).size == "2 methods in 3 settings"
+    assert card(table, rows).leaders == "A is best in 2, B in 1 of 3 settings, by the mean alone"
+    assert card(table, tied).leaders == (
+        "A is best in 2, B in 1 of 4 settings, 1 a tie, by the mean alone"
+    )
+    assert card(table, {"a": rows["a"]}).leaders == "A is best, by the mean alone"
+
+
+def test_a_card_names_no_leader_of_one_seed_of_substitutes_or_of_ties() -> None:
+    table = Table(title="T", grid="g", rows=("alpha",), columns=("method",))
+    rows = {"a": {"A": 2.0, "B": 1.0}}
+    assert card(table, rows, seeds=1).leaders == ""
+    assert card(table, rows, substituted="rounds 4 for 500").leaders == ""
+    assert card(table, {"a": {"A": 2.0, "B": 2.0}}).leaders == ""
+
+
+def test_a_card_says_what_the_trials_of_searches_took() -> None:
+    count = RunCount(1, {}, {}, ())
+    made = making([{"seconds": {"train": 3600.0}}])
+    said = [
+        page_making(SimpleNamespace(count=count, making=made, hours=Hours(hours, 0.0)))
+        for hours in (1.0, 2.5)
+    ]
+    assert "1.0 hours of training and scoring" in said[0]
+    assert "trials" not in said[0]
+    assert "1.0 hours of training and scoring, 2.5 hours with the trials of searches" in said[1]
 
 
 def test_facts_that_differ_say_of_how_many_runs() -> None:

@@ -14,12 +14,14 @@ import pytest
 from fedbench.paper.claims import Greater
 from fedbench.paper.items import Figure, Table
 from fedbench.plan.printed import Place
+from fedbench.report.pages.cost import _models, in_words
 from fedbench.report.pages.items import EmptyOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
 from fedbench.report.pages.paper import Hours, RunCount, _draws, _spread
 from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, TableCell
+from fedbench.spec import Choice
 from tests.report.answers_case import PAPER, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
@@ -281,11 +283,62 @@ def test_a_card_says_on_which_machine_and_when() -> None:
 
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
     shown = text(full / "methods/b-plus.html")
-    assert "Mean rank 3.00 of 3.0 methods over 4 settings" in shown  # behind A and the control
+    # behind A and the control in each setting
+    assert "Ranked 3 of 3 in Table 1 (MNIST, α = 1), 3 of 3 in Table 1 (MNIST, α = 0.1)," in shown
+    assert shown.count("3 of 3 in") == 4
+    assert "Mean rank" not in shown
+    # 2 for the pull towards x_t: a difference, and its sum with the gradient
+    assert "cost beyond FedAvg's: 2 more vector operations per local step" in shown
+    assert "return Cost(" not in shown
     assert "g + μ (y − x_t)" in shown
     assert "mu: 0.1" in shown
     assert "@misc{toy, title = {A toy paper}}" in shown
     assert "No parts: federated averaging" in text(full / "methods/a.html")
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], ()),
+        (["feddisco"], ()),
+        (
+            ["feddpc"],
+            (
+                "1 model stored at the server",
+                "5 more vector operations per client and round",
+                "3 more vector operations per round at the server",
+            ),
+        ),
+        (["fedntd"], ("1 more forward pass per sample, 1 through a teacher",)),
+        (
+            ["fedsam", "asd"],
+            (
+                "2 more forward passes per sample, 1 through a teacher",
+                "1 more backward pass per sample",
+                "3 more vector operations per local step",
+            ),
+        ),
+        # 110 = 10 classes · (10 logits + 1 count)
+        (
+            ["feddistill"],
+            (
+                "110 numbers more sent to each client",
+                "110 numbers more sent by each client",
+                "111 numbers stored at each client",
+                "110 numbers stored at the server",
+            ),
+        ),
+    ],
+)
+def test_costs_are_told_in_words(parts: list[str], words: tuple[str, ...]) -> None:
+    assert in_words([Choice(name=name) for name in parts]) == words
+
+
+def test_models_and_numbers_beside_them() -> None:
+    assert [_models(x, 1000) for x in (1000, 2000, 1001, 5005, 733, 10, 100_000)] == [
+        "1 model", "2 models", "1 model and 1 number", "5 models and 5 numbers", "0.73 models",
+        "10 numbers", "100 models",
+    ]  # fmt: skip
 
 
 def test_methods_whose_names_differ_in_signs_have_pages_of_their_own() -> None:

@@ -22,10 +22,16 @@ _FEW = 0.02  # of a model: numbers beside whole models, such as label counts, ar
 
 
 def in_words(parts: Iterable[Choice]) -> tuple[str, ...]:
-    """'1 model stored at the server', …, for a federation of usual size; imports torch."""
+    """'1 model stored at the server', …, for a federation of usual size.
+
+    Imports torch, unless there are no parts: FedAvg costs nothing beyond itself.
+    """
+    choices = tuple(parts)
+    if not choices:
+        return ()
     from fedbench.core.part import USUAL
 
-    built = [registry.build("method", part.name, part.params) for part in parts]
+    built = [registry.build("method", part.name, part.params) for part in choices]
     cost = added_cost(built, USUAL)
     moved = [f"{_models(cost[name], USUAL.d)} {how}" for name, how in _MOVED.items() if cost[name]]
     return (*moved, *_passes(cost), *_operations(cost))

@@ -219,6 +219,15 @@ def test_a_table_that_hides_columns_fades_at_its_end(light: Reader) -> None:
     assert page.locator("#long .scroll").get_attribute("class") == "scroll"  # it hides nothing
 
 
+def test_the_title_of_a_group_moves_along(light: Reader) -> None:
+    page = light.open("toy.html")  # 1280 pixels: the region has 1000 of them
+    region = page.locator("#t .scroll")
+    page.locator("#t table").evaluate("x => { x.style.width = '1240px'; }")
+    region.evaluate("x => x.scrollTo(x.scrollWidth, 0)")
+    title, frame = page.locator("#t .group .stick").first.bounding_box(), region.bounding_box()
+    assert title["x"] >= frame["x"]
+
+
 def test_short_heads_leave_a_phone_room_for_numbers(light: Reader) -> None:
     light.page.set_viewport_size({"width": 400, "height": 900})
     head = light.open("toy.html").locator("#long tbody th.lead").first  # 'α = 1'

@@ -13,8 +13,6 @@ from fedbench.paper.paper import load_papers
 
 Row = dict[str, Any]
 
-# A federation like those of the papers: ResNet-8, 10 of 100 clients per round
-_SIZES = {"d": 100_000, "classes": 10, "K": 100, "m": 10, "epochs": 1, "features": 64}
 _FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
 _NEEDS = ("proxy_data", "needs_head", "needs_projection")
 _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')
@@ -109,10 +107,10 @@ def _hooks(cls: type) -> list[str]:
 
 def _cost(parts: list[Any]) -> Row:
     """What the parts add to FedAvg; numbers of floats are given in model sizes (d = 100,000)."""
-    from fedbench.core.part import Cost, Sizes
+    from fedbench.core.part import USUAL, Cost
 
     total: Counter[str] = Counter({field.name: 0 for field in dataclasses.fields(Cost)})
     for part in parts:
-        total.update(dataclasses.asdict(part.cost(Sizes(**_SIZES))))
-    floats = {f"{k}_in_d": total.pop(k) / _SIZES["d"] for k in _FLOATS}
+        total.update(dataclasses.asdict(part.cost(USUAL)))
+    floats = {f"{k}_in_d": total.pop(k) / USUAL.d for k in _FLOATS}
     return {**total, **floats}

@@ -30,7 +30,10 @@ def show(
     ] = "",
     results: ResultsFolder = Path("results"),
 ) -> None:
-    """Show a run: the settings that are not the defaults, its curve, and where its folder is."""
+    """Show a run: the settings that are not the defaults, its curve, and where its folder is.
+
+    A setting that a search chose has the value that the run used.
+    """
     with sentences():
         folder = _folder(run, results)
         record = folder.record()
@@ -86,9 +89,13 @@ def _facts(record: dict[str, Any], folder: "RunFolder") -> Table:
 
 
 def _settings(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in record["settings"].items():
+    from fedbench.plan.trained import as_trained
+
+    settings, chosen = as_trained(record["settings"], record["resolved"])
+    for name, value in settings.items():
         if name != "numerics":
-            yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            yield name, f"{said} ({chosen[name]})" if name in chosen else said
 
 
 def _costs(record: dict[str, Any]) -> Iterator[tuple[str, str]]:

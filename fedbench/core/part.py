@@ -39,6 +39,11 @@ class Sizes:
     features: int = 0
 
 
+# A federation like those of the papers, for costs that are told of no paper: ResNet-8, 10 of 100
+# clients per round.
+USUAL = Sizes(d=100_000, classes=10, K=100, m=10, epochs=1, features=64)
+
+
 @dataclass(frozen=True)
 class Cost:
     """What a part adds to FedAvg's cost, per client and round.

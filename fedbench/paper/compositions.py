@@ -80,6 +80,19 @@ def own_methods() -> set[str]:
     return {str(name) for name in every_method()} - {*_read((FILE,))}
 
 
+def name_of(run: RunSpec) -> str | None:
+    """The first named method whose parts, with all their parameters, and settings the run has."""
+    parts = _full(run.parts)
+    for name, method in compositions().items():
+        if _full(method.parts) == parts and run.changed(**method.settings) == run:
+            return name
+    return None
+
+
+def _full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
+    return [(x.name, registry.find("method", x.name).fields | x.params) for x in parts]
+
+
 @cache
 def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
     methods: dict[str, Composition] = {}

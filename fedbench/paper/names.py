@@ -21,6 +21,7 @@ class Named(Protocol):
     """The fields of a `Paper` that have names, or that name others."""
 
     levels: Levels
+    axes: dict[str, str]
     grids: dict[str, Grid]
     tables: dict[str, Table]
     figures: dict[str, Figure]
@@ -29,6 +30,7 @@ class Named(Protocol):
 
 def check_names(paper: Named) -> None:
     """Raise `FedbenchError` on the first name in a grid, table or figure that does not exist."""
+    _check_words(paper)
     for name, grid in paper.grids.items():
         for axis, labels in grid.axes.items():
             _check_axis(f"grids.{name}.axes", axis, labels, paper.levels)
@@ -44,6 +46,12 @@ def check_names(paper: Named) -> None:
             raise FedbenchError(f"tables.{key}.printed: {missing}")
     for key, figure in paper.figures.items():
         _check_figure(f"figures.{key}", figure, paper)
+
+
+def _check_words(paper: Named) -> None:
+    known = dict.fromkeys(axis for grid in paper.grids.values() for axis in grid.axes)
+    for axis in (axis for axis in paper.axes if axis not in known):
+        raise FedbenchError(f"axes: {unknown('axis', axis, known)}")
 
 
 def drawn_axes(figure: Figure) -> tuple[str, ...]:

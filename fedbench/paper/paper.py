@@ -39,6 +39,8 @@ class Paper(Strict):
     '$' stands for the level itself. A setting may be a part's parameter (`asd.tau: $`), whichever
     axis names the parts. A level of `method` that is not listed is one of fedbench's named methods
     (`fedbench list methods`). An axis that is not listed is a field of a run."""
+    axes: dict[str, str] = Field(default_factory=dict)
+    """What an axis is, in words, where its name does not say it: {s: classes per client}."""
     grids: dict[Name, Grid]
     """The runs to train, as grids by name."""
     tables: dict[Name, Table] = Field(default_factory=dict)

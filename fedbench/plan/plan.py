@@ -25,7 +25,7 @@ from fedbench.paper.levels import (
 from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
-from fedbench.paper.places import Level, Where
+from fedbench.paper.places import Level, Where, level_text
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.points import matches, points
 from fedbench.plan.scale_checks import check_scale, check_tables, everything_of
@@ -57,17 +57,25 @@ class Cell:
 class LeftOut:
     """What a scale leaves out of a paper: titles of tables and figures, and levels by axis.
 
-    `about` is what the scale's file says of its changes to this paper.
+    `about` is what the scale's file says of its changes to this paper, `axes` what the paper's file
+    says of some axes.
     """
 
     items: tuple[str, ...]
     levels: dict[str, tuple[Level, ...]]
     about: str
+    axes: dict[str, str]
 
     def words(self) -> str:
         """All of it in one line; empty if nothing is left out."""
-        levels = [f"{axis} {level}" for axis, gone in self.levels.items() for level in gone]
-        return "; ".join([*self.items, *levels])
+        return "; ".join([*self.items, *(x for axis in self.levels for x in self._of(axis))])
+
+    def _of(self, axis: str) -> list[str]:
+        """'s (classes per client) 3 and 4': numbers together; names each apart."""
+        name = f"{axis} ({self.axes[axis]})" if axis in self.axes else axis
+        numbers = [level_text(x) for x in self.levels[axis] if not isinstance(x, str)]
+        words = [f"{name} {' and '.join(numbers)}"] if numbers else []
+        return words + [f"{name} {x}" for x in self.levels[axis] if isinstance(x, str)]
 
 
 @dataclass(frozen=True)
@@ -158,7 +166,7 @@ def _left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
             gone = [x for x in levels if axis in by.levels and x not in by.levels[axis]]
             axes.setdefault(axis, []).extend(gone)
     gone_levels = {axis: tuple(dict.fromkeys(gone)) for axis, gone in axes.items() if gone}
-    return LeftOut((*titles, *points_out), gone_levels, by.about)
+    return LeftOut((*titles, *points_out), gone_levels, by.about, paper.axes)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

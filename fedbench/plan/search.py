@@ -7,6 +7,7 @@ from typing import Any
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
+from fedbench.paper.compositions import name_of
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import RunSpec, Tune
 from fedbench.store import Results, RunFolder
@@ -45,13 +46,24 @@ def trial_runs(run: RunSpec) -> list[RunSpec]:
 
 
 def words(run: RunSpec) -> str:
-    """A run's search in words: 'the best of 4 by the last accuracy on the test set'."""
-    tune = run.tune
+    """A run's search in words: 'the best of 4 by the last accuracy on the test set'.
+
+    It ends with what the trials train, such as 'trials of FedSAM over 50 rounds', where it is not
+    what the run trains.
+    """
+    tune, trial = run.tune, run.trial()
     if tune is None:
         return ""
     tried = f"{_SCORES[tune.by]} accuracy on {_DATA[tune.on]}"
-    of = " + ".join(map(str, run.trial().parts)) or "FedAvg"
-    return f"the best of {len(points(tune))} by {tried}" + (f", trials of {of}" * bool(tune.trials))
+    told = [f"of {_method(trial)}"] if trial.parts != run.parts else []
+    told += [f"over {trial.rounds} rounds"] if trial.rounds != run.rounds else []
+    trials = f", trials {' '.join(told)}" if told else ""
+    return f"the best of {len(points(tune))} by {tried}{trials}"
+
+
+def _method(run: RunSpec) -> str:
+    """The method's name, or its parts where it has none."""
+    return name_of(run) or " + ".join(map(str, run.parts))
 
 
 Winner = dict[str, Any]

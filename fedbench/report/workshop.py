@@ -160,7 +160,8 @@ class _Bench:
         self.files.extend(files)
         svg = draw.inline(self.files[0].read_text(encoding="utf-8"), at[1])
         name = self.plan.papers[at[0]].figures[at[1]].title
-        return FigureOnPage(at[1], name, drawn.title, drawn.caption, drawn.substituted, svg, told)
+        words = (name, drawn.title, drawn.caption, drawn.substituted)
+        return FigureOnPage(at[1], *words, svg, told, drawn.lack)
 
     def claims(self, at: tuple[str, str]) -> tuple[ClaimOnPage, ...]:
         """All claims of a paper."""
@@ -191,9 +192,11 @@ def _ranked(
 ) -> Iterator[tuple[str, str, list[TableCell]]]:
     """What has a diagram of mean ranks: the end of its file's name, a group's title, the cells.
 
-    All cells have; where seeds are ranked one by one, each group of rows has too.
+    All cells have; where seeds are ranked one by one, each group of rows has too. Where a single
+    group has runs, all that is ranked is of this group.
     """
-    yield "", "", cells
+    alone = table.ranks == "seeds" and len(layout.groups) == 1
+    yield "", layout.groups[0].title if alone else "", cells
     if table.ranks == "seeds" and len(layout.groups) > 1:
         for number, group in enumerate(layout.groups, start=1):
             yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]

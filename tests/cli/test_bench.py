@@ -1,6 +1,7 @@
 """`fedbench bench`, `show` and `compare` on a few runs of two rounds."""
 
 import json
+import shutil
 import subprocess
 
 import pandas as pd
@@ -115,6 +116,18 @@ def test_show_names_what_is_not_the_default_and_draws_the_curve(folder):
     assert "status finished after 2 rounds" in said
     assert "accuracy over the rounds" in said
     assert typed("show", results / "runs" / run_id).output == done.output
+
+
+def test_show_says_what_a_search_chose(folder, tmp_path):
+    from_run = next((folder / "results/runs").glob("*fedsam-s1*"))
+    copy = tmp_path / "results/runs" / from_run.name
+    shutil.copytree(from_run, copy)
+    record = json.loads((copy / "run.json").read_text())
+    record["settings"] |= {"lr": 0.03, "tune": {"grid": {"lr": [0.3, 0.03]}}}
+    record["resolved"]["lr"] = 0.3
+    (copy / "run.json").write_text(json.dumps(record))
+    said = words(typed("show", copy))
+    assert "lr 0.3 (chosen by the search; 0.03 in the file)" in said
 
 
 @pytest.mark.parametrize(

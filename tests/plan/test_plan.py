@@ -109,6 +109,22 @@ def test_a_scale_gives_some_points_of_a_grid_more_seeds_or_none(tiny):
     assert plan.left_out["tiny"].words() == "Table II; again"
 
 
+def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
+    text = PAPER.replace("alpha: [1], method", "alpha: [1, 0.5, 2], method")
+    text = text.replace("grids:", "axes: {alpha: skew of the labels}\ngrids:", 1)
+    make_project(tmp_path, text)
+    scale = "about: Half.\npapers: {tiny: {levels: {alpha: [1], method: [FedAvg]}}}\n"
+    (tmp_path / "workflow/scales/half.yaml").write_text(scale)
+    words = make_plan(tmp_path / "workflow", "half").left_out["tiny"].words()
+    assert words.endswith("alpha (skew of the labels) 0.5 and 2; method FedProx")
+
+
+def test_words_for_an_axis_that_no_grid_has_are_refused(tmp_path):
+    make_project(tmp_path, PAPER.replace("grids:", "axes: {alphas: skew}\ngrids:", 1))
+    with pytest.raises(FedbenchError, match=r"axes: no axis 'alphas'; did you mean 'alpha'"):
+        make_plan(tmp_path / "workflow", "paper")
+
+
 def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
     (tiny / "scales/small.yaml").write_text(
         "about: small\npapers: {tiny: {seed_cases: [{seeds: 2, where: {method: FedNone}}]}}\n"

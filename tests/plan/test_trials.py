@@ -113,8 +113,15 @@ def test_a_search_of_what_is_not_there_is_refused(refuses, tune, sentence):
 
 def test_the_record_and_the_frame_say_which_search_and_on_which_data(tmp_path):
     assert words(BOTH) == (
-        "the best of 2 by the last accuracy on held-out training data, trials of fedsam"
+        "the best of 2 by the last accuracy on held-out training data, trials of FedSAM"
     )
+    shorter = SAM.changed(tune={"grid": GRID, "trials": {"rounds": 3}})
+    assert words(shorter) == (
+        "the best of 2 by the last accuracy on held-out training data, trials over 3 rounds"
+    )
+    unnamed = {"parts": [{"fedsam": {"rho": 0.07}}], "rounds": 3}
+    both = BOTH.changed(tune={"grid": GRID, "trials": unnamed})
+    assert words(both).endswith(", trials of fedsam(rho=0.07) over 3 rounds")
     best = SAM.changed(tune={"grid": GRID, "by": "best", "on": "test"})
     assert words(best) == "the best of 2 by the best accuracy on the test set"
     assert words(RunSpec()) == ""

@@ -81,9 +81,11 @@ def _results(plan: Plan, results: Path) -> None:
 
 def _record(folder: Path, run: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    tune = {"grid": {"lr": [0.3, 0.03]}}
     record = {
-        "id": run, "status": "finished", "rounds": 4, "settings": {"clients": 10, "parts": []},
-        "resolved": {}, "seconds": {"train": 90.0, "server": 10.0}, "sample_passes": 1,
+        "id": run, "status": "finished", "rounds": 4,
+        "settings": {"clients": 10, "parts": [], "lr": 0.03, "tune": tune},
+        "resolved": {"lr": 0.3}, "seconds": {"train": 90.0, "server": 10.0}, "sample_passes": 1,
         "ended": "2026-11-23T01:02:03+00:00",
         "device": "cpu", "versions": {"fedbench": "0.1.0"},
         "data": {"name": "digits", "source": "a test", "checksum": "ab"},

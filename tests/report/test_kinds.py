@@ -1,5 +1,7 @@
 """Figures of every kind from a made-up paper: what stands in the axes, not how it looks."""
 
+import colorsys
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -12,7 +14,8 @@ from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
 from fedbench.report.figures.draw import draw, inline, save
 from fedbench.report.figures.look import INK, LOOK
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.readout import readout
+from fedbench.report.figures.styles import _luminance, styles
 from fedbench.report.kinds.density import _mean
 from fedbench.report.values.frames import Collected
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
@@ -104,17 +107,19 @@ def test_missing_and_diverged_runs_are_in_the_legend(made):
     frame.loc[frame["run_id"] == runs[1], "status"] = "diverged"
     found = shown((plan, Collected(frame, collected.runs)), "one")
     assert legend(found) == ["FedAvg (2 of 3 seeds, 1 diverged)", "FedAvg+ASD"]
+    told = readout(draw_from(plan, "one", Collected(frame, collected.runs)), found)
+    assert [line["said"] for line in told[0]["lines"]] == legend(found)
     many = shown((plan, Collected(frame, collected.runs)), "six")
     assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged)"
 
 
 @pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
 def test_without_runs_the_figure_says_so(made, key):
-    assert "no run finished" in texts(shown((made[0], Collected(NOTHING, made[1].runs)), key))
+    assert "no run is finished" in texts(shown((made[0], Collected(NOTHING, made[1].runs)), key))
 
 
 def test_a_run_that_left_no_table_is_no_run(made, tmp_path):
-    assert "no run finished" in texts(
+    assert "no run is finished" in texts(
         shown((made[0], Collected(made[1].frame, tmp_path)), "density")
     )
 
@@ -386,12 +391,32 @@ def test_the_methods_of_a_paper_differ_in_colour_and_in_grey(paper):
     assert len({(s.line, s.marker, s.hollow) for s in looks.values()}) == len(names)
 
 
-def test_a_variant_has_its_methods_colour_and_another_line():
-    looks = styles(["MFL", "MFL, V scaled by 1−β", "FedDyn", "FedDyn+ASD", "FedDyn+ASD (uniform)"])
-    assert looks["MFL"].colour == looks["MFL, V scaled by 1−β"].colour
-    family = [looks[name] for name in ("FedDyn", "FedDyn+ASD", "FedDyn+ASD (uniform)")]
-    assert len({look.colour for look in family}) == 1
-    assert len({look.line for look in family}) == 3
+def test_a_variant_has_a_shade_of_its_methods_colour_and_another_line_and_marker():
+    looks = styles(["MFL", "MFL, V scaled by 1−β", "MFL (again)", "FedDyn+ASD", "FedDyn+ASD (x)"])
+    mfl, scaled, again, asd, uniform = looks.values()
+    # #0072B2 has the luminance 0.15; of 0.42, 0.18 and 0.06 the first and the last are furthest
+    assert (scaled.colour, again.colour) == ("#33b6ff", "#004b75")
+    for family in ((mfl, scaled, again), (asd, uniform)):
+        hues = [colorsys.rgb_to_hls(*mpl.colors.to_rgb(look.colour))[0] for look in family]
+        assert hues == pytest.approx([hues[0]] * len(family), abs=0.01)
+        for what in ("colour", "line", "marker"):
+            assert len({getattr(look, what) for look in family}) == len(family)
+
+
+def test_any_two_of_a_papers_variants_can_be_told_apart_in_grey():
+    names = ["FedDPC", "FedDPC (projection only)", "Two-sided FedAvg"]
+    looks = styles([*names, f"{names[1]}, step 1+λ", f"{names[2]}, step 1+λ"])
+    assert len({(look.line, look.marker, look.hollow) for look in looks.values()}) == 5
+    light = [round(_luminance(mpl.colors.to_rgb(look.colour)), 2) for look in looks.values()]
+    assert light == [0.15, 0.42, 0.22, 0.06, 0.06]
+
+
+def test_markers_of_lines_that_run_together_stand_apart(made):
+    lines = shown(made, "six").axes[0].lines
+    # 60 rounds: a marker at every 7th; six lines begin at 0, 1, 2, 3, 4 and 5 sevenths or so
+    assert [line.get_markevery() for line in lines] == [
+        (start, 7) for start in (0, 1, 2, 3, 4, 5)
+    ]  # fmt: skip
 
 
 def test_numbers_go_from_dark_to_light():

@@ -88,14 +88,27 @@ def test_a_method_that_lacks_a_block_is_left_out_and_the_base_may_not() -> None:
     assert leads(values[["A"]], "A") is None
 
 
-def figure_of(plan: Plan, folder: Path, base: str) -> Drawing:
+LAST = {"A": 0.5, "<b>": 0.6, "control_%": 0.7}
+BOTH = [(method, alpha) for method in ("A", "<b>") for alpha in (1, 0.1)]
+
+
+def figure_of(
+    plan: Plan,
+    folder: Path,
+    base: str,
+    finished: list[tuple[str, float]] = BOTH,
+    over: tuple[str, ...] = ("alpha",),
+) -> Drawing:
+    """The leads on MNIST over both α, where three seeds of these methods and α are finished."""
     kind = Choice(name="lead", params={"base": base})
-    figure = Figure(title="F", grid="main", where={"dataset": "MNIST"}, over=("alpha",), kind=kind)
+    panels = () if over else ("alpha",)
+    figure = Figure(
+        title="F", grid="main", where={"dataset": "MNIST"}, over=over, panels=panels, kind=kind
+    )
     plan.papers["toy"] = plan.papers["toy"].model_copy(update={"figures": {"f": figure}})
     frames = [
-        frame_of(plan, {s: [0.1, last + s / 100] for s in range(3)}, method, alpha)
-        for method, last in (("A", 0.5), ("<b>", 0.6))
-        for alpha in (1, 0.1)
+        frame_of(plan, {s: [0.1, LAST[method] + s / 100] for s in range(3)}, method, alpha)
+        for method, alpha in finished
     ]
     return drawing(plan, ("toy", "f"), Collected(pd.concat(frames), folder))
 
@@ -115,10 +128,34 @@ def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
         draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))
 
 
+def test_one_of_two_settings_is_no_mean_over_both(tmp_path: Path) -> None:
+    # α = 0.1 is not run, or run without A or without all others
+    for finished, words in (
+        ([("A", 1), ("<b>", 1)], "no method has all its runs"),
+        ([*BOTH[:1], *BOTH[2:]], "needs all runs of A and of another method"),
+        (BOTH[:3], "needs all runs of A and of another method"),
+    ):
+        (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished)).axes
+        assert [text.get_text() for text in axes.texts] == [words]
+
+
+def test_a_method_that_lacks_one_of_two_settings_is_left_out_of_their_mean(tmp_path: Path) -> None:
+    finished = [*BOTH, ("control_%", 1)]
+    (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished)).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
+
+
+def test_a_panel_of_one_setting_needs_no_other(tmp_path: Path) -> None:
+    finished = [("A", 1.0), ("<b>", 1.0)]
+    (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished, over=())).axes
+    assert axes.get_title(loc="left") == "α = 1, 3 pairs each"
+
+
 def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:
     plan = case(tmp_path, FULL)
-    figure_of(plan, tmp_path, "A")  # adds the figure to the plan
+    figure_of(plan, tmp_path, "A", over=())  # adds the figure to the plan
     alone = [frame_of(plan, {0: [0.1, 0.5]}, method, 1) for method in ("A", "<b>")]
     collected = Collected(pd.concat(alone), tmp_path)
-    (axes,) = draw(drawing(plan, ("toy", "f"), collected)).axes
-    assert [text.get_text() for text in axes.texts] == ["too few seeds are finished"]
+    one, other = draw(drawing(plan, ("toy", "f"), collected)).axes
+    assert [text.get_text() for text in one.texts] == ["too few seeds are finished"]
+    assert [text.get_text() for text in other.texts] == ["no run is finished"]

@@ -4,18 +4,27 @@ import json
 import re
 from collections.abc import Callable
 from html import unescape
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fedbench.paper.claims import Greater
-from fedbench.paper.items import Figure
+from fedbench.paper.items import Figure, Table
+from fedbench.plan.printed import Place
+from fedbench.report.pages.cost import _models, in_words
+from fedbench.report.pages.items import EmptyOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
-from fedbench.report.pages.paper import _draws, _spread
+from fedbench.report.pages.paper import Hours, RunCount, _draws, _spread
+from fedbench.report.pages.templates import _templates
+from fedbench.report.tables.cells import Run, TableCell
+from fedbench.spec import Choice
 from tests.report.answers_case import PAPER, written
 
+EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
 Read = Callable[[str], str]
 
 
@@ -37,6 +46,12 @@ def scores(report: Path) -> str:
     row = re.search(r'<a href="toy.html#claims">toy</a></th>(.*?)</tr>', html, re.DOTALL)
     assert row
     return row[1]
+
+
+def page_making(page: SimpleNamespace) -> str:
+    """What a card says of how its runs were made."""
+    macros = _templates().get_template("macros.html.j2")
+    return str(macros.module.making(page))
 
 
 def counts(row: str) -> list[int]:
@@ -90,15 +105,52 @@ def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path
     ]  # fmt: skip
     titles = re.findall(r'aria-label="(Table 2.*?mean ranks over .*?) \(', html)
     assert titles == [  # 2 data sets, 2 levels of α, 3 seeds
-        "Table 2: mean ranks over 12 seeds of settings",
-        "Table 2, MNIST: mean ranks over 6 seeds of settings",
-        "Table 2, Digits: mean ranks over 6 seeds of settings",
+        "Table 2: mean ranks over 12 seeds of 4 settings",
+        "Table 2, MNIST: mean ranks over 6 seeds of 2 settings",
+        "Table 2, Digits: mean ranks over 6 seeds of 2 settings",
     ]
     assert (report / "figures/toy/ranks_long_2.svg").is_file()
     seen = text(report / "toy.html")
     assert "Mean ranks In each setting" in seen
     assert "The best is in bold" in seen
     assert "paper has no such diagrams" not in seen
+
+
+def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
+    # a lead over the only method that is drawn: there is none
+    where = "where: {dataset: MNIST, method: A, alpha: 1}"
+    alone = f"grid: main, {where}, kind: {{lead: {{base: A}}}}"
+    empty = [f"  {key}: {{title: {title}, {alone}}}" for key, title in EMPTY.items()]
+    curves = "  last: {title: Fig. 9, grid: main, where: {alpha: 1}, panels: [dataset]}"
+    paper = PAPER.replace("claims:", "\n".join([*empty, curves, "claims:"]), 1)
+    report = written(tmp_path, "full", paper)
+    html = (report / "toy.html").read_text(encoding="utf-8")
+    figures = html.partition('<div class="figures">')[2].partition("</div>")[0]
+    assert re.findall(r'<figure id="(\w+)"', figures) == ["f", "last"]
+    (line,) = re.findall(r'<p class="caption empty">(.*?)</p>', figures)
+    assert figures.index('id="f"') < figures.index(line) < figures.index('id="last"')
+    assert re.findall(r'<span id="(\w+)">', line) == [*EMPTY]  # links lead there still
+    assert re.sub(r"<.*?>", "", line) == (
+        "Figs. 2 to 4 and 6; Fig. 7, left, MNIST, A, α = 1: too few seeds are finished."
+    )
+    contents = html.partition('aria-label="Contents"')[2].partition("</nav>")[0]
+    assert 'href="#last"' in contents
+    assert not any(f'href="#{key}"' in contents for key in EMPTY)
+    assert all((report / f"figures/toy/{key}.svg").is_file() for key in EMPTY)
+    assert "Fig. 6" not in text(report / "methods/a.html")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([16, 17, 18, 22, 23, 24], "Figs. 16 to 18 and 22 to 24"),
+        ([3], "Fig. 3"),
+        ([3, 4, 7, 9], "Figs. 3 and 4, 7 and 9"),
+    ],
+)
+def test_numbers_of_figures_in_a_line(numbers: list[int], words: str) -> None:
+    figures = (FigureOnPage("k", f"Fig. {n}", "T", "", "", "", [], "why") for n in numbers)
+    assert EmptyOnPage(tuple(figures)).text == f"{words}: why."
 
 
 def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
@@ -154,9 +206,57 @@ def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
 
 def test_a_card_says_who_is_best_and_how_the_runs_were_made(full: Path) -> None:
     shown = text(full / "index.html")
-    assert "Table 1 2 methods in 4 settings A is best in 4 of 4 settings" in shown
+    best = "A is best in 4 of 4 settings, by the mean alone"
+    assert f"Table 1 2 methods in 4 settings {best}" in shown
     assert "time 1.0 hours of training and scoring" in shown  # 36 runs of 100 seconds
     assert "versions fedbench 0.1.0 data digits, source: a test" in shown
+
+
+def card(
+    table: Table, rows: dict[str, dict[str, float]], seeds: int = 3, substituted: str = ""
+) -> TableOnPage:
+    """A table of these numbers by setting and method; each best one is marked."""
+    cells = {}
+    for (setting, values), metric in product(rows.items(), table.metrics):
+        for method, value in values.items():
+            runs = tuple(Run(f"{method}{n}", n, "finished", value) for n in range(seeds))
+            place = Place("t", "MNIST", setting, method, metric)
+            best = value == max(values.values())
+            cells[place] = TableCell(place, {}, False, None, runs, substituted, best=best)
+    layout = SimpleNamespace(groups=[SimpleNamespace(rows=[SimpleNamespace(cells=cells)])])
+    return TableOnPage("t", table, layout, "", ())  # type: ignore[arg-type]
+
+
+def test_a_card_counts_settings_by_one_metric_and_names_ties() -> None:
+    table = Table(title="T", grid="g", metrics=("accuracy", "loss"), rows=("alpha",), columns=())
+    rows = {"a": {"A": 2.0, "B": 1.0}, "b": {"A": 2.0, "B": 1.0}, "c": {"A": 1.0, "B": 2.0}}
+    tied = rows | {"d": {"A": 2.0, "B": 2.0}}
+    assert card(table, rows).size == "2 methods in 3 settings"
+    assert card(table, rows).leaders == "A is best in 2, B in 1 of 3 settings, by the mean alone"
+    assert card(table, tied).leaders == (
+        "A is best in 2, B in 1 of 4 settings, 1 a tie, by the mean alone"
+    )
+    assert card(table, {"a": rows["a"]}).leaders == "A is best, by the mean alone"
+
+
+def test_a_card_names_no_leader_of_one_seed_of_substitutes_or_of_ties() -> None:
+    table = Table(title="T", grid="g", rows=("alpha",), columns=("method",))
+    rows = {"a": {"A": 2.0, "B": 1.0}}
+    assert card(table, rows, seeds=1).leaders == ""
+    assert card(table, rows, substituted="rounds 4 for 500").leaders == ""
+    assert card(table, {"a": {"A": 2.0, "B": 2.0}}).leaders == ""
+
+
+def test_a_card_says_what_the_trials_of_searches_took() -> None:
+    count = RunCount(1, {}, {}, ())
+    made = making([{"seconds": {"train": 3600.0}}])
+    said = [
+        page_making(SimpleNamespace(count=count, making=made, hours=Hours(hours, 0.0)))
+        for hours in (1.0, 2.5)
+    ]
+    assert "1.0 hours of training and scoring" in said[0]
+    assert "trials" not in said[0]
+    assert "1.0 hours of training and scoring, 2.5 hours with the trials of searches" in said[1]
 
 
 def test_facts_that_differ_say_of_how_many_runs() -> None:
@@ -183,11 +283,62 @@ def test_a_card_says_on_which_machine_and_when() -> None:
 
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
     shown = text(full / "methods/b-plus.html")
-    assert "Mean rank 3.00 of 3.0 methods over 4 settings" in shown  # behind A and the control
+    # behind A and the control in each setting
+    assert "Ranked 3 of 3 in Table 1 (MNIST, α = 1), 3 of 3 in Table 1 (MNIST, α = 0.1)," in shown
+    assert shown.count("3 of 3 in") == 4
+    assert "Mean rank" not in shown
+    # 2 for the pull towards x_t: a difference, and its sum with the gradient
+    assert "cost beyond FedAvg's: 2 more vector operations per local step" in shown
+    assert "return Cost(" not in shown
     assert "g + μ (y − x_t)" in shown
     assert "mu: 0.1" in shown
     assert "@misc{toy, title = {A toy paper}}" in shown
     assert "No parts: federated averaging" in text(full / "methods/a.html")
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], ()),
+        (["feddisco"], ()),
+        (
+            ["feddpc"],
+            (
+                "1 model stored at the server",
+                "5 more vector operations per client and round",
+                "3 more vector operations per round at the server",
+            ),
+        ),
+        (["fedntd"], ("1 more forward pass per sample, 1 through a teacher",)),
+        (
+            ["fedsam", "asd"],
+            (
+                "2 more forward passes per sample, 1 through a teacher",
+                "1 more backward pass per sample",
+                "3 more vector operations per local step",
+            ),
+        ),
+        # 110 = 10 classes · (10 logits + 1 count)
+        (
+            ["feddistill"],
+            (
+                "110 numbers more sent to each client",
+                "110 numbers more sent by each client",
+                "111 numbers stored at each client",
+                "110 numbers stored at the server",
+            ),
+        ),
+    ],
+)
+def test_costs_are_told_in_words(parts: list[str], words: tuple[str, ...]) -> None:
+    assert in_words([Choice(name=name) for name in parts]) == words
+
+
+def test_models_and_numbers_beside_them() -> None:
+    assert [_models(x, 1000) for x in (1000, 2000, 1001, 5005, 733, 10, 100_000)] == [
+        "1 model", "2 models", "1 model and 1 number", "5 models and 5 numbers", "0.73 models",
+        "10 numbers", "100 models",
+    ]  # fmt: skip
 
 
 def test_methods_whose_names_differ_in_signs_have_pages_of_their_own() -> None:
@@ -210,6 +361,8 @@ def test_a_run_has_its_curve_settings_and_origin(full: Path) -> None:
     assert run["x"] == [1, 2, 3, 4]
     assert run["curves"]["accuracy"][-1] in (60.0, 50.0, 70.0)
     assert run["sha256"] == "cd"
+    assert run["settings"]["lr"] == 0.3  # trained with, not written
+    assert run["chosen"] == {"lr": "chosen by the search; 0.03 in the file"}
     assert facts[str(run["made"])] == {"device": "cpu", "fedbench": "0.1.0"}
 
 

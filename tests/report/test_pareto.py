@@ -87,3 +87,24 @@ def test_a_panel_without_a_point_says_why(tmp_path):
         frame = frame_of(plan, curves).assign(megabytes=1.0)
         (axes,) = draw(drawing(plan, ("toy", "f"), Collected(frame, tmp_path))).axes
         assert [text.get_text() for text in axes.texts] == words
+
+
+def test_a_method_with_a_diverged_run_has_no_point_and_is_named(tmp_path):
+    # A's seed 2 ends after one round of two, and has spent 1 MB where the others have spent 2
+    plan = case(tmp_path, FULL)
+    paper = plan.papers["toy"]
+    where = {"dataset": "MNIST", "method": ["A", "<b>"], "alpha": 1}
+    figure = Figure(title="F", grid="main", where=where, kind="pareto")
+    plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+    whole = {seed: [0.1, 0.5] for seed in range(3)}
+    for lost, names, remark in (
+        ({}, ["A"], ""),  # A is ahead of <b>, for the same price
+        ({2: [0.6]}, ["<b>"], " Not shown, because a run diverged: A."),
+    ):
+        better = {seed: [0.1, 0.6] for seed in range(3)} | lost
+        frame = pd.concat([frame_of(plan, better), frame_of(plan, whole, method="<b>")])
+        frame = frame.assign(megabytes=1.0 * frame["round"])
+        drawn = drawing(plan, ("toy", "f"), Collected(frame, tmp_path))
+        assert drawn.caption.partition("is not shown.")[2] == remark
+        (axes,) = draw(drawn).axes
+        assert [text.get_text() for text in axes.texts] == names

@@ -8,7 +8,7 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.figures.rank_figure import draw
 from fedbench.report.tables.cells import Run, TableCell
-from fedbench.report.tables.ranks import MANY, RanksOnPage, rank_title, ranks
+from fedbench.report.tables.ranks import MANY, Ranks, RanksOnPage, rank_title, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.
@@ -43,7 +43,41 @@ def test_mean_ranks_and_friedmans_p_by_hand() -> None:
     # Demšar's q for three methods is 2.343: 2.343 · sqrt(3 · 4 / (6 · 4)) = 1.657
     assert found.test.distance == pytest.approx(1.657, abs=1e-3)
     assert found.first == 3  # C is only 1.625 behind A
-    assert "less than 1.66 apart" in RanksOnPage("k", "T", found, "").caption
+    # 1.657 is more than half of 2, the largest difference that three mean ranks can have
+    assert said(found) == (
+        "3 methods ranked by their means over the seeds in each of 4 settings. Friedman's test: "
+        "p = 0.038. 4 settings cannot rank 3 methods: two mean ranks would have to differ by 1.7 "
+        "of at most 2, for Nemenyi's test at 5 %. Settings on one data set are not independent of "
+        "each other, so that the tests find differences too easily."
+    )
+
+
+def test_groups_are_shown_where_the_critical_difference_is_half_the_scale_or_less() -> None:
+    # 2.343 · sqrt(3 · 4 / (6 n)) is 1.0477 for n = 10 and 0.9990 for n = 11, half of 2 is 1
+    rows = {f"s{i}": {"A": 90.0, "B": 90.0 - (-1) ** i, "C": 10.0} for i in range(11)}
+    eleven = [cell(s, m, v) for s, row in rows.items() for m, v in row.items()]
+    found = ranks(TABLE, [e for e in eleven if e.place.setting != "alpha=s10"])
+    assert found is not None
+    assert not found.tells
+    # mean ranks of A and B are 1.5, of C 3: two of three pairs differ by more than 1.05
+    assert "10 settings can hardly rank 3 methods" in said(found)
+    assert "by 1.0 of at most 2, for Nemenyi's test at 5 %; 2 of 3 pairs do." in said(found)
+    assert bars(found) == []
+    found = ranks(TABLE, eleven)
+    assert found is not None
+    assert "A bar joins methods that Nemenyi's test does not tell apart" in said(found)
+    assert "less than 1.00 apart" in said(found)
+    assert len(bars(found)) == 1  # of A and B
+
+
+def said(found: Ranks) -> str:
+    return RanksOnPage("k", "T", found, "").caption
+
+
+def bars(found: Ranks) -> list[list[float]]:
+    """Where the bars of a diagram lie that join methods; stems have three points."""
+    lines = draw(found, "T").axes[0].lines
+    return [list(x.get_xdata()) for x in lines if len(x.get_xdata()) != 3]
 
 
 def test_less_is_better_for_losses_and_nothing_is_for_a_round() -> None:
@@ -70,7 +104,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
     caption = RanksOnPage("k", "T", found, "").caption
-    assert "1 more are left out, in which no method" in caption
+    assert "1 more are left out, in which every method is below 1.5 times the accuracy" in caption
     two = [replace(e, near=95.0) if e.place.setting in ("alpha=a", "alpha=b") else e for e in near]
     assert ranks(TABLE, two) is None
 
@@ -85,9 +119,31 @@ def test_each_seed_may_count_as_a_setting() -> None:
     assert ranks(TABLE, twice) is None
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
     assert found is not None
-    assert (found.settings, found.counted) == (4, "4 seeds of settings")
+    assert (found.settings, found.counted) == (2, "4 seeds of 2 settings")
     assert found.mean.to_dict() == {"A": 1.0, "B": 2.0, "C": 3.0}
     assert found.first == 2  # the critical difference is 1.657
+
+
+def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
+    # setting a has seeds 0 to 2, of which 2 is not run; of b no seed is run
+    def seed(e: TableCell, n: int, value: float | None) -> Run:
+        state = "missing" if value is None else "finished"
+        return replace(e.runs[0], id=f"{e.runs[0].id}-s{n}", seed=n, value=value, state=state)
+
+    def of(setting: str, seeds: tuple[bool, ...]) -> list[TableCell]:
+        values = SCORES[setting]
+        run = [cell(setting, m, v) for m, v in values.items()]
+        return [
+            replace(e, runs=tuple(seed(e, n, v if done else None) for n, done in enumerate(seeds)))
+            for e, v in zip(run, values.values(), strict=True)
+        ]
+
+    table = TABLE.model_copy(update={"ranks": "seeds"})
+    found = ranks(table, of("a", (True, True, True, False)) + of("b", (False,) * 4))
+    assert found is not None
+    assert (found.counted, found.awaited) == ("3 seeds", 5)
+    assert "in each of 3 seeds. " in said(found)
+    assert "5 more are left out, of which no run is finished." in said(found)
 
 
 def test_settings_of_the_same_runs_count_once() -> None:
@@ -143,7 +199,7 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
     # eight methods that lead in turn: no two differ, and one bar lies over all of them
     alike = [
         cell(f"s{s}", m, 10.0 * ((i + 3 * s) % 8))
-        for s in range(4)
+        for s in range(16)
         for i, m in enumerate("ABCDEFGH")
     ]
     found = ranks(TABLE, alike)
@@ -155,7 +211,7 @@ def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a
 
 def test_many_methods_are_listed() -> None:
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
-    found = ranks(TABLE, [cell(s, m, v) for s in "abc" for m, v in values.items()])
+    found = ranks(TABLE, [cell(s, m, v) for s in "abcdefghijkl" for m, v in values.items()])
     assert found is not None
     assert "; shaded from the first on." in RanksOnPage("k", "T", found, "").caption
     (axes,) = draw(found, "T").axes
@@ -166,3 +222,15 @@ def test_many_methods_are_listed() -> None:
     assert found.test is not None
     assert band.get_x() == 1
     assert band.get_width() == pytest.approx(found.test.distance)
+
+
+def test_a_list_has_no_band_over_most_of_its_scale() -> None:
+    # 25 methods, 3 settings: the critical difference is 21.98 of 24
+    values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
+    found = ranks(TABLE, [cell(s, m, v) for s in "abc" for m, v in values.items()])
+    assert found is not None
+    (axes,) = draw(found, "T").axes
+    assert len(axes.patches) == 0
+    assert axes.get_xlabel() == "Mean rank; 3 settings can hardly rank so many methods"
+    # ranks 1 and 23 to 25, 2 and 24 or 25, 3 and 25 are 22 or more apart
+    assert "by 22.0 of at most 24, for Nemenyi's test at 5 %; 6 of 300 pairs do." in said(found)

@@ -142,13 +142,22 @@ def test_a_report_of_nothing_shows_all_as_missing(tmp_path: Path) -> None:
 
 def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
     first = {f: f.read_bytes() for f in report(tmp_path, SMALL).rglob("*") if f.is_file()}
-    code = (
-        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2]);"
-        "from tests.report import test_site as t; t.report(Path(sys.argv[1]), 'small');"
-        "assert 'torch' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path), str(ROOT)], check=True)
+    _build_elsewhere(tmp_path)
     assert {file: file.read_bytes() for file in first} == first
+
+
+def test_nothing_but_the_costs_of_methods_loads_torch(tmp_path: Path) -> None:
+    free = "from fedbench.report.pages import method; method.in_words = lambda parts: ();"
+    _build_elsewhere(tmp_path, free, "assert 'torch' not in sys.modules")
+
+
+def _build_elsewhere(folder: Path, before: str = "", after: str = "") -> None:
+    """Build the report in another process."""
+    code = (
+        f"import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2]);{before}"
+        f"from tests.report import test_site as t; t.report(Path(sys.argv[1]), 'small');{after}"
+    )
+    subprocess.run([sys.executable, "-c", code, str(folder), str(ROOT)], check=True)
 
 
 def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:

@@ -20,6 +20,11 @@ from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2, 0.6]}  # by seed; two rounds
 
 
+def ended(*last: float) -> dict[int, list[float]]:
+    """Curves of two rounds, by seed."""
+    return {seed: [0.1, value] for seed, value in enumerate(last)}
+
+
 def cells(plan: Plan, frame: pd.DataFrame, key: str = "t") -> dict[tuple[str, str], TableCell]:
     found = table_cells(plan, ("toy", key), frame, printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)))
     return {(e.place.dataset, e.place.method): e for e in found}
@@ -168,8 +173,8 @@ def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Pl
 def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> None:
     plan = with_table(tmp_path, "t: {title: T, grid: main, rows: [dataset, alpha]}")
     # A: 50, 60, 70 with s² = 100 and 2 degrees of freedom; <b>: 40, 80 with s² = 800 and 1
-    a, b = {0: [0.5], 1: [0.6], 2: [0.7]}, {0: [0.4], 1: [0.8]}
-    other = {0: [0.1], 1: [0.2]}  # of another setting, in which no other method has two seeds
+    a, b = ended(0.5, 0.6, 0.7), ended(0.4, 0.8)
+    other = ended(0.1, 0.2)  # of another setting, in which no other method has two seeds
     frames = [frame_of(plan, a), frame_of(plan, b, method="<b>"), frame_of(plan, other, alpha=0.1)]
     found = table_cells(plan, ("toy", "t"), pd.concat(frames), printed_of())
     by_place = {(e.coords["dataset"], e.coords["alpha"], e.place.method): e.pooled for e in found}
@@ -181,10 +186,26 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
     table = plan.papers["toy"].tables["t"]
     layout = arrange(table, found)
     assert layout.pooled == ("MNIST, α = 1: ± 18.26 (3)",)
-    words = "Standard deviation over seeds, pooled over cells (degrees of freedom): MNIST, α = 1: "
+    words = (
+        "Standard deviation over seeds, pooled over the cells without a diverged run "
+        "(degrees of freedom): MNIST, α = 1: "
+    )
     assert f"{words}± 18.26 (3)." in to_markdown(table, layout, "").splitlines()
     assert words in to_latex("t", table, layout, "").replace(r"\ensuremath{\alpha}", "α")
     assert tidy("toy", found)["pooled_std"].dropna().tolist() == [pooled.std] * 2
+
+
+def test_a_cell_with_a_diverged_run_is_not_pooled(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, "t: {title: T, grid: main, rows: [dataset, alpha]}")
+    # A: 50 and 60, s² = 50; <b>: 40 and 46, s² = 18; the control's seed 1 ends at 10 of 60
+    lost = {0: [0.1, 0.6], 1: [0.1]}
+    curves = {"A": ended(0.5, 0.6), "<b>": ended(0.4, 0.46), "control_%": lost}
+    frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
+    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    pooled = {e.place.method: e.pooled for e in found if e.measured}
+    assert pooled["A"] is not None
+    assert (pooled["A"].std, pooled["A"].cells) == (pytest.approx(34**0.5), 2)
+    assert pooled["control_%"] is None
 
 
 def test_what_is_behind_all_numbers_alike_is_said_once(tmp_path: Path) -> None:
@@ -205,7 +226,7 @@ def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> N
         tmp_path, "t: {title: T, grid: main, where: {method: A}, rows: [dataset, alpha]}"
     )
     # α = 1: s² = 200; α = 0.1: s² = 800, both with 1 degree of freedom
-    there = [frame_of(plan, {0: [0.4], 1: [0.6]}), frame_of(plan, {0: [0.4], 1: [0.8]}, alpha=0.1)]
+    there = [frame_of(plan, ended(0.4, 0.6)), frame_of(plan, ended(0.4, 0.8), alpha=0.1)]
     found = table_cells(plan, ("toy", "t"), pd.concat(there), printed_of())
     pooled = {e.coords["dataset"]: e.pooled for e in found}
     assert pooled["MNIST"] is not None

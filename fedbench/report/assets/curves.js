@@ -12,9 +12,33 @@
     return xs.reduce((best, value, i) => Math.abs(value - x) < Math.abs(xs[best] - x) ? i : best, 0);
   }
 
+  // The lines in the legend, by the text beside each.
+  function entries(svg) {
+    const texts = svg.querySelectorAll('[id$="-legend_1"] text');
+    return new Map([...texts].map(text => [text.textContent, text.parentElement.previousElementSibling]));
+  }
+
+  // A copy of a legend's line with its marker.
+  function sample(line, parent) {
+    const box = line.getBBox(), svg = document.createElementNS(line.namespaceURI, 'svg');
+    const copy = line.cloneNode(true);
+    for (const each of [copy, ...copy.querySelectorAll('[id]')]) each.removeAttribute('id');
+    svg.setAttribute('viewBox', `${box.x - 1} ${box.y + box.height / 2 - 5} ${box.width + 2} 10`);
+    svg.setAttribute('aria-hidden', 'true');
+    svg.append(copy);
+    parent.append(svg);
+  }
+
+  // The buttons stand in the place of a legend that says nothing more; on paper it is back.
+  function replace(legend, bar, unit) {
+    const top = legend.getBBox().y - 4;
+    legend.classList.add('doubled');
+    bar.style.marginTop = `${-100 * (unit.height - top) / unit.width}%`;
+  }
+
   function enliven(figure, panels) {
     const svg = figure.querySelector('svg'), unit = svg.viewBox.baseVal;
-    const bar = document.createElement('div'), chips = new Map();
+    const bar = document.createElement('div'), chips = new Map(), inLegend = entries(svg);
     bar.className = 'series';
     svg.after(bar);
     const place = make('span', bar), spoken = make('span', bar);
@@ -25,8 +49,10 @@
       const chip = make('button', bar);
       chip.type = 'button';
       chip.setAttribute('aria-pressed', 'true');
-      make('i', chip).style.background = line.colour;
-      make('span', chip, line.label);
+      const drawn = inLegend.get(line.said);
+      if (drawn) sample(drawn, chip);
+      else make('i', chip).style.background = line.colour;
+      make('span', chip, line.said);
       const value = make('b', chip);
       chip.addEventListener('click', () => {
         const shown = chip.getAttribute('aria-pressed') !== 'true';
@@ -39,6 +65,10 @@
         }
       });
       chips.set(line.label, value);
+    }
+    const said = panels.flatMap(panel => panel.lines).map(line => line.said);
+    if (inLegend.size && [...inLegend.keys()].every(text => said.includes(text))) {
+      replace(svg.querySelector('[id$="-legend_1"]'), bar, unit);
     }
     const guide = document.createElementNS(svg.namespaceURI, 'path');
     guide.setAttribute('class', 'guide');

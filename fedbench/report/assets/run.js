@@ -106,8 +106,9 @@ function show(id, run, shared) {
   curves.className = 'curves';
   for (const [name, ys] of Object.entries(run.curves)) curve(name, run.x, ys, curves);
   make('h2', 'Settings', main);
-  make('p', 'All that differ from the defaults; run.json in the folder has every setting.', main).className = 'caption';
-  facts(Object.entries(run.settings).map(([k, x]) => [k, words(x)]), main);
+  make('p', 'All that differ from the defaults, as the run used them; run.json in the folder has every setting.', main).className = 'caption';
+  const chosen = run.chosen || {};
+  facts(Object.entries(run.settings).map(([k, x]) => [k, words(x) + (chosen[k] ? ` (${chosen[k]})` : '')]), main);
   make('h2', 'Files', main);
   const folder = make('p', undefined, main);
   link('Folder of the run', `${runs}/${encodeURIComponent(id)}/`, folder);

@@ -33,6 +33,19 @@
     }
   }
 
+  // Readers see whether a region hides columns, and whether it was moved.
+  function hint(region) {
+    const hidden = region.scrollWidth - region.clientWidth - region.scrollLeft;
+    region.classList.toggle('more', hidden > 1);
+    region.classList.toggle('moved', region.scrollLeft > 1);
+  }
+  const watch = new ResizeObserver(all => all.forEach(each => hint(each.target.closest('.scroll'))));
+  for (const region of document.querySelectorAll('.scroll')) {
+    region.addEventListener('scroll', () => hint(region));
+    watch.observe(region);
+    watch.observe(region.firstElementChild);
+  }
+
   for (const table of document.querySelectorAll('table.sorts')) {
     const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
     const rows = [...table.querySelectorAll('tbody tr:not(.group)')];

@@ -40,6 +40,13 @@ class Drawing:
         """Titles of the parts that each panel is divided into."""
         return self.kind.parts(self.panels)
 
+    @property
+    def lack(self) -> str:
+        """Why there is nothing to draw: 'no run is finished'; empty if there is something."""
+        if any(map(self.kind.has, self.panels)):
+            return ""
+        return "; ".join(dict.fromkeys(map(self.kind.absence, self.panels)))
+
 
 @dataclass(frozen=True)
 class _Draft:
@@ -80,7 +87,7 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     panels = tuple(_panels(draft))
     title = ", ".join([figure.title, *_fixed(draft)])
     notes = merged(cell.substituted for cell in cells)
-    caption = " ".join(filter(None, [figure.caption, kind.note]))
+    caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
     return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
 
 

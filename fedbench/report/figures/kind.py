@@ -31,7 +31,7 @@ class Kind(Checked, ABC):
     size: ClassVar[tuple[float, float]] = (2.75, 2.1)  # inches, of one panel among several
     alone: ClassVar[tuple[float, float]] = (4.2, 2.6)  # inches, of the only panel
     note: ClassVar[str] = ""  # how to read it: a sentence at the end of every caption
-    lack: ClassVar[str] = "no run finished"  # said in a panel whose runs leave nothing to draw
+    lack: ClassVar[str] = "no run is finished"  # why runs that are there leave nothing to draw
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel with the labels of both axes; it has something to show."""
@@ -50,6 +50,14 @@ class Kind(Checked, ABC):
     def has(self, panel: Panel) -> bool:
         """Whether there is anything to draw."""
         return not panel.table(self.reads).empty if self.reads else panel.measured
+
+    def absence(self, panel: Panel) -> str:
+        """What stands in a panel that has nothing to draw."""
+        return self.lack if panel.measured else "no run is finished"
+
+    def remark(self, panels: Sequence[Panel]) -> str:
+        """A sentence on these runs, such as which are not drawn, at the end of the caption."""
+        return ""
 
     def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
         """Titles of the parts that each panel is divided into, one row or column per part."""

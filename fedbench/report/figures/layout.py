@@ -77,8 +77,9 @@ def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
     if drawing.kind.has(panel):
         drawing.kind.draw(axes, panel)
     else:
-        why = drawing.kind.lack if panel.measured else "no run finished"
-        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", alpha=0.6)
+        axes.text(
+            0.5, 0.5, drawing.kind.absence(panel), transform=axes.transAxes, ha="center", alpha=0.6
+        )
         axes.set(xticks=[], yticks=[])
     title = ": ".join(filter(None, [panel.title, panel.part]))
     if title:

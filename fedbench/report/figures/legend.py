@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.panel import Hue
 
-_LETTER, _HANDLE, _LINE = 0.068, 0.72, 0.19  # inches: a letter, handle and gaps, a line
+_LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Legend:
         if not self.entries:
             return
         handles, labels = zip(*self.entries, strict=True)
-        look: dict[str, Any] = {"handlelength": 3.0, "columnspacing": 1.4, "borderaxespad": 0.2}
+        look: dict[str, Any] = {"handlelength": 4.4, "columnspacing": 1.4, "borderaxespad": 0.2}
         look |= {"loc": "outside lower left", "ncols": self.columns}
         figure.legend(list(handles), list(labels), **look)
 
@@ -44,10 +44,20 @@ def explain(drawing: Drawing, width: float) -> Legend:
     return Legend(entries, -(-len(entries) // lines) or 1)  # the columns that so many lines need
 
 
-def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
+def remarked(drawing: Drawing) -> dict[str, str]:
+    """By the label of each hue, what the legend says of it: 'FedAvg (1 diverged)'."""
+    return {label: _text(hues) for label, hues in _by_label(drawing).items()}
+
+
+def _by_label(drawing: Drawing) -> dict[str, list[Hue]]:
     by_label: dict[str, list[Hue]] = {}
     for hue in (hue for panel in drawing.panels for hue in panel.hues):
         by_label.setdefault(hue.label, []).append(hue)
+    return by_label
+
+
+def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
+    by_label = _by_label(drawing)
     entries = [(drawing.kind.handle(hues[0]), _text(hues)) for hues in by_label.values()]
     titles = {panel.title for panel in drawing.panels}
     in_titles = {

@@ -37,7 +37,10 @@ def draw(ranks: Ranks, title: str) -> Figure:
 
 
 def _list(ranks: Ranks, title: str) -> Figure:
-    """A line per method with its mean rank; a band as wide as the critical difference."""
+    """A line per method with its mean rank; a band as wide as the critical difference.
+
+    There is no band where it would reach over most of the scale.
+    """
     width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
     above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
@@ -46,14 +49,22 @@ def _list(ranks: Ranks, title: str) -> Figure:
     left, tall = 0.2 + 0.064 * max(map(len, names)), above + high + 0.45
     axes = figure.add_axes((left / width, 0.45 / tall, 1 - (left + 0.15) / width, high / tall))
     places, best = range(len(names)), float(ranks.mean.iloc[0])
-    if ranks.test:
+    if ranks.test and ranks.tells:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
     axes.plot(ranks.mean.to_numpy(), places, "o", color=INK, markersize=4)
     axes.set_yticks(places, names, fontsize=7.5)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, len(names) + 1)
-    axes.set_xlabel("Mean rank" + (", shaded: not told apart from the first" if ranks.test else ""))
+    axes.set_xlabel(_axis(ranks))
     return _titled(figure, lines, ranks.test is not None)
+
+
+def _axis(ranks: Ranks) -> str:
+    if ranks.test is None:
+        return "Mean rank"
+    if ranks.tells:
+        return "Mean rank, shaded: not told apart from the first"
+    return f"Mean rank; {ranks.counted} can hardly rank so many methods"
 
 
 def _bars(ranks: Ranks, title: str) -> Figure:
@@ -137,6 +148,8 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
 
 
 def _pairs(ranks: Ranks) -> pd.DataFrame:
-    """The p-value of each pair; without a test it is 0, which joins no two methods."""
+    """The p-value of each pair; 0, which joins no two methods, without a test that tells them."""
     names = ranks.mean.index
-    return ranks.test.pairs if ranks.test else pd.DataFrame(0.0, index=names, columns=names)
+    if ranks.test and ranks.tells:
+        return ranks.test.pairs
+    return pd.DataFrame(0.0, index=names, columns=names)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.kind import panel_id
+from fedbench.report.figures.legend import remarked
 from fedbench.report.figures.panel import Hue, Panel
 
 _POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
@@ -16,9 +17,10 @@ _POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
 
 @dataclass(frozen=True)
 class LineReadout:
-    """A line: its points, and the ids of what is drawn for it."""
+    """A line: its points, the ids of what is drawn for it, and what the legend says of it."""
 
     label: str
+    said: str
     colour: str
     ids: tuple[str, ...]
     x: tuple[float, ...]
@@ -39,10 +41,10 @@ class PanelReadout:
 def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
     """The panels with curves, of a figure that has been laid out."""
     placed = {str(axes.get_gid()): axes for axes in figure.axes}
-    panels = []
+    panels, said = [], remarked(drawing)
     for i, panel in enumerate(drawing.panels):
         axes = placed.get(panel_id(i))
-        lines = _lines(drawing, i, panel) if axes else ()
+        lines = _lines(drawing, i, panel, said) if axes else ()
         if axes and lines:
             width, height = (72 * inches for inches in figure.get_size_inches())
             at = axes.get_position()
@@ -53,19 +55,22 @@ def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
     return panels
 
 
-def _lines(drawing: Drawing, i: int, panel: Panel) -> tuple[LineReadout, ...]:
-    curves = drawing.kind.curves_of(panel)
-    return tuple(_line(f"{drawing.key}-{panel_id(i)}-{n}", hue, curve) for n, hue, curve in curves)
+def _lines(drawing: Drawing, i: int, panel: Panel, said: dict[str, str]) -> tuple[LineReadout, ...]:
+    name = f"{drawing.key}-{panel_id(i)}"
+    return tuple(
+        _line(f"{name}-{n}", hue, curve, said[hue.label])
+        for n, hue, curve in drawing.kind.curves_of(panel)
+    )
 
 
-def _line(name: str, hue: Hue, curve: pd.Series) -> LineReadout:
+def _line(name: str, hue: Hue, curve: pd.Series, said: str) -> LineReadout:
     n = len(curve)
     rows = (
         range(n) if n <= _POINTS else [round(j * (n - 1) / (_POINTS - 1)) for j in range(_POINTS)]
     )
     x = tuple(_short(float(curve.index[j])) or 0.0 for j in rows)
     y = tuple(_short(float(curve.iloc[j])) for j in rows)
-    return LineReadout(hue.label, hue.style.colour, (name, f"{name}-band"), x, y)
+    return LineReadout(hue.label, said, hue.style.colour, (name, f"{name}-band"), x, y)
 
 
 def _short(value: float) -> float | None:

@@ -1,10 +1,13 @@
 """One style per method in all figures: a colour, and a line and marker that differ in grey too."""
 
+from collections import Counter
 from collections.abc import Iterable
+from colorsys import hls_to_rgb, rgb_to_hls
 from dataclasses import dataclass, replace
+from math import log
 
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 
 from fedbench.paper.places import Level
 
@@ -22,13 +25,15 @@ _CHAIN: Dashes = (0, (3, 1, 1, 1, 1, 1))
 _LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", _LONG)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _HATCHES: dict[Dashes, str] = {"-": "", "--": "//", ":": "..", "-.": "xx", _CHAIN: "++"}
+# Of shades; a lighter line cannot be seen on a white page, a darker one on a dark page.
+_LUMINANCES = (0.42, 0.18, 0.06)
 # Lines of a method's variants, in the order in which the variants appear.
 _VARIANTS: tuple[Dashes, ...] = (*(":", "-.", _LONG, _CHAIN, (0, (1, 3)), (0, (9, 2, 1, 2))),)
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a line is drawn; the markers of a method's variant are hollow."""
+    """How a line is drawn; the markers of a method's variants are hollow."""
 
     colour: str
     line: Dashes
@@ -107,8 +112,9 @@ def style(place: int) -> Style:
 def styles(levels: Iterable[Level]) -> dict[Level, Style]:
     """One style per level of a hue.
 
-    The methods listed in this file have fixed styles; 'X, …', 'X (…)' and 'X+…' have that of X with
-    another line; any other word takes the next free style. Numbers go from dark to light.
+    The methods listed in this file have fixed styles; 'X, …', 'X (…)' and 'X+…' have a shade of X's
+    colour, another line and another marker; any other word takes the next free style. Numbers go
+    from dark to light.
     """
     unique = list(dict.fromkeys(levels))
     if unique and not any(isinstance(level, str) for level in unique):
@@ -126,17 +132,48 @@ def _ordered(numbers: list[Level]) -> dict[Level, Style]:
 def _worded(levels: list[Level]) -> dict[Level, Style]:
     chosen = {level: _FIXED[str(level)] for level in levels if str(level) in _FIXED}
     free = (one for one in map(style, range(280)) if one not in _FIXED.values())
+    listed, families = [*chosen.values()], Counter[str]()
     for level in (level for level in levels if level not in chosen):
-        chosen[level] = _variant(str(level), set(chosen.values())) or next(free)
+        base = _base(str(level))
+        if base is None:
+            chosen[level] = next(free)
+            continue
+        family = [base, *(one for one in listed if one.colour == base.colour)]
+        chosen[level] = _variant(family, families[base.colour], {*chosen.values()})
+        families[base.colour] += 1
     return {level: chosen[level] for level in levels}
 
 
-def _variant(name: str, taken: set[Style]) -> Style | None:
-    """The style of the longest listed method that the name begins with, in a line not yet taken."""
+def _base(name: str) -> Style | None:
+    """The style of the longest listed method that the name begins with."""
     bases = [base for base in _FIXED if name.startswith((f"{base},", f"{base} ", f"{base}+"))]
-    if not bases:
-        return None
-    hollow = replace(_FIXED[max(bases, key=len)], hollow=True)
-    used = {hollow.line, *(other.line for other in taken if other.colour == hollow.colour)}
-    lines = [line for line in _VARIANTS if line not in used]
-    return replace(hollow, line=lines[0] if lines else hollow.line)
+    return _FIXED[max(bases, key=len)] if bases else None
+
+
+def _variant(family: list[Style], place: int, taken: set[Style]) -> Style:
+    """The variant number n of a family of one colour: in another shade, line and marker.
+
+    A noisy dashed line looks solid, so that a line alone tells no variants apart. In grey it also
+    differs from what is taken in other colours.
+    """
+    shades = _shades(family[0].colour)
+    lines = [line for line in _VARIANTS if line not in {one.line for one in family}]
+    marks = [mark for mark in _MARKERS if mark not in {one.marker for one in family}]
+    line, grey = lines[place % len(lines)], {(one.line, one.marker, one.hollow) for one in taken}
+    marks = marks[place % len(marks) :] + marks[: place % len(marks)]
+    marker = next((mark for mark in marks if (line, mark, True) not in grey), marks[0])
+    return Style(shades[place % len(shades)], line, marker, hollow=True)
+
+
+def _shades(colour: str) -> list[str]:
+    """Two shades that differ most from the colour in luminance, so that they do in grey too."""
+    hue, _, full = rgb_to_hls(*to_rgb(colour))
+    shades = [hls_to_rgb(hue, percent / 100, full) for percent in range(101)]
+    apart = sorted(_LUMINANCES, key=lambda wanted: -abs(log(wanted / _luminance(to_rgb(colour)))))
+    return [to_hex(min(shades, key=lambda x: abs(_luminance(x) - at))) for at in apart[:2]]
+
+
+def _luminance(colour: tuple[float, float, float]) -> float:
+    """From 0 to 1, as screens give it."""
+    red, green, blue = (float(part**2.2) for part in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

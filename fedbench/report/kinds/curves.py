@@ -77,7 +77,7 @@ class Curves(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per hue, with a band of one sample standard deviation on either side."""
         for place, hue in _drawn(panel):
-            self._line(axes, hue, place)
+            self._line(axes, hue, place, place / len(panel.hues))
         axes.set_xlabel(_UNITS if self.x == "units" else metric_label(self.x))
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
@@ -97,15 +97,20 @@ class Curves(Kind):
         """What stands along the bottom axis."""
         return self.x
 
-    def _line(self, axes: Axes, hue: Hue, place: int) -> None:
-        """Draw one hue; later lines are thinner, so that a line below them can still be seen."""
+    def _line(self, axes: Axes, hue: Hue, place: int, shift: float) -> None:
+        """Draw one hue; later lines are thinner, so that a line below them can still be seen.
+
+        Its first marker is moved by a share of the distance between two of them, so that markers of
+        lines that run together do not hide each other.
+        """
         runs, name = self._smoothed(hue), f"{axes.get_gid()}-{place}"
         mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
         x = self._along(hue)
         band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
         axes.fill_between(x, mean - std, mean + std, gid=f"{name}-band", **band)
         width, every = max(1.1, 2.2 - 0.2 * place), max(1, len(mean) // 8)
-        axes.plot(x, mean, linewidth=width, markevery=every, gid=name, **stroke(hue))
+        marks = (int(shift * every), every)
+        axes.plot(x, mean, linewidth=width, markevery=marks, gid=name, **stroke(hue))
 
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()

@@ -16,7 +16,7 @@ from fedbench.paper.places import Level
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
@@ -31,7 +31,8 @@ class Lead(Kind):
     """Each hue's mean difference from the hue `base` with the same seed, the best on top.
 
     The bars are intervals that hold for all hues at once with 95 %: differences are paired by seed,
-    hues have one variance unless erratic, and the level is corrected for the number of hues.
+    hues have one variance unless erratic, and the level is corrected for the number of hues. A mean
+    over settings is taken of hues of which every run is there: a part of the settings is not all.
     """
 
     note: ClassVar[str] = (
@@ -49,6 +50,14 @@ class Lead(Kind):
     def has(self, panel: Panel) -> bool:
         """Whether there are two seeds of the base and of another hue."""
         return self._leads(panel) is not None
+
+    def absence(self, panel: Panel) -> str:
+        """Whether seeds are too few, or runs of a mean over settings are missing."""
+        if not panel.measured or _block(panel) == ["seed"]:
+            return super().absence(panel)
+        if any(map(_is_whole, panel.hues)):
+            return f"needs all runs of {self.base} and of another method"
+        return "no method has all its runs"
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, each as high as its methods need."""
@@ -82,7 +91,7 @@ class Lead(Kind):
         of_hue = {
             hue.label: sign * hue.readings.set_index(block)["value"]
             for hue in panel.hues
-            if len(hue.readings)
+            if (len(hue.readings) if block == ["seed"] else _is_whole(hue))
         }
         return leads(pd.DataFrame(of_hue), self.base) if of_hue else None
 
@@ -106,6 +115,11 @@ class Lead(Kind):
             fontsize=8.5,
             loc="left",
         )
+
+
+def _is_whole(hue: Hue) -> bool:
+    """Whether every planned run has a value."""
+    return hue.planned <= {*hue.readings["run"]}
 
 
 def _block(panel: Panel) -> list[str]:

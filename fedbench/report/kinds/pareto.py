@@ -35,7 +35,8 @@ class Pareto(Kind):
     megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
     in both are named and joined by a line, the Pareto front; methods of one's own folder are named
     too. Points are means over the seeds, bars one sample standard deviation of the metric on either
-    side; where a mean is over settings too, the deviation over the seeds is pooled over them.
+    side; where a mean is over settings too, the deviation over the seeds is pooled over them. A hue
+    with a diverged run has no point: it spent less than planned, and would seem to be cheap.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -71,13 +72,25 @@ class Pareto(Kind):
         axes.set_xlabel(metric_label(self.cost))
         axes.set_ylabel(metric_label(panel.metric))
 
+    def remark(self, panels: Sequence[Panel]) -> str:
+        """Which hues have no point because a run diverged."""
+        lost = [
+            f"{hue.label} ({panel.title})" if panel.title else hue.label
+            for panel in panels
+            for hue in panel.hues
+            if hue.diverged
+        ]
+        return f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
+
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """No legend where it could not tell the hues apart."""
         return [] if any(len(panel.hues) > MOST for panel in panels) else None
 
 
 def _point(hue: Hue, cost: str) -> Point | None:
-    """The hue's means; None unless every planned run has a score and a cost."""
+    """The hue's means; None unless every planned run has a score and a cost and none diverged."""
+    if hue.diverged:
+        return None
     scores = hue.readings.set_index("run")["value"].dropna()
     costs = hue.read(cost)
     runs = hue.planned

@@ -1,10 +1,8 @@
-"""The page of a method: what it is, what it costs by its own declaration, and how it fared."""
+"""The page of a method: what it is, what it costs by its parts' declarations, how it fared."""
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from statistics import mean
 from typing import Any
 
 from fedbench.base import registry
@@ -13,9 +11,11 @@ from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
 from fedbench.paper.places import Level
 from fedbench.plan.plan import Plan
+from fedbench.report.pages.cost import in_words
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
+from fedbench.report.tables.rows import label_of, point_of
 from fedbench.report.values.metrics import Metric
 from fedbench.spec import Choice
 
@@ -24,30 +24,33 @@ _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 @dataclass(frozen=True)
 class PartOnPage:
-    """A part of a method: its docstring, its parameters with their values, its declared cost."""
+    """A part of a method: its docstring, and its parameters with their values."""
 
     name: str
     doc: str
     parameters: dict[str, Any]
-    cost: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The rank of a method among so many in a setting of a table."""
+
+    table: TableOnPage = field(repr=False)
+    setting: str
+    rank: float
+    among: int
 
 
 @dataclass(frozen=True)
 class Use:
-    """A method in one paper: its parts and settings there, and where it is shown."""
+    """A method in one paper: its parts, settings and cost there, and where it is shown."""
 
     page: PaperPage = field(repr=False)
     parts: tuple[PartOnPage, ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
-    ranks: tuple[tuple[float, int], ...]  # by setting: its rank, and among how many methods
-
-    @property
-    def standing(self) -> tuple[float, float] | None:
-        """The mean of its ranks, and of how many methods were ranked; None without any."""
-        if not self.ranks:
-            return None
-        return mean(rank for rank, _ in self.ranks), mean(n for _, n in self.ranks)
+    standings: tuple[Standing, ...]
+    cost: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -65,23 +68,16 @@ class MethodPage:
         return [use.page.key for use in self.uses]
 
     @property
-    def ranks(self) -> list[tuple[float, int]]:
-        """Its ranks in all settings of all papers."""
-        return [rank for use in self.uses for rank in use.ranks]
-
-    @property
-    def standing(self) -> tuple[float, float] | None:
-        """The mean of its ranks over all settings, and of how many methods were ranked there."""
-        if not self.ranks:
-            return None
-        return mean(rank for rank, _ in self.ranks), mean(n for _, n in self.ranks)
+    def is_ranked(self) -> bool:
+        """Whether it has a rank in any setting."""
+        return any(use.standings for use in self.uses)
 
 
 def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
     """One page per level of the axis `method`, in the order of the papers and their grids."""
     uses: dict[str, list[Use]] = {}
     for page in pages:
-        ranks, shown = _ranks(page), _shown(plan, page)
+        ranks, shown = _standings(page), _shown(plan, page)
         for level in _methods(plan, page.key):
             uses.setdefault(str(level), []).append(_use(page, level, shown, ranks))
     files = _files(uses)
@@ -111,39 +107,29 @@ def _use(
     page: PaperPage,
     level: Level,
     shown: dict[str, list[TableOnPage | FigureOnPage]],
-    ranks: dict[str, list[tuple[float, int]]],
+    ranks: dict[str, list[Standing]],
 ) -> Use:
     settings = level_settings(page.paper.levels, "method", level)
-    parts = tuple(_part(checked(Choice, part)) for part in settings.get("parts", ()))
-    others = {key: value for key, value in settings.items() if key != "parts"}
+    parts = [checked(Choice, part) for part in settings.get("parts", ())]
     return Use(
-        page, parts, others, tuple(shown.get(str(level), ())), tuple(ranks.get(str(level), ()))
+        page,
+        tuple(map(_part, parts)),
+        {key: value for key, value in settings.items() if key != "parts"},
+        tuple(shown.get(str(level), ())),
+        tuple(ranks.get(str(level), ())),
+        in_words(parts),
     )
 
 
 def _part(choice: Choice) -> PartOnPage:
     entry = registry.find("method", choice.name)
-    return PartOnPage(choice.name, entry.doc, entry.fields | choice.params, _cost(entry))
-
-
-def _cost(entry: registry.Entry) -> str:
-    """What the part's method `cost` says, as it is written; the file is read, not imported."""
-    tree = ast.parse(entry.file.read_text(encoding="utf-8"))
-    of_class = next(
-        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == entry.attribute
-    )
-    for node in of_class.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "cost":
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            return "\n".join(ast.unparse(line) for line in body)
-    bases = [ast.unparse(base) for base in of_class.bases]
-    return "" if bases == ["Part"] else f"as {', '.join(bases)}"
+    return PartOnPage(choice.name, entry.doc, entry.fields | choice.params)
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
     """By method, the tables and figures in which it stands."""
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
-    for item in page.of_runs:
+    for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
         drawn = (page.paper.tables if isinstance(item, TableOnPage) else page.paper.figures)[
             item.key
         ]
@@ -153,9 +139,9 @@ def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOn
     return shown
 
 
-def _ranks(page: PaperPage) -> dict[str, list[tuple[float, int]]]:
+def _standings(page: PaperPage) -> dict[str, list[Standing]]:
     """By method, its rank in every setting that was measured; the same runs count once."""
-    ranks: dict[str, list[tuple[float, int]]] = {}
+    standings: dict[str, list[Standing]] = {}
     seen: set[frozenset[str]] = set()
     for table in page.tables:
         for cells in _settings(table):
@@ -163,8 +149,15 @@ def _ranks(page: PaperPage) -> dict[str, list[tuple[float, int]]]:
             if runs not in seen:
                 seen.add(runs)
                 for name, rank in _ranked(table, cells):
-                    ranks.setdefault(name, []).append((rank, len(cells)))
-    return ranks
+                    at = Standing(table, _name(cells[0]), rank, len(cells))
+                    standings.setdefault(name, []).append(at)
+    return standings
+
+
+def _name(cell: TableCell) -> str:
+    """The setting: the cell's levels but its method and metric."""
+    names = tuple(axis for axis in cell.coords if axis not in ("method", "metric"))
+    return label_of(names, point_of(cell, names))
 
 
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:

@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from fedbench.paper.claims import Claim, Together
 from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple
 from fedbench.report.claims.page import ClaimOnPage
-from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
+from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.ranks import RanksOnPage
@@ -116,6 +117,15 @@ class PaperPage:
         return Counter(tag for claim in self.claims for tag in claim.tags)
 
     @property
+    def drawn(self) -> list[FigureOnPage | EmptyOnPage]:
+        """The figures in their order; empty ones that follow each other are one line."""
+        drawn: list[FigureOnPage | EmptyOnPage] = []
+        for lack, group in groupby(self.figures, key=lambda figure: figure.lack):
+            figures = tuple(group)
+            drawn += [EmptyOnPage(figures)] if lack else figures
+        return drawn
+
+    @property
     def swapped(self) -> list[tuple[str, str]]:
         """What was substituted in figures, each text once with the names of its figures."""
         named: dict[str, list[str]] = {}
@@ -131,7 +141,9 @@ class PaperPage:
         texts = " ".join(c.text for c in singles)
         named = [x for x in self.figures if re.search(rf"{re.escape(x.name)}(?!\w)", texts)]
         drawn = [
-            x for x in self.figures if any(_draws(self.paper.figures[x.key], c) for c in singles)
+            x
+            for x in self.figures
+            if not x.lack and any(_draws(self.paper.figures[x.key], c) for c in singles)
         ]
         others = named or ([] if tables else drawn)
         shown: list[Shown] = [*tables, *others]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedbench.paper.columns import meaning
 from fedbench.plan.plan import Plan
+from fedbench.plan.trained import as_trained
 from fedbench.report.pages.making import Record
 from fedbench.report.values.metrics import Metric
 
@@ -82,12 +83,14 @@ def _told(
     last, shown = rows[-1], _thinned(rows)
     told = {key: record[key] for key in ("device", "processor") if key in record}
     facts = {**told, **record.get("versions", {})}
+    settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
     return {
         "status": str(histories.status[last]),
         "rounds": int(histories.round[last]),
         "seconds": round(sum(record.get("seconds", {}).values()), 1),
         "ended": record.get("ended", ""),
-        "settings": record.get("settings", {}),
+        "settings": settings,
+        **({"chosen": chosen} if chosen else {}),
         "made": shared.number(facts),
         "data": shared.number(record.get("data", {})),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),

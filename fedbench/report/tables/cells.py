@@ -51,7 +51,8 @@ class TableCell:
     """One cell of a table, in the table's unit; `coords` has the metric as one more axis.
 
     `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
-    method alone, or, in a table with one method, with the cells of its metric and data set.
+    method alone, or, in a table with one method, with the cells of its metric and data set. A cell
+    with a diverged run has none: it varies by tens of points where the others do by one.
     """
 
     place: Place
@@ -76,8 +77,8 @@ class TableCell:
 
     @property
     def spread(self) -> tuple[float, int] | None:
-        """The standard deviation over the measured runs and their number, if it has one."""
-        std = self.measured.std if self.measured else None
+        """The standard deviation over the measured runs, none diverged, and their number."""
+        std = self.measured.std if self.measured and not self.diverged else None
         return None if std is None else (std, len(self.measured_runs))
 
     @property

@@ -5,17 +5,19 @@ Friedman's test asks whether any of them differ, Nemenyi's which pairs do (Demš
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import comb, sqrt
 
 import pandas as pd
 
 from fedbench.paper.items import Table
 from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
+from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
 MANY = 24  # more methods than this are listed, as bars between them could not be told apart
 RISK = 0.05  # of calling two methods different that are not
+_SEED = ";seed="  # before the number of a seed that is ranked as if it were a setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,22 +31,38 @@ class Significance:
     pairs: pd.DataFrame
     distance: float
 
+    @property
+    def widest(self) -> int:
+        """The largest difference that two mean ranks can have."""
+        return len(self.pairs) - 1
+
+    @property
+    def tells(self) -> bool:
+        """Whether it can tell many pairs apart, so that groups of methods say something."""
+        return self.distance <= self.widest / 2
+
+    @property
+    def apart(self) -> int:
+        """How many pairs of methods it tells apart."""
+        return int((self.pairs < RISK).to_numpy().sum()) // 2
+
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """Mean ranks by method; 1 is the best.
 
-    `metric` is what was ranked in so many `settings`, or with `seeds` in so many seeds of settings;
-    `near_chance` counts the settings that are left out because no method learned there, `left_out`
-    are methods that were not run in every setting. `test` is None where any of
-    the runs is a substitute: such ranks are not tested.
+    `metric` is what was ranked in each of so many `settings`, or, where `seeds` is not 0, in each
+    of so many seeds of them; `near_chance` counts those that are left out because no method learned
+    there, `awaited` those of which no run is finished, `left_out` are methods that were not run in
+    every one. `test` is None where any of the runs is a substitute: such ranks are not tested.
     """
 
     metric: str
     mean: pd.Series
     settings: int
-    seeds: bool
+    seeds: int
     near_chance: int
+    awaited: int
     controls: frozenset[str]
     left_out: tuple[str, ...]
     test: Significance | None
@@ -56,8 +74,15 @@ class Ranks:
 
     @property
     def counted(self) -> str:
-        """'9 settings', '6 seeds of settings'."""
-        return f"{self.settings} {'seeds of settings' if self.seeds else 'settings'}"
+        """'9 settings', '3 seeds', '6 seeds of 2 settings'."""
+        if not self.seeds:
+            return f"{self.settings} settings"
+        return f"{self.seeds} seeds{f' of {self.settings} settings' * (self.settings > 1)}"
+
+    @property
+    def tells(self) -> bool:
+        """Whether it was tested which methods differ, and the test can tell many of them apart."""
+        return self.test is not None and self.test.tells
 
 
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
@@ -72,22 +97,25 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
         return None
-    means = [c for c in cells if c.place.metric == metric and c.place.method and c.measured]
-    by_seed = table.ranks == "seeds"
-    asked = [piece for c in means for piece in _seeds(c)] if by_seed else means
+    planned = [c for c in cells if c.place.metric == metric and c.place.method]
+    if table.ranks == "seeds":
+        planned = [piece for c in planned for piece in _seeds(c)]
+    asked = [c for c in planned if c.measured]
     learned = {_setting(c) for c in asked if not is_near_chance(c)}
     ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
     full = scores.dropna(axis=1)
     if min(full.shape) < FEWEST:
         return None
-    placed = full.rank(axis=1, ascending=False)
+    placed, settings = full.rank(axis=1, ascending=False), {*map(_setting, asked)}
+    whole = {str(place).partition(_SEED)[0] for place in full.index}
     return Ranks(
         metric,
         placed.mean().sort_values(kind="stable"),
-        len(full),
-        by_seed,
-        len({_setting(c) for c in asked} - learned),
+        len(whole),
+        len(full) if table.ranks == "seeds" else 0,
+        len(settings - learned),
+        len({*map(_setting, planned)} - settings),
         frozenset(c.place.method for c in ranked if c.control),
         tuple(str(name) for name in scores if name not in full),
         None if any(c.substituted for c in ranked) else _test(placed),
@@ -96,9 +124,9 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
 
 def _seeds(cell: TableCell) -> Iterator[TableCell]:
     """The cell as if each of its seeds were a setting of its own."""
-    for seed in dict.fromkeys(run.seed for run in cell.measured_runs):
-        runs = tuple(run for run in cell.measured_runs if run.seed == seed)
-        place = replace(cell.place, setting=f"{cell.place.setting};seed={seed}")
+    for seed in dict.fromkeys(run.seed for run in cell.runs):
+        runs = tuple(run for run in cell.runs if run.seed == seed)
+        place = replace(cell.place, setting=f"{cell.place.setting}{_SEED}{seed}")
         yield replace(cell, place=place, runs=runs)
 
 
@@ -122,7 +150,8 @@ def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
         scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
         runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
-    return pd.DataFrame([scores[place] for place in scores if place in once.values()])
+    places = [place for place in scores if place in once.values()]
+    return pd.DataFrame([scores[place] for place in places], index=places)
 
 
 def _setting(cell: TableCell) -> str:
@@ -142,29 +171,16 @@ class RanksOnPage:
     def caption(self) -> str:
         """How many settings were ranked, what the tests say, and which methods are left out."""
         ranks = self.ranks
-        sentences = [
-            f"{len(ranks.mean)} methods ranked "
-            + ("" if ranks.seeds else "by their means over the seeds ")
-            + f"in each of {ranks.counted}."
-        ]
-        if ranks.test:
-            sentences.append(
-                f"Friedman's test: p = {ranks.test.p:.2g}. "
-                f"{_told(ranks.test, len(ranks.mean) > MANY)} "
-                f"{ranks.first} of {len(ranks.mean)} methods are not told apart from the first. "
-                f"{'Seeds of one setting' if ranks.seeds else 'Settings on one data set'} are not "
-                "independent of each other, so that the tests find differences too easily."
-            )
-        else:
-            sentences.append(
-                "The runs are substitutes for the paper's experiments, so that no difference "
-                "between the ranks is tested."
-            )
+        how = "" if ranks.seeds else "by their means over the seeds "
+        sentences = [f"{len(ranks.mean)} methods ranked {how}in each of {ranks.counted}."]
         if ranks.near_chance:
             sentences.append(
-                f"{ranks.near_chance} more are left out, in which no method is more than half as "
-                "good again as guessing."
+                f"{ranks.near_chance} more are left out, in which every method is below {NEAR:g} "
+                "times the accuracy of guessing."
             )
+        if ranks.awaited:
+            sentences.append(f"{ranks.awaited} more are left out, of which no run is finished.")
+        sentences += _tested(ranks)
         if ranks.left_out:
             sentences.append(
                 f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
@@ -172,14 +188,41 @@ class RanksOnPage:
         return " ".join(sentences)
 
 
-def _told(test: Significance, many: bool) -> str:
-    """How the diagram shows methods that are not told apart."""
+def _tested(ranks: Ranks) -> list[str]:
+    """What the tests say, and how far they can be trusted."""
+    if ranks.test is None:
+        return [
+            "The runs are substitutes for the paper's experiments, so that no difference between "
+            "the ranks is tested."
+        ]
+    same = "Seeds of one setting" if ranks.seeds else "Settings on one data set"
+    return [
+        f"Friedman's test: p = {ranks.test.p:.2g}.",
+        *(_told(ranks, ranks.test) if ranks.tells else [_untold(ranks, ranks.test)]),
+        f"{same} are not independent of each other, so that the tests find differences too easily.",
+    ]
+
+
+def _told(ranks: Ranks, test: Significance) -> list[str]:
+    """How the diagram shows methods that are not told apart, and how many are beside the first."""
     apart = f"whose mean ranks are less than {test.distance:.2f} apart: their order says nothing"
-    if many:
-        return (
-            f"Nemenyi's test does not tell methods apart at 5 % {apart}; shaded from the first on."
-        )
-    return f"A bar joins methods that Nemenyi's test does not tell apart at 5 %, {apart}."
+    shown = f"A bar joins methods that Nemenyi's test does not tell apart at 5 %, {apart}."
+    if len(ranks.mean) > MANY:
+        apart += "; shaded from the first on"
+        shown = f"Nemenyi's test does not tell methods apart at 5 % {apart}."
+    first = f"{ranks.first} of {len(ranks.mean)} methods are not told apart from the first."
+    return [shown, first]
+
+
+def _untold(ranks: Ranks, test: Significance) -> str:
+    """Why the diagram shows no methods that are not told apart: hardly any are."""
+    can = "can hardly rank" if test.apart else "cannot rank"
+    pairs = f"; {test.apart} of {comb(len(ranks.mean), 2)} pairs" if test.apart else ""
+    pairs += f" {'does' if test.apart == 1 else 'do'}" if pairs else ""
+    return (
+        f"{ranks.counted} {can} {len(ranks.mean)} methods: two mean ranks would have to differ by "
+        f"{test.distance:.1f} of at most {test.widest}, for Nemenyi's test at 5 %{pairs}."
+    )
 
 
 def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:

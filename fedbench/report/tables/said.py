@@ -9,7 +9,10 @@ from fedbench.report.tables.rows import Row
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import fixed, signed
 
-POOLED = "Standard deviation over seeds, pooled over cells (degrees of freedom)"
+POOLED = (
+    "Standard deviation over seeds, pooled over the cells without a diverged run "
+    "(degrees of freedom)"
+)
 
 ABSENT = "Not listed, because no run is finished"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.project import ROOT
 from tests.report.browser.conftest import Reader
 
 AXE = gzip.decompress(Path(__file__).with_name("axe.min.js.gz").read_bytes()).decode()
@@ -110,6 +111,8 @@ def test_a_run_is_two_clicks_from_the_top_of_a_page(light: Reader) -> None:
     assert "100 s, on 2026-11-23 01:02:03 UTC" in str(page.locator("#run dl").first.text_content())
     assert "accuracy:" in str(page.locator("#run figcaption").first.text_content())
     assert page.locator("#run a", has_text="Folder of the run").count() == 1
+    settings = str(page.locator("#run dl").last.text_content())
+    assert "lr0.3 (chosen by the search; 0.03 in the file)" in settings
 
 
 def test_numbers_beside_a_runs_curve_are_brief(light: Reader) -> None:
@@ -132,23 +135,48 @@ def test_an_unknown_run_is_said_to_be_missing(light: Reader) -> None:
 
 def test_curves_tell_their_values_and_hide(light: Reader) -> None:
     page = light.open("toy.html")
-    svg, chips = page.locator("#f svg"), page.locator("#f .series button")
+    svg, chips = page.locator("#f > svg"), page.locator("#f .series button")
     svg.scroll_into_view_if_needed()
     svg.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("#f .series > span").first.text_content() == "MNIST, round 4"
-    assert chips.all_text_contents() == ["A61", "B+51", "trick71"]
+    assert [x.strip() for x in chips.all_text_contents()] == ["A61", "B+51", "trick71"]
     assert page.locator("#f .spoken").text_content() == "MNIST, round 4: A 61, B+ 51, trick 71"
     page.keyboard.press("ArrowLeft")
-    assert chips.first.text_content() == "A45.75"
+    assert str(chips.first.text_content()).strip() == "A45.75"
     chips.first.click()
     assert not page.locator("[id='f-panel-0-0']").is_visible()
     assert page.locator("[id='f-panel-0-1']").is_visible()
 
 
+def test_buttons_show_the_lines_of_the_legend_in_its_place(light: Reader) -> None:
+    page = light.open("toy.html")
+    legend, bar = page.locator("[id='f-legend_1']"), page.locator("#f .series")
+    assert page.locator("#f .series button svg path").count() >= 3
+    assert not legend.is_visible()
+    above, below = page.locator("[id='f-panel-0']").bounding_box(), bar.bounding_box()
+    svg = page.locator("#f > svg").bounding_box()
+    assert above["y"] + above["height"] <= below["y"] < svg["y"] + svg["height"]
+    page.emulate_media(media="print")
+    assert legend.is_visible()
+
+
+def test_a_legend_that_names_more_than_the_buttons_stays(light: Reader) -> None:
+    page = light.open("toy.html")
+    page.evaluate("""() => {
+      const figure = document.querySelector('#f');
+      figure.querySelector('.series').remove();
+      figure.querySelector('.doubled').classList.remove('doubled');
+      figure.querySelector('[id$=legend_1] text').textContent = 'not drawn (0 of 3 seeds)';
+    }""")
+    page.add_script_tag(path=ROOT / "fedbench/report/assets/curves.js")
+    assert page.locator("#f .series button").count() == 3
+    assert page.locator("[id='f-legend_1']").is_visible()
+
+
 def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader) -> None:
     page = light.open("toy.html")
-    svg = page.locator("#f svg")
+    svg = page.locator("#f > svg")
     svg.scroll_into_view_if_needed()
     line = page.locator("[id='f-panel-1-0']").bounding_box()
     box = svg.bounding_box()
@@ -176,6 +204,36 @@ def test_nothing_is_wider_than_a_phone(light: Reader) -> None:
     for name in PAGES:
         page = light.open(address(light, name))
         assert page.evaluate("document.documentElement.scrollWidth") <= 420, name
+
+
+def test_a_table_that_hides_columns_fades_at_its_end(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 400, "height": 900})
+    page = light.open("toy.html")
+    region, mask = page.locator("#t .scroll"), "x => getComputedStyle(x).maskImage"
+    page.locator("#t table").evaluate("x => { x.style.width = '900px'; }")
+    page.wait_for_selector("#t .scroll.more")
+    assert "gradient" in region.evaluate(mask)
+    region.evaluate("x => x.scrollTo(x.scrollWidth, 0)")
+    page.wait_for_selector("#t .scroll.moved:not(.more)")
+    assert region.evaluate(mask) == "none"
+    assert page.locator("#long .scroll").get_attribute("class") == "scroll"  # it hides nothing
+
+
+def test_the_title_of_a_group_moves_along(light: Reader) -> None:
+    page = light.open("toy.html")  # 1280 pixels: the region has 1000 of them
+    region = page.locator("#t .scroll")
+    page.locator("#t table").evaluate("x => { x.style.width = '1240px'; }")
+    region.evaluate("x => x.scrollTo(x.scrollWidth, 0)")
+    title, frame = page.locator("#t .group .stick").first.bounding_box(), region.bounding_box()
+    assert title["x"] >= frame["x"]
+
+
+def test_short_heads_leave_a_phone_room_for_numbers(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 400, "height": 900})
+    head = light.open("toy.html").locator("#long tbody th.lead").first  # 'α = 1'
+    box = head.bounding_box()
+    assert box
+    assert box["width"] < 80
 
 
 def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> None:

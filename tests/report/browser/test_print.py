@@ -82,7 +82,7 @@ def test_what_only_a_screen_can_do_is_not_printed(light: Reader) -> None:
     head = page.locator("#long thead tr:last-child th").last
     arrow = "x => getComputedStyle(x, '::after').content"
     head.click()
-    page.locator("#f svg").focus()
+    page.locator("#f > svg").focus()
     page.keyboard.press("ArrowRight")
     page.locator("#claim-better summary").click()
     assert controls.locator("visible=true").count() > 5

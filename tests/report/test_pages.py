@@ -154,7 +154,11 @@ def test_numbers_of_figures_in_a_line(numbers: list[int], words: str) -> None:
 
 
 def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
-    part = text(full / "index.html").partition("Claims that fail A positive effect")[2].partition("Papers")[0]
+    part = (
+        text(full / "index.html")
+        .partition("Claims that fail A positive effect")[2]
+        .partition("Papers")[0]
+    )
     assert "A is better than B+ (Fig. 1)." in part
     assert "B+ is better than A." in part
     assert "A is above 40." not in part

@@ -1,0 +1,32 @@
+"""The published pages say what the papers' files say was found."""
+
+import html
+import re
+
+import pytest
+
+from fedbench.paper.paper import load_papers
+from tests.project import ROOT
+
+PAGES = ROOT / "reports/published/cpu"
+TOLD = {key: paper for key, paper in load_papers(ROOT / "workflow", ()).items() if paper.findings}
+
+
+def letters(text: str) -> str:
+    """The text without spaces and the signs around code, which pages show as they like."""
+    return re.sub(r"[\s`]", "", html.unescape(re.sub(r"<[^>]+>", "", text)))
+
+
+@pytest.mark.parametrize("key", TOLD)
+def test_every_finding_stands_on_its_paper_page(key: str) -> None:
+    page = letters((PAGES / f"{key}.html").read_text(encoding="utf-8"))
+    for finding in (TOLD[key].in_short, *TOLD[key].findings):
+        assert letters(finding) in page, finding
+
+
+def test_the_front_page_opens_with_what_was_found() -> None:
+    page = letters((PAGES / "index.html").read_text(encoding="utf-8"))
+    said = [paper.in_short for paper in TOLD.values() if paper.in_short]
+    assert said
+    for words in said:
+        assert letters(words) in page, words

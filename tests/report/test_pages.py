@@ -87,7 +87,7 @@ def test_claims_come_first(tmp_path: Path) -> None:
     folder = written(tmp_path, "full", found)
     html = (folder / "toy.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="(\w+)"', html)
-    assert sections[:3] == ["claims", "findings", "t"]
+    assert sections[:3] == ["findings", "claims", "t"]
     assert html.index("B+ leads.") < html.index("B+ is ahead of A everywhere.")
     index = (folder / "index.html").read_text(encoding="utf-8")
     assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index

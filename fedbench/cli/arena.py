@@ -36,25 +36,20 @@ def arena(
     """Let a method of your own meet all others under the same conditions, on one page.
 
     A search tries the same learning rates for every method, and up to three values of its main
-    parameter if it has one; at scale demo nothing is searched.
-
-    Published runs of the arena are restored first, if there are any, so that only what is not
-    finished is trained.
+    parameter if it has one; at scale demo nothing is searched. Published runs of the arena are
+    restored first, if there are any, so that only what is not finished is trained.
     """
     with sentences():
         from fedbench.base.plugins import project
         from fedbench.plan.outlook import planned
         from fedbench.plan.wanted import wanted
 
-        workflow = project() / "workflow"
-        whole = planned(workflow, scale, (_PAPER,))
+        whole = planned(project() / "workflow", scale, (_PAPER,))
         train = ",".join(split(own)) or "all"
         chosen = wanted(whole, train)
         if plan:
-            from fedbench.cli.commands import show_costs
-
             alone = [(f"{', '.join(split(own))} alone", chosen)] if own else []
-            show_costs(whole, workflow, results, data_dir, alone)
+            _show_costs(whole, alone, results, data_dir)
             return
         restored = _restore(whole, results)
         before = _finished(chosen, results)
@@ -65,6 +60,15 @@ def arena(
         )
         _say(whole, results, len(_finished(chosen, results) - before), restored)
     console.print(f"The page: {reports}/{scale}/{_PAPER}.html", soft_wrap=True)
+
+
+def _show_costs(
+    whole: "Plan", alone: list[tuple[str, "Plan"]], results: Path, data_dir: Path | None
+) -> None:
+    from fedbench.base.plugins import project
+    from fedbench.cli.commands import show_costs
+
+    show_costs(whole, project() / "workflow", results, data_dir, alone)
 
 
 def _restore(whole: "Plan", results: Path) -> int:

@@ -7,6 +7,7 @@ from html import unescape
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pandas as pd
 import pytest
@@ -21,6 +22,7 @@ from fedbench.report.pages.method import _files
 from fedbench.report.pages.paper import Hours, RunCount, _draws, _spread
 from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.layout import TableLayout
 from fedbench.spec import Choice
 from tests.report.answers_case import PAPER, written
 
@@ -228,7 +230,7 @@ def card(
             best = value == max(values.values())
             cells[place] = TableCell(place, {}, False, None, runs, substituted, best=best)
     layout = SimpleNamespace(groups=[SimpleNamespace(rows=[SimpleNamespace(cells=cells)])])
-    return TableOnPage("t", table, layout, "", ())  # type: ignore[arg-type]
+    return TableOnPage("t", table, cast(TableLayout, layout), "", ())
 
 
 def test_a_card_counts_settings_by_one_metric_and_names_ties() -> None:

@@ -131,6 +131,7 @@ def content_of(bench: Bench) -> dict[str, Any]:
                 "seeds": list(range(bench.seeds)),
             }
         },
+        "front": "leaderboard",
         "tables": {"leaderboard": _leaderboard(bench, list(settings))},
         "figures": _figures(bench, list(settings)),
     }

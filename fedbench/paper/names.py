@@ -24,6 +24,7 @@ class Named(Protocol):
     axes: dict[str, str]
     grids: dict[str, Grid]
     tables: dict[str, Table]
+    front: str
     figures: dict[str, Figure]
     claims: dict[str, Claim]
 
@@ -46,6 +47,16 @@ def check_names(paper: Named) -> None:
             raise FedbenchError(f"tables.{key}.printed: {missing}")
     for key, figure in paper.figures.items():
         _check_figure(f"figures.{key}", figure, paper)
+    if paper.front:
+        _check_front(paper)
+
+
+def _check_front(paper: Named) -> None:
+    if paper.front not in paper.tables:
+        raise FedbenchError(f"front: {unknown('table', paper.front, paper.tables)}")
+    if (order := paper.tables[paper.front].order) != "best first":
+        told = f"is ordered {order!r}; the front page shows one that is 'best first'"
+        raise FedbenchError(f"front: table {quoted(paper.front)} {told}")
 
 
 def _check_words(paper: Named) -> None:

@@ -47,6 +47,9 @@ class Paper(Strict):
     """The paper's tables, and tables of ours, by name."""
     figures: dict[Name, Figure] = Field(default_factory=dict)
     """The paper's figures, and figures of ours, by name."""
+    front: str = ""
+    """The name of a table, in the order `best first`, of which the report's first page shows the
+    first rows."""
     facts: dict[Name, Facts] = Field(default_factory=dict)
     """Tables that need no run, by name."""
     claims: dict[Name, Claim] = Field(default_factory=dict)

@@ -60,6 +60,23 @@ def test_an_axis_that_is_not_there_is_refused(refuses, field):
         paper(**{field: [entry]})
 
 
+@pytest.mark.parametrize(
+    ("front", "message"),
+    [
+        ("bard", "front: no table 'bard'; did you mean 'board'?"),
+        ("board", "front: table 'board' is ordered 'as listed'; the front page shows one that is"),
+    ],
+)
+def test_the_front_page_shows_an_ordered_table(refuses, front, message):
+    fields = {"grids": {"g": {"axes": AXES, "seeds": [0]}}, "front": front}
+    board = {"title": "Board", "grid": "g", "rows": ["dataset", "batch"]}
+    with refuses(message):
+        Paper(title="t", authors="a", tables={"board": board}, **fields)
+    ordered = board | {"order": "best first"}
+    fields["front"] = "board"
+    assert Paper(title="t", authors="a", tables={"board": ordered}, **fields).front == "board"
+
+
 def test_a_case_must_name_a_part_of_the_run(refuses):
     case = {"where": {"method": "FedAvg"}, "settings": {"asd.lam": 1}}
     with refuses(r"'asd.lam' names no part of this run"):

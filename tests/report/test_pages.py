@@ -15,6 +15,7 @@ import pytest
 from fedbench.paper.claims import Greater
 from fedbench.paper.items import Figure, Table
 from fedbench.plan.printed import Place
+from fedbench.report import build
 from fedbench.report.pages.cost import _models, in_words
 from fedbench.report.pages.items import EmptyOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import making
@@ -24,7 +25,7 @@ from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.spec import Choice
-from tests.report.answers_case import PAPER, written
+from tests.report.answers_case import PAPER, _plan, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
 Read = Callable[[str], str]
@@ -94,6 +95,31 @@ def test_claims_come_first(tmp_path: Path) -> None:
     index = (folder / "index.html").read_text(encoding="utf-8")
     assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
     assert index.index("B+ leads.") < index.index('id="score"')
+
+
+def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) -> None:
+    board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
+    study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
+    study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]") + "front: long\n"
+    index = (written(tmp_path, "small", study) / "index.html").read_text(encoding="utf-8")
+    first = index.index('<section id="front-toy">')
+    assert first == index.index("<section")
+    seen = unescape(re.sub(r"<[^>]+>|\s+", " ", index[first : index.index("</section>")]))
+    words = re.sub(r"\s+", " ", seen)
+    assert "From A toy paper : the first 10 of 12 rows in each of 2 parts" in words
+    row = "{} {} {}.00 ± 1.00"  # three seeds, one percentage point apart
+    rows = [("trick", 71)] * 4 + [("A", 61)] * 4 + [("B+", 51)] * 2
+    for (method, mean), alpha in zip(rows, [1, 0.3, 0.2, 0.1] * 3, strict=False):
+        assert words.count(row.format(method, alpha, mean)) == 2
+    assert words.count("B+") == 4
+    assert "not tested at this scale what stands in for what" in words
+
+
+def test_a_leaderboard_without_a_run_is_not_on_the_front_page(tmp_path: Path) -> None:
+    board = "columns: [metric], order: best first"
+    plan = _plan(tmp_path, "full", PAPER.replace("columns: [metric]", board) + "front: long\n")
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
+    assert "front-toy" not in (tmp_path / "reports/full/index.html").read_text(encoding="utf-8")
 
 
 def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path: Path) -> None:

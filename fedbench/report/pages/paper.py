@@ -102,6 +102,12 @@ class PaperPage:
         return items
 
     @property
+    def front(self) -> TableOnPage | None:
+        """The table of which the front page shows the first rows, if any run of it is finished."""
+        named = [x for x in self.tables if x.key == self.paper.front]
+        return next((x for x in named if any(cell.measured for cell in x.cells)), None)
+
+    @property
     def blind(self) -> int:
         """How many searches chose among trials that had learned next to nothing."""
         return sum(search.near_chance for search in self.searches)

@@ -70,6 +70,12 @@ class TableLayout:
         return rest(text, self.common)
 
     @property
+    def swaps(self) -> list[tuple[str, str]]:
+        """What was substituted in groups or in all rows, each text after the name of its rows."""
+        named = self.named
+        return [*named, ("Other rows" if named else "", self.swap)] if self.swap else named
+
+    @property
     def named(self) -> list[tuple[str, str]]:
         """What was substituted in whole groups: each text once, with the names of its groups."""
         names: dict[str, list[str]] = {}

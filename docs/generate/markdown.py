@@ -5,12 +5,20 @@ from collections.abc import Iterable, Sequence
 
 _CODE = re.compile(r"(`[^`]*`)")
 _MARKS = re.compile(r"([\\*_\[\]<>|$])")
+_COLUMNS = re.compile(r"\s*(\S+)\s{2,}(\S.*)")  # a line in two columns: a name, what it means
 
 
 def prose(text: str) -> str:
-    """A docstring as paragraphs; what Markdown would take for a mark is written as it is."""
-    paragraphs = (" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
-    return "\n\n".join(escaped(paragraph) for paragraph in paragraphs)
+    """A docstring as paragraphs and lists; what would be a mark of Markdown is written as it is."""
+    return "\n\n".join(map(_paragraph, text.strip().split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph in one line, or a list, if each of its lines is in two columns."""
+    rows = [_COLUMNS.fullmatch(line) for line in text.splitlines()]
+    if len(rows) > 1 and all(rows):
+        return "\n".join(f"* {code(row[1])}: {escaped(row[2])}" for row in rows if row)
+    return escaped(" ".join(text.split()))
 
 
 def escaped(text: str) -> str:

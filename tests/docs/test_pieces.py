@@ -166,6 +166,10 @@ def test_the_findings_of_a_paper_begin_in_short():
 def test_marks_and_tables_by_hand():
     assert escaped("x_t < `a_b` [1]") == r"x\_t \< `a_b` \[1\]"
     assert prose("One\nline.\n\nTwo.") == "One line.\n\nTwo."
+    assert prose("So:\n\n r1   a_k + b\n lit  as printed") == (
+        "So:\n\n* `r1`: a\\_k + b\n* `lit`: as printed"
+    )
+    assert prose("A line  with a gap\nand one without.") == "A line with a gap and one without."
     assert table(("a", "b"), [("1", "2\n3")]) == "| a | b |\n| --- | --- |\n| 1 | 2 3 |"
     assert filled("x\n{{ one }}\n", {"one": lambda: "1"}) == "x\n1\n"
     with pytest.raises(KeyError):

@@ -226,6 +226,14 @@ def test_a_claim_that_names_no_figure_leads_to_those_that_draw_its_runs(tmp_path
     assert links == {"all": ["#f"], "drawn": ["#f"], "some": ["#f"], "none": []}
 
 
+def test_a_claim_leads_to_those_that_it_joins(tmp_path: Path) -> None:
+    both = "  both: {text: Both., kind: together, claims: [better, alone]}\ndeviations"
+    html = (written(tmp_path, "full", PAPER.replace("deviations", both)) / "toy.html").read_text()
+    card = html[html.index('id="claim-both"') :].partition("</article>")[0]
+    assert re.findall(r'href="#claim-(\w+)"', card) == ["both", "better", "alone"]
+    assert "joins" not in html[html.index('id="claim-better"') :].partition("</article>")[0]
+
+
 def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
     html = (full / "toy.html").read_text(encoding="utf-8")
     picture = html.partition('id="claim-better"')[2].partition("</svg>")[0]

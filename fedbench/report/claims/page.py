@@ -8,6 +8,7 @@ from typing import Any
 
 from fedbench import store
 from fedbench.base.errors import unknown
+from fedbench.paper.claims import Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
@@ -53,6 +54,12 @@ class ClaimOnPage:
         if self.finding.awaited:
             return "awaited"
         return self.finding.measured.verdict.value if self.finding.tested else "untested"
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The keys of the claims that it joins."""
+        claim = self.finding.claim
+        return claim.claims if isinstance(claim, Together) else ()
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ import pytest
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.figures.rank_figure import draw
+from fedbench.report.pages.ranking import RanksOnPage, rank_title
 from fedbench.report.tables.cells import Run, TableCell
-from fedbench.report.tables.ranks import MANY, Ranks, RanksOnPage, rank_title, ranks
+from fedbench.report.tables.ranks import MANY, Ranks, ranks
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.

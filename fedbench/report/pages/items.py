@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbench.paper.items import Facts, Table
+from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable
 from fedbench.report.tables.layout import TableLayout
-from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values.metrics import Metric
 
 _NAMED = 3  # methods beside the first that a card names as best in some setting

@@ -13,8 +13,8 @@ from fedbench.paper.places import Where, as_tuple
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
+from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.pages.searches import SearchOnPage
-from fedbench.report.tables.ranks import RanksOnPage
 from fedbench.report.values.numbers import UNTESTED
 
 Shown = TableOnPage | FigureOnPage

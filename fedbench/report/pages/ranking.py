@@ -1,0 +1,86 @@
+"""What a page says of mean ranks: what was ranked, what the tests tell, and what is left out."""
+
+from dataclasses import dataclass, field
+from math import comb
+
+from fedbench.paper.items import Table
+from fedbench.report.tables.ranks import MANY, Ranks, Significance
+from fedbench.report.values.chance import NEAR
+from fedbench.report.values.metrics import Metric
+
+
+@dataclass(frozen=True)
+class RanksOnPage:
+    """A diagram of mean ranks and its caption, ready to stand in a page."""
+
+    key: str
+    title: str
+    ranks: Ranks
+    svg: str = field(repr=False)
+
+    @property
+    def caption(self) -> str:
+        """How many settings were ranked, what the tests say, and which methods are left out."""
+        ranks = self.ranks
+        how = "" if ranks.seeds else "by their means over the seeds "
+        sentences = [f"{len(ranks.mean)} methods ranked {how}in each of {ranks.counted}."]
+        if ranks.near_chance:
+            sentences.append(
+                f"{ranks.near_chance} more are left out, in which every method is below {NEAR:g} "
+                "times the accuracy of guessing."
+            )
+        if ranks.awaited:
+            sentences.append(f"{ranks.awaited} more are left out, of which no run is finished.")
+        sentences += _tested(ranks)
+        if ranks.left_out:
+            sentences.append(
+                f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
+            )
+        return " ".join(sentences)
+
+
+def _tested(ranks: Ranks) -> list[str]:
+    """What the tests say, and how far they can be trusted."""
+    if ranks.test is None:
+        return [
+            "The runs are substitutes for the paper's experiments, so that no difference between "
+            "the ranks is tested."
+        ]
+    same = "Seeds of one setting" if ranks.seeds else "Settings on one data set"
+    return [
+        f"Friedman's test: p = {ranks.test.p:.2g}.",
+        *(_told(ranks, ranks.test) if ranks.tells else [_untold(ranks, ranks.test)]),
+        f"{same} are not independent of each other, so that the tests find differences too easily.",
+    ]
+
+
+def _told(ranks: Ranks, test: Significance) -> list[str]:
+    """How the diagram shows methods that are not told apart, and how many are beside the first."""
+    apart = f"whose mean ranks are less than {test.distance:.2f} apart: their order says nothing"
+    shown = f"A bar joins methods that Nemenyi's test does not tell apart at 5 %, {apart}."
+    if len(ranks.mean) > MANY:
+        apart += "; shaded from the first on"
+        shown = f"Nemenyi's test does not tell methods apart at 5 % {apart}."
+    first = f"{ranks.first} of {len(ranks.mean)} methods are not told apart from the first."
+    return [shown, first]
+
+
+def _untold(ranks: Ranks, test: Significance) -> str:
+    """Why the diagram shows no methods that are not told apart: hardly any are."""
+    can = "can hardly rank" if test.apart else "cannot rank"
+    pairs = f"; {test.apart} of {comb(len(ranks.mean), 2)} pairs" if test.apart else ""
+    pairs += f" {'does' if test.apart == 1 else 'do'}" if pairs else ""
+    return (
+        f"{ranks.counted} {can} {len(ranks.mean)} methods: two mean ranks would have to differ by "
+        f"{test.distance:.1f} of at most {test.widest}, for Nemenyi's test at 5 %{pairs}."
+    )
+
+
+def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:
+    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several.
+
+    group: the title of the group of rows whose cells alone are ranked.
+    """
+    what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
+    where = f", {group}" if group else ""
+    return f"{table.title}{where}{what}: mean ranks over {ranks.counted} (1 is the best)"

@@ -8,7 +8,8 @@ from rich.table import Table
 
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
-from fedbench.report.tables.cells import TableCell, table_cells
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.gather import table_cells
 from fedbench.report.tables.layout import TableLayout, arrange
 from fedbench.report.tables.rows import Row
 from fedbench.report.values import frames

@@ -11,7 +11,8 @@ from scipy import stats
 from fedbench.base.files import exists
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Place, Printed
-from fedbench.report.tables.cells import TableCell, table_cells
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.gather import table_cells
 from fedbench.report.values import frames
 from fedbench.store import Results
 

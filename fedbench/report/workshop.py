@@ -21,12 +21,14 @@ from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.ranking import RanksOnPage, rank_title
 from fedbench.report.pages.templates import caption
-from fedbench.report.tables.cells import TableCell, table_cells, tidy
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact import fact_table
+from fedbench.report.tables.gather import table_cells
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import TableLayout, arrange
 from fedbench.report.tables.markdown import facts_to_markdown, to_markdown
 from fedbench.report.tables.ranks import ranks
+from fedbench.report.tables.tidy import tidy
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.spreadsheet import to_csv

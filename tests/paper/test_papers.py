@@ -6,7 +6,7 @@ import pytest
 
 from fedbench.plan.printed import read_printed
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.tables.cells import table_cells
+from fedbench.report.tables.gather import table_cells
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from tests.paper.published import WORKFLOW, papers, plan

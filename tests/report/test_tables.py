@@ -8,10 +8,12 @@ import pytest
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
-from fedbench.report.tables.cells import COLUMNS, TableCell, table_cells, tidy
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.gather import table_cells
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.markdown import escape, to_markdown
+from fedbench.report.tables.tidy import COLUMNS, tidy
 from fedbench.report.values import frames
 from fedbench.report.values.numbers import fixed
 from tests.project import Refuses

@@ -14,7 +14,8 @@ from fedbench.plan.plan import Plan
 from fedbench.report.pages.cost import in_words
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
-from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
+from fedbench.report.tables.best import comparable
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.rows import label_of, point_of
 from fedbench.report.values.metrics import Metric
 from fedbench.spec import Choice
@@ -168,7 +169,7 @@ def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
         if cell.place.metric == metric and cell.place.method and cell.measured:
             settings.setdefault((cell.place.dataset, cell.place.setting), []).append(cell)
     for cells in settings.values():
-        if len(cells) > 1 and not all(is_near_chance(cell) for cell in cells):
+        if len(cells) > 1 and not all(cell.is_near_chance for cell in cells):
             yield cells
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from fedbench.paper.items import Table
 from fedbench.paper.places import Level
-from fedbench.report.tables.cells import TableCell, comparable
+from fedbench.report.tables.best import comparable
+from fedbench.report.tables.cells import TableCell
 
 
 def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:

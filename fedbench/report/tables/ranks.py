@@ -10,7 +10,8 @@ from math import sqrt
 import pandas as pd
 
 from fedbench.paper.items import Table
-from fedbench.report.tables.cells import TableCell, comparable, is_near_chance
+from fedbench.report.tables.best import comparable
+from fedbench.report.tables.cells import TableCell
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
@@ -100,7 +101,7 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     if table.ranks == "seeds":
         planned = [piece for c in planned for piece in _seeds(c)]
     asked = [c for c in planned if c.measured]
-    learned = {_setting(c) for c in asked if not is_near_chance(c)}
+    learned = {_setting(c) for c in asked if not c.is_near_chance}
     ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
     full = scores.dropna(axis=1)

@@ -1,0 +1,46 @@
+"""Which cell of a table is the best among those that differ in the method alone."""
+
+from dataclasses import replace
+
+from fedbench.paper.items import Table
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.values.metrics import Metric
+
+
+def mark_best(cells: list[TableCell], table: Table, collected: set[str]) -> list[TableCell]:
+    """Mark the best method's cell among those cells that differ in the method alone.
+
+    Values that are equal at the table's digits tie. All that tie for the best are marked, but none
+    if they are more than half, none that is near chance, and none while a method has no finished
+    run among those `collected`.
+    """
+    rivals: dict[tuple[str, str, str], list[float]] = {}
+    awaited = {cell.contest for cell in cells if not cell.control and _is_awaited(cell, collected)}
+    for cell in (cell for cell in cells if cell.contest not in awaited):
+        if not cell.control and cell.measured is not None:
+            rivals.setdefault(cell.contest, []).append(comparable(cell, table))
+    return [
+        replace(cell, best=_is_best(cell, rivals.get(cell.contest, []), table)) for cell in cells
+    ]
+
+
+def _is_awaited(cell: TableCell, collected: set[str]) -> bool:
+    return not any(run.id in collected for run in cell.runs)
+
+
+def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:
+    ranked = Metric(cell.place.metric).is_ranked and not cell.control
+    if not ranked or cell.measured is None or len(rivals) < 2 or cell.is_near_chance:
+        return False
+    best = max(rivals)
+    return comparable(cell, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
+
+
+def comparable(cell: TableCell, table: Table) -> float:
+    """The measured mean as a number of which more is better, by which methods are ranked.
+
+    It is rounded to the table's digits, and −∞ if it is not finite.
+    """
+    mean = cell.measured.mean if cell.measured else float("nan")
+    sign = -1 if Metric(cell.place.metric).lower_is_better else 1
+    return -float("inf") if mean != mean else sign * round(mean, table.digits)

@@ -1,0 +1,128 @@
+"""The cells of a paper's table from its plan, its printed numbers and the collected runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.items import Table
+from fedbench.paper.places import Level, Reading, reading
+from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.printed import Printed, place_of
+from fedbench.report.tables.best import mark_best
+from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.pooled import pool
+from fedbench.report.values import frames
+from fedbench.report.values.chance import NEAR, chance
+from fedbench.report.values.metrics import Metric
+from fedbench.report.values.numbers import point_name
+from fedbench.spec import RunSpec
+
+
+def table_cells(
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+) -> list[TableCell]:
+    """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
+
+    `frame` holds the collected runs; a planned run that is not in it is missing.
+    """
+    table = plan.papers[at[0]].tables[at[1]]
+    cells = mark_best(list(_cells(plan, at, frame, printed)), table, set(frames.states(frame)))
+    return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
+
+
+def _cells(
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+) -> Iterator[TableCell]:
+    paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
+    groups: dict[str, list[Cell]] = {}
+    for cell in plan.select(at[0], table.grid, table.where):
+        groups.setdefault(str(_coords(cell, table)), []).append(cell)
+    runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
+    for metric in table.metrics:
+        values, asked = _values(frame, table, metric), reading(metric, table.at)
+        for cells in groups.values():
+            place = place_of(at[1], paper, cells[0].coords, metric)
+            runs = tuple(runs_behind.run(cell, values, asked) for cell in cells)
+            coords = _coords(cells[0], table) | {"metric": metric}
+            control = coords.get("method") in table.controls
+            number = printed.numbers.get(place)
+            near = _near_chance(cells[0].run, table, metric)
+            yield TableCell(place, coords, control, number, runs, cells[0].substituted, near)
+
+
+def _near_chance(run: RunSpec, table: Table, metric: str) -> float | None:
+    """The number below which an accuracy or F1 score is near chance; None for all else."""
+    guess = chance(run.dataset)
+    if table.minus or guess is None or not Metric(metric).is_of_labels:
+        return None
+    return NEAR * guess * Metric(metric).factor(table)
+
+
+def _coords(cell: Cell, table: Table) -> dict[str, Level]:
+    """The levels of a planned cell, without the axes that count as repeats."""
+    return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
+
+
+def _values(frame: pd.DataFrame, table: Table, metric: str) -> dict[str, float]:
+    """The metric of each run, in the table's unit."""
+    factor = Metric(metric).factor(table)
+    return {k: v * factor for k, v in frames.values(frame, metric, table.at).items()}
+
+
+def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
+    """By the levels and seed of a planned cell, the run whose value is subtracted from its value.
+
+    Empty if the table subtracts nothing.
+    """
+    table = plan.papers[at[0]].tables[at[1]]
+    if not table.minus:
+        return {}
+    run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(at[0], table.grid, {})}
+    bases = {}
+    for cell in plan.select(at[0], table.grid, table.where):
+        base = run_at.get((str(cell.coords | table.minus), cell.seed))
+        if base is None:
+            raise FedbenchError(
+                f"{at[0]}: tables.{at[1]}.minus: no run at {cell.coords | table.minus}, "
+                f"seed {cell.seed}"
+            )
+        bases[str(cell.coords), cell.seed] = base
+    return bases
+
+
+@dataclass(frozen=True)
+class _RunsBehind:
+    """The runs behind a table: their states, what a search chose, what is subtracted."""
+
+    table: Table
+    states: dict[str, str]
+    tuned: dict[str, str]
+    bases: dict[tuple[str, int], str]
+
+    def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
+        """The run of a planned cell with its value; None if it ends before the rounds asked for."""
+        name, rounds = cell.run_id, cell.run.rounds
+        short = rounds < asked.needs
+        value = None if short else self._value(cell, values)
+        state = "missing" if value is None else self.states[name]
+        state = f"ends at round {rounds}" if short else state
+        at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
+        return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
+
+    def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
+        """The run's value minus that of the run to subtract, if any; None if either is missing."""
+        value, base = values.get(cell.run_id), self.bases.get((str(cell.coords), cell.seed))
+        if base is None or value is None:
+            return value
+        return value - values[base] if base in values else None
+
+
+def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
+    """Each cell that has a deviation with the one that it shares."""
+    alone = len({cell.place.method for cell in cells}) == 1
+    keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]
+    keyed = list(zip(keys, cells, strict=True))
+    shared = pool((key, *cell.spread) for key, cell in keyed if cell.spread)
+    return [replace(cell, pooled=shared.get(key) if cell.spread else None) for key, cell in keyed]

@@ -1,0 +1,31 @@
+"""A table as a data frame of one row per cell, which is written as CSV."""
+
+import pandas as pd
+
+from fedbench.report.tables.cells import TableCell
+
+COLUMNS = (
+    "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
+    "measured_mean", "measured_std", "pooled_std", "pooled_freedom", "n_seeds", "n_diverged",
+    "n_planned", "run_ids", "substituted",
+)  # fmt: skip
+
+
+def tidy(paper: str, cells: list[TableCell]) -> pd.DataFrame:
+    """One row per cell, with the columns `COLUMNS`; `run_ids` are the measured runs.
+
+    `pooled_std` is the deviation pooled over cells, `pooled_freedom` its degrees of freedom.
+    `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
+    diverged, `n_planned` all that were planned.
+    """
+    return pd.DataFrame([_record(paper, cell) for cell in cells], columns=list(COLUMNS))
+
+
+def _record(paper: str, cell: TableCell) -> tuple[object, ...]:
+    place, ids = cell.place, ";".join(run.id for run in cell.measured_runs)
+    stats = [(s.mean, s.std) if s else (None, None) for s in (cell.printed, cell.measured)]
+    where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
+    pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
+    lost = [run for run in cell.measured_runs if run.diverged]
+    seeds = [len({run.seed for run in runs}) for runs in (cell.measured_runs, lost, cell.runs)]
+    return (*where, *stats[0], *stats[1], *pooled, *seeds, ids, cell.substituted)

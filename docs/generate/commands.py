@@ -6,38 +6,23 @@ from typer.main import get_command
 
 from docs.generate.markdown import code, escaped, prose, table
 from fedbench.__main__ import app
-
-# The order of the page: what a person types first, then what the workflow's rules call
-_FIRST = (
-    *("run", "list", "init", "workflow", "plan", "status", "show", "claims", "learned", "compare"),
-    *(
-        "bench",
-        "arena",
-        "partition",
-        "data",
-        "fetch",
-        "export",
-        "restore",
-        "track",
-        "verify",
-        "unlock",
-    ),
-)
+from fedbench.cli.app import Panel
 
 
 def commands() -> str:
-    """A section for each command of `fedbench`."""
+    """A section for each command of `fedbench`, under the headings of `fedbench --help`."""
     group: Any = get_command(app)
-    ours = group.commands
-    names = [*_FIRST, *(name for name in ours if name not in _FIRST)]
-    return "\n\n".join(_section(name, ours[name]) for name in names)
+    panels = {panel: f"## {panel}" for panel in Panel}
+    for name, command in group.commands.items():
+        panels[Panel(command.rich_help_panel)] += f"\n\n{_section(name, command)}"
+    return "\n\n".join(panels.values())
 
 
 def _section(name: str, command: Any) -> str:
     context = command.context_class(command, info_name=f"fedbench {name}")
     usage = " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
     about = prose(command.help or "")
-    return f"## fedbench {name}\n\n```text\n{usage}\n```\n\n{about}\n\n{_parameters(command)}"
+    return f"### fedbench {name}\n\n```text\n{usage}\n```\n\n{about}\n\n{_parameters(command)}"
 
 
 def _parameters(command: Any) -> str:

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,17 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+class Panel(StrEnum):
+    """The headings under which `fedbench --help` lists the commands."""
+
+    papers = "Compare methods and check papers"
+    runs = "Single runs, and what there is"
+    results = "Results and folders"
+    steps = "Steps that the workflow calls"
+
+
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
 ResultsFolder = Annotated[

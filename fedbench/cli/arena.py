@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbench.base.yamlfile import split
-from fedbench.cli.app import DataFolder, Device, ResultsFolder, Scale, app, console, sentences
+from fedbench.cli.app import (
+    DataFolder,
+    Device,
+    Panel,
+    ResultsFolder,
+    Scale,
+    app,
+    console,
+    sentences,
+)
 from fedbench.cli.reproduce import reproduce
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -19,7 +28,7 @@ _WITH = (
 )
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def arena(
     own: Annotated[str, typer.Option("--with", metavar="METHODS", help=_WITH)] = "",
     scale: Scale = "demo",
@@ -66,9 +75,9 @@ def _show_costs(
     whole: "Plan", alone: list[tuple[str, "Plan"]], results: Path, data_dir: Path | None
 ) -> None:
     from fedbench.base.plugins import project
-    from fedbench.cli.commands import show_costs
+    from fedbench.cli.costs import print_costs
 
-    show_costs(whole, project() / "workflow", results, data_dir, alone)
+    print_costs(whole, project() / "workflow", results, data_dir, alone)
 
 
 def _restore(whole: "Plan", results: Path) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedbench.base.yamlfile import read_value, split
-from fedbench.cli.app import DataFolder, Device, ResultsFolder, app, console, sentences
+from fedbench.cli.app import DataFolder, Device, Panel, ResultsFolder, app, console, sentences
 from fedbench.cli.reproduce import reproduce
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -28,7 +28,7 @@ _TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to r
 _OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def bench(
     methods: Annotated[str, typer.Option(help=_METHODS)],
     dataset: Annotated[list[str] | None, typer.Option(help=_DATASET)] = None,
@@ -96,12 +96,12 @@ def _score(metric: str, text: str) -> float:
 def _planned(name: str, results: Path, data_dir: Path | None) -> "Plan":
     """The plan of the comparison, after printing what it costs."""
     from fedbench.base.plugins import project
-    from fedbench.cli.commands import show_costs
+    from fedbench.cli.costs import print_costs
     from fedbench.plan.outlook import planned
 
     workflow = project() / "workflow"
     plan = planned(workflow, "paper", (name,))
-    show_costs(plan, workflow, results, data_dir)
+    print_costs(plan, workflow, results, data_dir)
     return plan
 
 

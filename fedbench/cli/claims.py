@@ -15,6 +15,7 @@ from rich.text import Text
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     AsJson,
+    Panel,
     Papers,
     ResultsFolder,
     Scale,
@@ -32,7 +33,7 @@ _ONLY = (
 _COLOURS = {"holds": "green", "fails": "red"}
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def claims(
     scale: Scale = "demo",
     papers: Papers = "",

@@ -11,7 +11,7 @@ from rich.table import Table
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
 from fedbench.base.yamlfile import split
-from fedbench.cli.app import AsJson, Papers, WorkflowFolder, app, console, sentences
+from fedbench.cli.app import AsJson, Panel, Papers, WorkflowFolder, app, console, sentences
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.report.compare import Compared, Pair, Side
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
 _FOLDER = "The folder of a scale below a results folder, such as results/demo."
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def compare(
     one: Annotated[Path, typer.Argument(help=_FOLDER)],
     other: Annotated[Path, typer.Argument(help="Another such folder.")],

@@ -8,6 +8,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     DataFolder,
+    Panel,
     Papers,
     Scale,
     Tables,
@@ -18,7 +19,7 @@ from fedbench.cli.app import (
 )
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def fetch(
     scale: Scale = "demo",
     papers: Papers = "",

@@ -8,13 +8,22 @@ import typer
 from rich.table import Table
 
 from fedbench.base.yamlfile import split
-from fedbench.cli.app import Papers, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+from fedbench.cli.app import (
+    Panel,
+    Papers,
+    ResultsFolder,
+    Scale,
+    WorkflowFolder,
+    app,
+    console,
+    sentences,
+)
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.report.learned import Learned
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def learned(
     scale: Scale = "demo",
     papers: Papers = "",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedbench.cli.app import ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+from fedbench.cli.app import Panel, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.jobs.export import Exported
@@ -14,7 +14,7 @@ _PUBLISHED = Path("results/published")
 _NAMED = 3  # missing runs that are named
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.results)
 def export(
     papers: Annotated[
         list[str] | None, typer.Argument(help="Names of papers. Default: all papers.")
@@ -53,7 +53,7 @@ def _line(done: "Exported") -> str:
     return line
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.results)
 def restore(
     files: Annotated[
         list[Path] | None,

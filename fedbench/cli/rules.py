@@ -16,6 +16,7 @@ from fedbench.cli.app import (
     DataFolder,
     Device,
     Live,
+    Panel,
     Papers,
     PlanFile,
     ResultsFolder,
@@ -42,7 +43,7 @@ Processes = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def data(
     dataset: Annotated[str, typer.Argument(help=_DATASET)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
@@ -62,7 +63,7 @@ def data(
     print(json.dumps(facts | {"checksum": loaded.checksum}, indent=2))
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def train(
     runs: Annotated[list[str], typer.Argument(help="Ids of runs, or paths of files in theirs.")],
     plan: PlanFile,
@@ -100,7 +101,7 @@ def train(
             raise typer.Exit(code)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def select(
     search: Annotated[str, typer.Argument(help="The id of a search in the plan.")],
     plan: PlanFile,
@@ -118,7 +119,7 @@ def select(
         write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def collect(
     paper: Annotated[str, typer.Argument(help="The name of a paper in the plan.")],
     plan: PlanFile,
@@ -139,7 +140,7 @@ def collect(
         write_frame(gather(planned if whole else finished(planned, results), results), out)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def missing(plan: PlanFile, results: ResultsFolder = Path("results")) -> None:
     """Fail if runs of a plan have failed, after naming each and its error."""
     with sentences():
@@ -156,7 +157,7 @@ def missing(plan: PlanFile, results: ResultsFolder = Path("results")) -> None:
             raise FedbenchError(f"{len(failed)} runs failed")
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def report(
     scale: Scale = "demo",
     papers: Papers = "",
@@ -183,7 +184,7 @@ def report(
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.steps)
 def track(
     scale: Scale = "demo",
     papers: Papers = "",

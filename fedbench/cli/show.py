@@ -10,7 +10,7 @@ from rich.table import Table
 
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
-from fedbench.cli.app import ResultsFolder, app, console, sentences
+from fedbench.cli.app import Panel, ResultsFolder, app, console, sentences
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT = 60, 12  # letters of the plot
 _MANY = 5  # runs that are named where a part of an id fits several
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.runs)
 def show(
     run: Annotated[str, typer.Argument(help=_RUN)],
     column: Annotated[

@@ -9,19 +9,19 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, write_text
 from fedbench.base.plugins import project
-from fedbench.cli.app import app, console, sentences
+from fedbench.cli.app import Panel, app, console, sentences
 
 _EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
 _FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml")
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.results)
 def workflow() -> None:
     """Print the path of the Snakefile: snakemake -s "$(fedbench workflow)" --cores all."""
     print((project() / "Snakefile").resolve())
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.results)
 def unlock(
     folder: Annotated[
         Path,
@@ -38,7 +38,7 @@ def unlock(
     console.print("the folder is free" if locked else "the folder was not locked")
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.results)
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
 ) -> None:

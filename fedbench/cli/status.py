@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.live import Live
 
-from fedbench.cli.app import AsJson, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+from fedbench.cli.app import (
+    AsJson,
+    Panel,
+    ResultsFolder,
+    Scale,
+    WorkflowFolder,
+    app,
+    console,
+    sentences,
+)
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.jobs.status import Overview
@@ -17,7 +26,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
 _PAUSE, _PLAIN_PAUSE = 2.0, 30.0  # seconds between two looks on a terminal, and elsewhere
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.papers)
 def status(
     scale: Scale = "demo",
     watch: Annotated[

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbench.base.errors import FedbenchError
-from fedbench.cli.app import DataFolder, Device, ResultsFolder, Scale, app, console, sentences
+from fedbench.cli.app import (
+    DataFolder,
+    Device,
+    Panel,
+    ResultsFolder,
+    Scale,
+    app,
+    console,
+    sentences,
+)
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.spec import RunSpec
@@ -18,7 +27,7 @@ _TOLERANCE = (
 )
 
 
-@app.command()
+@app.command(rich_help_panel=Panel.runs)
 def verify(
     scale: Scale = "demo",
     sample: Annotated[int, typer.Option(min=1, help="How many finished runs are drawn.")] = 5,

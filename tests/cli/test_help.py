@@ -9,6 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
+from fedbench.cli.app import Panel
 from tests.project import make_project
 
 
@@ -43,6 +44,16 @@ def test_every_default_is_said_and_said_once(command):
         if not option.required and name not in ADDITIONS:
             shown = option.show_default and option.default not in (None, "")
             assert shown != ("Default: " in option.help), f"{command}: {name}"
+
+
+def test_commands_stand_under_headings_and_those_of_the_workflow_come_last():
+    headings = [command.rich_help_panel for command in get_command(app).commands.values()]
+    assert list(dict.fromkeys(headings)) == list(Panel)
+    steps = typed("--help").output.partition("Steps that the workflow calls")[2]
+    assert [name for name in ("train", "collect", "run ", "arena") if name in steps] == [
+        "train",
+        "collect",
+    ]
 
 
 def typed_options(command):

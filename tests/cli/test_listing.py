@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base import registry
-from fedbench.cli.commands import _cell
+from fedbench.cli.list_ import _cell
 from fedbench.cli.listing import _parameters, catalogue, citation
 from fedbench.core.part import Cost
 from fedbench.paper.compositions import compositions

@@ -116,7 +116,12 @@ def test_comments_at_fields_by_hand():
 
 def test_a_command_by_hand():
     text = commands.commands()
-    assert text.startswith("## fedbench run\n")
+    assert text.startswith("## Compare methods and check papers\n\n### fedbench arena\n")
+    assert (
+        text.index("### fedbench run\n")
+        < text.index("## Steps that")
+        < text.index("### fedbench train\n")
+    )
     assert "fedbench run [OPTIONS] {spec}" in text
     assert "| `--out` | required | Folder for the run" in text
     assert "| `--device` | `auto` |" in text

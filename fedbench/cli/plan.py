@@ -1,0 +1,64 @@
+"""The command `plan`: what a scale would train, and what that costs."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbench.base.yamlfile import split
+from fedbench.cli.app import (
+    AsJson,
+    DataFolder,
+    Panel,
+    Papers,
+    ResultsFolder,
+    Scale,
+    Tables,
+    WorkflowFolder,
+    app,
+    sentences,
+)
+from fedbench.cli.costs import print_costs
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.plan.plan import Plan
+
+
+@app.command(rich_help_panel=Panel.papers)
+def plan(
+    scale: Scale = "demo",
+    papers: Papers = "",
+    tables: Tables = "",
+    as_json: AsJson = False,
+    check: Annotated[
+        bool, typer.Option(help="Also check every value of parts, models, partitions and figures.")
+    ] = False,
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+    data_dir: DataFolder = None,
+) -> None:
+    """Say what a scale would train and what that costs; nothing is trained.
+
+    A sample pass is one training sample, forward and backward, once.
+    """
+    with sentences():
+        from fedbench.plan.outlook import planned
+        from fedbench.plan.schedule import schedule, to_json
+
+        chosen = planned(workflow, scale, split(papers), split(tables))
+        if check:
+            _check(chosen, workflow)
+        if as_json:
+            sys.stdout.write(to_json(schedule(chosen)))
+            return
+        print_costs(chosen, workflow, results, data_dir)
+
+
+def _check(chosen: "Plan", workflow: Path) -> None:
+    """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
+    from fedbench.engine.problem import check_choices
+    from fedbench.report.checks import check_figures_and_facts
+
+    check_choices(chosen.runs.values())
+    check_figures_and_facts(chosen, workflow / "papers")

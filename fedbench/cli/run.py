@@ -1,0 +1,80 @@
+"""The command `run`: one training run from a file with its settings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fedbench.cli.app import (
+    CheckpointMinutes,
+    DataFolder,
+    Device,
+    Live,
+    Panel,
+    Workers,
+    app,
+    console,
+    sentences,
+)
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.spec import RunSpec
+
+
+@app.command(rich_help_panel=Panel.runs)
+def run(
+    spec: Annotated[Path, typer.Argument(help="A YAML file with the settings of a run.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the run: rounds.parquet, run.json, weights.")
+    ],
+    data_dir: DataFolder = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    checkpoint_minutes: CheckpointMinutes = 5.0,
+    live: Live = "",
+) -> None:
+    """Train one run; a run that was stopped goes on from its last checkpoint.
+
+    Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
+    one stops at once.
+    """
+    with sentences():
+        from fedbench.base.plugins import search_also
+        from fedbench.paper.named import load_run
+        from fedbench.store import RunFolder
+
+        search_also(spec.parent)
+        settings = load_run(spec)
+        folder = RunFolder(out)
+        record = folder.record()
+        if record and record.get("id") == settings.id and folder.finished(settings.id):
+            _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
+            console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
+            return
+        from fedbench.cli.live import both, watching
+        from fedbench.engine.machine import Machine
+        from fedbench.engine.training import run as train
+        from fedbench.jobs.trackers import followers
+
+        machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
+        follow = followers(live, out, console.print)
+        with watching(console, settings) as shown, follow(settings) as sent:
+            watch = both(shown, sent)
+            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        console.print(f"{settings.id}: {result.status}; files in {out}")
+
+
+def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
+    """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
+    from fedbench.base.errors import FedbenchError
+    from fedbench.data.source import load_data
+
+    try:
+        now = load_data(settings.dataset.name, settings.dataset.params, data_dir).checksum
+    except FedbenchError:
+        return
+    if trained and now != trained:
+        raise FedbenchError(
+            f"{out}: was trained on data that have been replaced since (checksum {trained[:12]}, "
+            f"now {now[:12]}); delete the folder or give another one with --out"
+        )

@@ -9,31 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import find_file
-from fedbench.paper.items import Grid
-from fedbench.paper.levels import (
-    Settings,
-    assigned,
-    layered,
-    level_settings,
-    parts_of,
-    with_main_parameter,
-)
-from fedbench.paper.named import spelled_out
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where, level_text
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.points import matches, points
+from fedbench.plan.resolved import printed_choices, resolve
 from fedbench.plan.scale_checks import check_scale, check_tables, everything_of
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.spec import Choice, RunSpec
-
-# Settings that do not make a run another experiment than the paper's; all others do.
-_INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
+from fedbench.plan.substituted import substituted
+from fedbench.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -209,35 +197,6 @@ def _seeded(
         yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)
 
 
-def printed_choices(settings: Settings) -> Settings:
-    """Settings with the default data set, model and partition filled in, for a cut to replace."""
-    defaults = {
-        kind: RunSpec.model_fields[kind].default for kind in ("dataset", "model", "partition")
-    }
-    return {kind: dict(choice) for kind, choice in defaults.items()} | settings
-
-
-def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
-    """The settings of paper, levels, grid and cases at a point; later ones win."""
-    levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
-    settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
-    for case in grid.cases:
-        if matches(coords, case.where):
-            settings = assigned(settings, spelled_out(case.settings).items())
-    if grid.main_parameters:
-        settings = with_main_parameter(settings, coords.get("method"))
-    return _with_common(paper.always, settings)
-
-
-def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
-    """Put the parts in `always` before those of the run and of its search's trials."""
-    joined = settings | {"parts": [*always, *parts_of(settings)]}
-    match joined.get("tune"):
-        case {"trials": {"parts": _} as trials}:
-            joined["tune"] = joined["tune"] | {"trials": _with_common(always, spelled_out(trials))}
-    return joined
-
-
 @contextmanager
 def _at(place: str) -> Iterator[None]:
     """Put the place in front of every error raised in the block."""
@@ -245,25 +204,3 @@ def _at(place: str) -> Iterator[None]:
         yield
     except FedbenchError as error:
         raise FedbenchError(f"{place}: {error}") from None
-
-
-def substituted(printed: RunSpec, small: RunSpec) -> str:
-    """How the run at this scale differs from the paper's experiment, in words."""
-    fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
-    changed = [field for field in fields if getattr(small, field) != getattr(printed, field)]
-    searched = printed.tune.grid if printed.tune else {}
-    was = {field: _show(getattr(printed, field)) for field in changed}
-    was |= {field: f"the best of {len(searched[field])}" for field in changed if field in searched}
-    return "; ".join(
-        f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed
-    )
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return " + ".join(str(part) for part in value) or "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value) if value is not None else "none"

@@ -14,8 +14,8 @@ from fedbench.base.strict import checked
 from fedbench.paper.items import Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, level_text
-from fedbench.plan.plan import printed_choices, resolve
 from fedbench.plan.points import matches, points
+from fedbench.plan.resolved import printed_choices, resolve
 from fedbench.spec import Choice
 
 

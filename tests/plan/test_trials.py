@@ -8,7 +8,8 @@ import pytest
 from fedbench.jobs.collect import collect
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
-from fedbench.plan.plan import make_plan, resolve
+from fedbench.plan.plan import make_plan
+from fedbench.plan.resolved import resolve
 from fedbench.plan.schedule import load_schedule, schedule, to_json
 from fedbench.plan.search import resolved, search_id, select, trial_runs, words
 from fedbench.spec import RunSpec

@@ -1,0 +1,30 @@
+"""How a run at some scale differs from the paper's experiment."""
+
+from typing import Any
+
+from fedbench.spec import RunSpec
+
+# Settings that do not make a run another experiment than the paper's; all others do.
+_INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
+
+
+def substituted(printed: RunSpec, small: RunSpec) -> str:
+    """How the run at this scale differs from the paper's experiment, in words."""
+    fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
+    changed = [field for field in fields if getattr(small, field) != getattr(printed, field)]
+    searched = printed.tune.grid if printed.tune else {}
+    was = {field: _show(getattr(printed, field)) for field in changed}
+    was |= {field: f"the best of {len(searched[field])}" for field in changed if field in searched}
+    return "; ".join(
+        f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed
+    )
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return " + ".join(str(part) for part in value) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value is not None else "none"

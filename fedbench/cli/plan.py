@@ -57,7 +57,7 @@ def plan(
 
 def _check(chosen: "Plan", workflow: Path) -> None:
     """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
-    from fedbench.engine.problem import check_choices
+    from fedbench.engine.build import check_choices
     from fedbench.report.checks import check_figures_and_facts
 
     check_choices(chosen.runs.values())

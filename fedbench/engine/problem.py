@@ -1,51 +1,21 @@
-"""Assembles a run from its settings: data, partition, model, parts, scorers."""
+"""What stays the same in all rounds of a run: data, clients, network, parts, scorers."""
 
-import copy
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from fedbench.base import seeds
-from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError, unknown
-from fedbench.core import chance
-from fedbench.core.flat import Model, Net
-from fedbench.core.optimisers import SGD, Adam, Optimiser
-from fedbench.core.part import Part, refuse_conflicts
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Model
 from fedbench.core.round import Fed
-from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
-from fedbench.data.shares import Rows, check_partition, draw_partition, hold_out
-from fedbench.data.source import data_folder, load_data
-from fedbench.engine import scoring
-from fedbench.engine.fit import refuse_misfit, require_room
-from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
-from fedbench.engine.local import LocalTask, Loss
-from fedbench.engine.machine import Machine, same_bits_on
-from fedbench.engine.objects import Identity, identify, named
+from fedbench.engine.local import LocalTask
+from fedbench.engine.objects import Identity
 from fedbench.engine.scoring import Scorer
-from fedbench.engine.threads import Threads
-from fedbench.models.architecture import with_projection
-from fedbench.sampling.sampler import Sampler, cohort_size
+from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
-
-
-class Objects(TypedDict, total=False):
-    """Objects that a caller of `run` may give in place of what the spec names."""
-
-    data: Dataset
-    model: nn.Module
-    partition: Rows
-    parts: tuple[Part, ...]
-    sampler: Sampler
-    probes: tuple[Checked, ...]
-    loss: Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,194 +62,3 @@ class Problem:
                 "validation = 0: a part of the method needs held-out data; set validation above 0"
             )
         return self.scorers["val_"]
-
-
-def refuse_unknown(objects: Objects) -> None:
-    """Raise `FedbenchError` if an object's name is none of those that `run` takes."""
-    for name in objects:
-        if name not in Objects.__annotations__:
-            raise unknown("object", name, Objects.__annotations__)
-
-
-def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
-    """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
-    refuse_unknown(objects)
-    spec = named(spec, objects)
-    device = same_bits_on(machine.torch_device())
-    dtype = torch.float64 if spec.precision == "float64" else torch.float32
-    data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
-    parts = objects["parts"] if "parts" in objects else build_parts(spec)
-    refuse_conflicts(parts)
-    if spec.augment:
-        refuse_without_images(data)
-    train, held_out = hold_out(data, spec.validation, spec.partition_seed)
-    rows = objects["partition"] if "partition" in objects else partition_of(data, train, spec)
-    check_partition(rows, len(data.y_train), spec.clients, held_out)
-    floats = preparation(data, spec, train, device, dtype)
-    x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
-    example = _as_first_seen(floats(x[:1]))
-    module = _module(spec, objects, data, example, folder).to(device, dtype)
-    net = Net(module, spec.precision == "bfloat16")
-    prepare = laid_out(floats, net)
-    refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
-    refuse_missing(parts, spec, net)
-    loss = objects.get("loss") or _usual_loss(data)
-    task = LocalTask(
-        net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
-        clip=spec.clip, x=x, y=y, prepare=prepare,
-        decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
-        crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()),
-    )  # fmt: skip
-    counts = _label_counts(data, rows)
-    fed = constants(spec, data, counts, net, machine)
-    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
-    tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
-    scorers = _scorers(task, data, held_out, spec)
-    identity = identify(spec, objects)
-    return Problem(
-        spec=spec, identity=identity, data=data, fed=fed, task=task, rows=tensors,
-        label_counts=counts, sampler=sampler, scorers=scorers,
-    )  # fmt: skip
-
-
-def _as_first_seen(x: Tensor) -> Tensor:
-    """An input on the CPU in float32, as modules are when they are built."""
-    return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
-
-
-def _module(
-    spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
-) -> nn.Module:
-    if "model" in objects:
-        return copy.deepcopy(objects["model"])
-    return build_model(spec, data, example, folder)
-
-
-def _name(spec: RunSpec, objects: Objects) -> str:
-    return type(objects["model"]).__name__ if "model" in objects else f"'{spec.model}'"
-
-
-def _usual_loss(data: Dataset) -> Loss:
-    return scoring.cross_entropy if data.classes else scoring.half_squared_error
-
-
-def _scorers(
-    task: LocalTask, data: Dataset, held_out: NDArray[np.int64], spec: RunSpec
-) -> dict[str, Scorer]:
-    """The scorers on the test set, and on held-out data if the run has any."""
-    device, dtype = task.x.device, task.net.start().w.dtype
-    sets = {"": (images(data.x_test, device), targets(data.y_test, device, dtype))}
-    if spec.validation and data.x_held_out is not None and data.y_held_out is not None:
-        official = images(data.x_held_out, device), targets(data.y_held_out, device, dtype)
-        sets["val_"] = official
-    elif len(held_out):
-        rows = torch.as_tensor(held_out, device=device)
-        sets["val_"] = (task.x[rows], task.y[rows])
-    return {prefix: Scorer(task, x, y, data.classes) for prefix, (x, y) in sets.items()}
-
-
-def _label_counts(data: Dataset, rows: Rows) -> NDArray[np.int64]:
-    """How often each client has each label (K, C); without classes all labels count as one."""
-    labels = data.y_train if data.classes else np.zeros(len(data.y_train))
-    width = max(data.classes, 1)
-    return np.stack([np.bincount(labels[r].astype(np.int64), minlength=width) for r in rows])
-
-
-def constants(
-    spec: RunSpec, data: Dataset, counts: NDArray[np.int64], net: Net, machine: Machine
-) -> Fed:
-    """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
-    like = net.start().w
-    return Fed(
-        K=spec.clients,
-        m=cohort_size(spec.clients, spec.participation),
-        classes=data.classes,
-        d=net.d,
-        n=torch.tensor(counts.sum(1), dtype=like.dtype, device=like.device),
-        labels=torch.tensor(counts, dtype=like.dtype, device=like.device),
-        lr=spec.lr,
-        rounds=spec.rounds,
-        net=net,
-        start=net.start(),
-        spill=Spill(machine.state_gb),
-    )
-
-
-def check_choices(specs: Iterable[RunSpec]) -> None:
-    """Build everything that the specs name; raises `FedbenchError` on a bad value."""
-    checked: set[str] = set()
-    for spec in specs:
-        choices = {
-            kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
-        }
-        for kind, choice in choices.items():
-            if f"{kind} {choice}" not in checked:
-                choice.build(kind)
-                checked.add(f"{kind} {choice}")
-        refuse_conflicts(build_parts(spec))
-        for probe in spec.watch:
-            probe.build("probe")
-        optimiser(spec)
-
-
-def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
-    """Each client's training rows, dealt by the partition that the spec names."""
-    rule = spec.partition.build("partition")
-    return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
-
-
-def build_parts(spec: RunSpec) -> tuple[Part, ...]:
-    """The parts that the spec lists, in order."""
-    return tuple(part.build("method") for part in spec.parts)
-
-
-def build_sampler(spec: RunSpec) -> Sampler:
-    """The sampler that the spec names."""
-    return spec.sampler.build("sampler")
-
-
-def build_model(
-    spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None = None
-) -> nn.Module:
-    """A new model, whose random weights depend on the seed alone.
-
-    Published weights are read from `folder`, or if it is None from the folder of `data_folder`.
-    """
-    architecture = spec.model.build("model")
-    require_room(str(spec.model), architecture, data.inputs)
-    with torch.random.fork_rng(devices=[]):
-        number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
-        chance.seed_shared(number, torch.device("cpu"))
-        module: nn.Module = architecture.build(data.inputs)
-        architecture.load(module, data_folder(folder))
-        if spec.projection:
-            module = with_projection(module, spec.projection, data.classes, example)
-    return module
-
-
-def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
-    """Raise `FedbenchError` if a part needs something that the run does not have."""
-    for part in parts:
-        name = type(part).__name__
-        if part.needs_projection and not spec.projection:
-            raise FedbenchError(
-                f"projection: {name} needs a projection head; set projection to its width"
-            )
-        if part.proxy_data and not spec.validation:
-            raise FedbenchError(
-                f"validation = 0: {name} needs held-out data; set validation above 0"
-            )
-        if part.own_momentum and spec.momentum:
-            raise FedbenchError(
-                f"momentum = {spec.momentum}: {name} has its own momentum buffer; set momentum to 0"
-            )
-        if part.needs_head and not net.has_head:
-            raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")
-
-
-def optimiser(spec: RunSpec) -> Optimiser:
-    """The local optimiser that the spec names."""
-    if spec.optimizer == "adam":
-        return Adam(*spec.betas, spec.eps, spec.weight_decay)
-    return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)

@@ -15,13 +15,14 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.stop import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
+from fedbench.engine.assemble import Objects, assemble
 from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
 from fedbench.engine.probe import Probe, Scene, build_probes
-from fedbench.engine.problem import Objects, Problem, assemble
+from fedbench.engine.problem import Problem
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, copies_for_parts, open_round

@@ -11,7 +11,7 @@ from fedbench import Machine, RunSpec, run
 from fedbench.analysis import dissimilarity
 from fedbench.analysis.dissimilarity import Clients, quadratics, slopes
 from fedbench.core.flat import Model
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=3, precision="float64", partition={"dy": {"alpha": 1.0}}, rounds=2, steps=3)

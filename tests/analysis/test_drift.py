@@ -6,7 +6,7 @@ import torch
 
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis.drift import aligned, drift, origin, spread, trends
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL

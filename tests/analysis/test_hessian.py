@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
 from fedbench.core.flat import Model
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.models.pooling import MaxPool2
 from fedbench.probes.spectrum import Spectrum
 from tests.methods.one_weight import LINE, blocks

@@ -7,8 +7,8 @@ import torch
 
 from fedbench import Machine, Part, RunSpec
 from fedbench.analysis.replay import replay
+from fedbench.engine.assemble import assemble
 from fedbench.engine.probe import Probe
-from fedbench.engine.problem import assemble
 from fedbench.engine.training import Training
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedsam import FedSAM

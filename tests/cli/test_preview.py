@@ -8,7 +8,7 @@ import pytest
 
 from fedbench import Dataset, RunSpec
 from fedbench.cli.preview import Preview, preview, previews
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 
 
 def shown(cli, *args):

@@ -18,7 +18,7 @@ from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.grades import Grades
 from fedbench.data.sources.sst5 import SST5, root_and_words
 from fedbench.data.sources.topics import Topics
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'
 TREES = "\n".join(f"({grade} (2 word) (2 (2 number) (2 {grade})))" for grade in range(5)) + "\n"

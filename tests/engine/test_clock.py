@@ -7,8 +7,8 @@ import torch
 
 from fedbench import Machine, RunSpec
 from fedbench.engine import clock
+from fedbench.engine.assemble import assemble
 from fedbench.engine.clock import Clock
-from fedbench.engine.problem import assemble
 from fedbench.engine.training import Training
 from tests.methods.protocol import METHODS, declared
 

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench import Machine, RunSpec, run
 from fedbench.base.ending import Stop
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from fedbench.jobs.collect import columns
 from fedbench.store import RunFolder

@@ -12,8 +12,8 @@ from torch import nn
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat import Net
 from fedbench.core.stacked import StackedNet
+from fedbench.engine.assemble import assemble
 from fedbench.engine.groups import at_once, grouped, stacked_net
-from fedbench.engine.problem import assemble
 
 CPU = Machine(device="cpu", workers=1)
 LENET = {"model": {"lenet5": {"padding": 2}}}

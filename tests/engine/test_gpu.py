@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from fedbench.store import RunFolder
 from tests.few import few_digits

@@ -1,7 +1,7 @@
 """What a result shows when it is printed."""
 
 from fedbench import Machine, RunSpec, Training
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from tests.methods.one_weight import train
 
 

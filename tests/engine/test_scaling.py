@@ -8,8 +8,8 @@ import torch
 
 from fedbench import Dataset, Machine, RunSpec
 from fedbench.data.dataset import Normalisation
+from fedbench.engine.assemble import assemble
 from fedbench.engine.inputs import moments, warn_unscaled
-from fedbench.engine.problem import assemble
 
 EVERYTHING = np.arange(4)
 CPU = Machine(device="cpu", workers=1)

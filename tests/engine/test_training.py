@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
+from fedbench.engine.assemble import assemble
 from fedbench.engine.batches import batches
-from fedbench.engine.problem import assemble
 from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import torch
 
 from fedbench import Machine, Part, RunSpec
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from tests.methods.one_weight import LINE, objects
 

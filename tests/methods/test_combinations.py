@@ -14,7 +14,8 @@ from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
 from fedbench.data.shares import hold_out
-from fedbench.engine.problem import assemble, check_choices
+from fedbench.engine.assemble import assemble
+from fedbench.engine.build import check_choices
 from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 from tests.methods.protocol import METHODS, declared

@@ -4,7 +4,7 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.core.part import refuse_conflicts
-from fedbench.engine.problem import build_parts
+from fedbench.engine.build import build_parts
 from fedbench.paper.compositions import compositions, named
 from tests.few import few_digits
 from tests.methods.protocol import declared

@@ -16,8 +16,9 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding, refuse_conflicts
+from fedbench.engine.assemble import assemble
+from fedbench.engine.build import build_parts
 from fedbench.engine.local import RoundStart, local_round
-from fedbench.engine.problem import assemble, build_parts
 from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
 from fedbench.engine.server import copies_for_parts, open_round

@@ -306,8 +306,8 @@ def test_plain_pytorch(labels):
 
 def alone(spec, w, t, i):
     """One plain step of client i from w in round t."""
+    from fedbench.engine.assemble import assemble
     from fedbench.engine.local import RoundStart, local_round
-    from fedbench.engine.problem import assemble
     from fedbench.engine.server import open_round
     from fedbench.engine.turns import prepare
 

@@ -9,7 +9,7 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.core.part import Sizes
-from fedbench.engine.problem import build_parts
+from fedbench.engine.build import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
 from fedbench.paper.compositions import named

@@ -6,7 +6,7 @@ from safetensors.torch import save_file
 
 from fedbench import FedbenchError, Machine, RunSpec
 from fedbench.data.dataset import Inputs
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from tests.models.networks import SMALL, small
 
 CPU = Machine(device="cpu", workers=1)

@@ -7,7 +7,7 @@ import pytest
 from fedbench import Machine, RunSpec, run
 from fedbench.analysis.calibration import Calibration, calibrate
 from fedbench.core.flat import Model
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 

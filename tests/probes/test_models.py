@@ -13,7 +13,7 @@ from fedbench.analysis.embedding import plane, silhouette
 from fedbench.analysis.plane import mesh, predictions
 from fedbench.analysis.scores import class_accuracy
 from fedbench.core.flat import Model
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from tests.probes.test_probes import objects, spec_of
 
 CPU = Machine(device="cpu", workers=1)

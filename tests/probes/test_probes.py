@@ -10,8 +10,8 @@ from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
+from fedbench.engine.assemble import assemble
 from fedbench.engine.checkpoint import save_checkpoint
-from fedbench.engine.problem import assemble
 from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 

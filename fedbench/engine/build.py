@@ -1,0 +1,80 @@
+"""Builds what a run names: its partition, parts, sampler, model and local optimiser."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fedbench.base import seeds
+from fedbench.core import chance
+from fedbench.core.optimisers import SGD, Adam, Optimiser
+from fedbench.core.part import Part, refuse_conflicts
+from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Rows, draw_partition
+from fedbench.data.source import data_folder
+from fedbench.engine.fit import require_room
+from fedbench.models.architecture import with_projection
+from fedbench.sampling.sampler import Sampler
+from fedbench.spec import RunSpec
+
+
+def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
+    """Each client's training rows, dealt by the partition that the spec names."""
+    rule = spec.partition.build("partition")
+    return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
+
+
+def build_parts(spec: RunSpec) -> tuple[Part, ...]:
+    """The parts that the spec lists, in order."""
+    return tuple(part.build("method") for part in spec.parts)
+
+
+def build_sampler(spec: RunSpec) -> Sampler:
+    """The sampler that the spec names."""
+    return spec.sampler.build("sampler")
+
+
+def build_model(
+    spec: RunSpec, data: Dataset, example: Tensor, folder: Path | None = None
+) -> nn.Module:
+    """A new model, whose random weights depend on the seed alone.
+
+    Published weights are read from `folder`, or if it is None from the folder of `data_folder`.
+    """
+    architecture = spec.model.build("model")
+    require_room(str(spec.model), architecture, data.inputs)
+    with torch.random.fork_rng(devices=[]):
+        number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
+        chance.seed_shared(number, torch.device("cpu"))
+        module: nn.Module = architecture.build(data.inputs)
+        architecture.load(module, data_folder(folder))
+        if spec.projection:
+            module = with_projection(module, spec.projection, data.classes, example)
+    return module
+
+
+def optimiser(spec: RunSpec) -> Optimiser:
+    """The local optimiser that the spec names."""
+    if spec.optimizer == "adam":
+        return Adam(*spec.betas, spec.eps, spec.weight_decay)
+    return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)
+
+
+def check_choices(specs: Iterable[RunSpec]) -> None:
+    """Build everything that the specs name; raises `FedbenchError` on a bad value."""
+    checked: set[str] = set()
+    for spec in specs:
+        choices = {
+            kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
+        }
+        for kind, choice in choices.items():
+            if f"{kind} {choice}" not in checked:
+                choice.build(kind)
+                checked.add(f"{kind} {choice}")
+        refuse_conflicts(build_parts(spec))
+        for probe in spec.watch:
+            probe.build("probe")
+        optimiser(spec)

@@ -22,10 +22,10 @@ from fedbench.data.source import load_data
 from fedbench.engine import scoring
 from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
 from fedbench.engine.fit import refuse_misfit
+from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.machine import Machine, same_bits_on
-from fedbench.engine.objects import identify, named
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads

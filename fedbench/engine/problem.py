@@ -11,8 +11,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Fed
 from fedbench.data.dataset import Dataset
+from fedbench.engine.identity import Identity
 from fedbench.engine.local import LocalTask
-from fedbench.engine.objects import Identity
 from fedbench.engine.scoring import Scorer
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec

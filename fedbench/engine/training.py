@@ -51,7 +51,7 @@ def run(
     `out`: a folder for the run's files. A run that was killed there is resumed; if the folder holds
     a finished run, that is an error. `data_dir`: the folder with data files and published weights.
     `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
-    place of what the spec names; they are then part of the run's identity (see `engine/objects`).
+    place of what the spec names; they are then part of the run's identity (see `engine/identity`).
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings, which identifies the run. Raises `FedbenchError` on bad input.
 

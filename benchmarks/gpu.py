@@ -21,7 +21,7 @@ from rich.table import Table
 
 from fedbench import Dataset, FedbenchError, Machine, RunSpec, Training
 from fedbench.base.yamlfile import read_value, split
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 
 MODELS = "lenet5,scnn,acnn,rn8"
 ENDLESS = 10**6  # rounds: a run is stopped by the clock

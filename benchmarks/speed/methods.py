@@ -6,7 +6,7 @@ A forward pass counts 1 and a backward pass 2, so that a step of FedAvg counts 3
 from collections.abc import Iterator, Sequence
 
 from fedbench import Cost, RunSpec, Sizes
-from fedbench.engine.problem import build_parts
+from fedbench.engine.build import build_parts
 from fedbench.paper.compositions import Composition, compositions
 from speed.commands import ours
 from speed.process import MeasurementError, measure

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, Training
-from fedbench.engine.problem import assemble
+from fedbench.engine.assemble import assemble
 from speed.workload import Workload
 
 _NEVER = 1_000_000  # rounds: more than any measurement makes, so that no round is evaluated

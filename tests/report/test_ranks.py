@@ -105,7 +105,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
     caption = RanksOnPage("k", "T", found, "").caption
-    assert "1 more are left out, in which every method is below 1.5 times the accuracy" in caption
+    assert "1 more setting is left out, in which every method is below 1.5 times" in caption
     two = [replace(e, near=95.0) if e.place.setting in ("alpha=a", "alpha=b") else e for e in near]
     assert ranks(TABLE, two) is None
 
@@ -144,7 +144,7 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
     assert found is not None
     assert (found.counted, found.awaited) == ("3 seeds", 5)
     assert "in each of 3 seeds. " in said(found)
-    assert "5 more are left out, of which no run is finished." in said(found)
+    assert "5 more seeds are left out, of which no run is finished." in said(found)
 
 
 def test_settings_of_the_same_runs_count_once() -> None:

@@ -26,17 +26,25 @@ class RanksOnPage:
         sentences = [f"{len(ranks.mean)} methods ranked {how}in each of {ranks.counted}."]
         if ranks.near_chance:
             sentences.append(
-                f"{ranks.near_chance} more are left out, in which every method is below {NEAR:g} "
-                "times the accuracy of guessing."
+                f"{_more(ranks.near_chance, ranks)} left out, in which every method is below "
+                f"{NEAR:g} times the accuracy of guessing."
             )
         if ranks.awaited:
-            sentences.append(f"{ranks.awaited} more are left out, of which no run is finished.")
+            sentences.append(
+                f"{_more(ranks.awaited, ranks)} left out, of which no run is finished."
+            )
         sentences += _tested(ranks)
         if ranks.left_out:
             sentences.append(
                 f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
             )
         return " ".join(sentences)
+
+
+def _more(number: int, ranks: Ranks) -> str:
+    """'1 more setting is', '3 more seeds are': what was ranked is counted in seeds or settings."""
+    unit = "seed" if ranks.seeds else "setting"
+    return f"{number} more {unit} is" if number == 1 else f"{number} more {unit}s are"
 
 
 def _tested(ranks: Ranks) -> list[str]:

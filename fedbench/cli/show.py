@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.store import RunFolder
 
 _RUN = "A run's id, any part of it that no other run has, or the path of its folder."
-_WIDTH, _HEIGHT = 60, 12  # letters of the plot
+_WIDTH, _HEIGHT = 50, 12  # letters of the plot; a tick at every tenth
 _MANY = 5  # runs that are named where a part of an id fits several
 
 
@@ -117,7 +117,8 @@ def _plot(rounds: "pd.Series[int]", values: "pd.Series[float]") -> str:
         return "no finite value"
     figure = plotille.Figure()
     figure.width, figure.height = _WIDTH, _HEIGHT
-    figure.x_label, figure.y_label = "round", ""
+    figure.x_label, figure.y_label = "round", str(values.name)
+    figure.x_ticks_fkt = figure.y_ticks_fkt = lambda tick, _: f"{tick:.4g}"
     figure.set_x_limits(min_=0, max_=int(rounds.max()))
     figure.plot([int(n) for n in rounds[sound.index]], [float(v) for v in sound])
     return str(figure.show())

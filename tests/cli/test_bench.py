@@ -115,6 +115,7 @@ def test_show_names_what_is_not_the_default_and_draws_the_curve(folder):
     assert "rounds 2" in said
     assert "status finished after 2 rounds" in said
     assert "accuracy over the rounds" in said
+    assert "| 0 0.4 0.8 1.2 1.6 2" in said  # rounds, at every tenth letter
     assert typed("show", results / "runs" / run_id).output == done.output
 
 

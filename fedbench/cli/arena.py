@@ -81,7 +81,7 @@ def _show_costs(
 
 
 def _restore(whole: "Plan", results: Path) -> int:
-    """Restore the published runs that are planned, if there are any; returns how many."""
+    """Restore the published runs that are planned and not finished here; returns how many."""
     from fedbench.base.files import exists
     from fedbench.base.plugins import project
     from fedbench.jobs.restore import restore
@@ -92,7 +92,8 @@ def _restore(whole: "Plan", results: Path) -> int:
     if published is None:
         return 0
     data = {data_key(run.dataset) for run in whole.runs.values()}
-    return restore([published], results, {*whole.runs, *whole.trials, *data}).written
+    left = whole.runs.keys() - _finished(whole, results)
+    return restore([published], results, {*left, *whole.trials, *data}).written
 
 
 def _finished(plan: "Plan", results: Path) -> set[str]:

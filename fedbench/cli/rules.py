@@ -29,6 +29,7 @@ from fedbench.cli.app import (
 )
 
 _DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
+_TRAIN = "Which runs were to be trained: 'all', 'none', or names of methods, separated by commas."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
 
@@ -141,18 +142,30 @@ def collect(
 
 
 @app.command(rich_help_panel=Panel.steps)
-def missing(plan: PlanFile, results: ResultsFolder = Path("results")) -> None:
-    """Fail if runs of a plan have failed, after naming each and its error."""
+def missing(
+    scale: Scale = "demo",
+    papers: Papers = "",
+    tables: Tables = "",
+    train: Annotated[str, typer.Option(help=_TRAIN)] = "all",
+    workflow: WorkflowFolder = Path("workflow"),
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Fail if runs that were to be trained have failed, after naming each and its error."""
     with sentences():
+        from fedbench.base.files import exists
         from fedbench.jobs.status import Watcher
-        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.outlook import planned
+        from fedbench.plan.schedule import schedule
         from fedbench.plan.speeds import Speeds
+        from fedbench.plan.wanted import wanted
         from fedbench.store import Results, failure_file
 
-        failed = Watcher(load_schedule(plan), results, Speeds()).look().failed
+        trained = wanted(planned(workflow, scale, split(papers), split(tables)), train)
+        failed = Watcher(schedule(trained), results, Speeds()).look().failed
         for run_id, state in failed.items():
             file = failure_file(Results(results).run(run_id))
-            console.print(f"{run_id}: {state.why} (traceback: {file})", soft_wrap=True)
+            more = f" (traceback: {file})" if exists(file) else ""
+            console.print(f"{run_id}: {state.why}{more}", soft_wrap=True)
         if failed:
             raise FedbenchError(f"{len(failed)} runs failed")
 

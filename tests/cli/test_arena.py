@@ -66,6 +66,18 @@ def test_only_the_own_method_is_trained_beside_those_that_were_published(folder,
     assert "0 runs trained." in said(arena("--with", "brand"))  # a second call has nothing to do
 
 
+def test_a_run_that_was_trained_here_too_stays_as_it_is(folder, started):
+    plan = planned(ROOT / "workflow", "demo", ("arena",))
+    first, second = (cell.run for cell in plan.cells[:2])
+    for spec in (first, second):
+        finish(folder / "made", spec)
+    export(plan, "arena", folder / "made", folder / "results/published")
+    finish(folder / "results", first, accuracy=0.9)
+    mine = Results(folder / "results").run(first.id).record()
+    assert ", 1 restored" in said(arena("--with", "brand"))  # the second
+    assert Results(folder / "results").run(first.id).record() == mine
+
+
 def test_published_runs_of_another_scale_are_left_where_they_are(folder, started):
     cpu = planned(ROOT / "workflow", "cpu", ("arena",))
     finish(folder / "made", cpu.cells[0].run)

@@ -193,7 +193,7 @@ def test_a_picture_with_a_name_that_no_file_can_have(cli, tmp_path):
         ("train", "a", "--plan"),
         ("select", "a", "--plan"),
         ("collect", "a", "--out", "x.parquet", "--plan"),
-        ("missing", "--plan"),
+        ("missing", "--results"),
         ("show", "a", "--results"),
         ("data", "file", "--set", "path=my.csv", "--data-dir"),
     ],

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fedbench.cli import status
+from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import to_json
 from fedbench.store import Results, note_failure, signs_of_life
 from tests.jobs.four_runs import IDS, finish, plan
@@ -56,6 +57,19 @@ def test_without_a_plan_it_says_how_to_make_one(cli, tmp_path):
     done = cli("status", "--results", tmp_path)
     assert done.exit_code == 2
     assert "fedbench plan --json" in done.output.replace("\n", " ")
+
+
+def test_missing_names_failed_runs_of_the_methods_that_were_to_be_trained(cli, tmp_path):
+    folder = make_project(tmp_path) / "workflow"
+    cell = next(c for c in planned(folder, "paper").cells if c.coords["method"] == "FedProx")
+    note_failure(Results(tmp_path / "results").run(cell.run_id), ValueError("no memory"))
+    asked = ["--scale", "paper", "--workflow", folder, "--results", tmp_path / "results"]
+    done = cli("missing", *asked)
+    assert done.exit_code == 2
+    assert f"{cell.run_id}: ValueError: no memory (traceback: " in done.output
+    assert cli("missing", *asked, "--train", "FedAvg").exit_code == 0
+    assert cli("missing", *asked, "--train", "FedProx").exit_code == 2
+    assert cli("missing", *asked, "--train", "none").exit_code == 0
 
 
 def test_learned_judges_no_table_before_its_runs_are_there(cli, tmp_path, monkeypatch):

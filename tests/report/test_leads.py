@@ -32,6 +32,20 @@ def test_two_methods_are_compared_by_a_paired_t_interval() -> None:
     assert (low, high) == pytest.approx((paired.low, paired.high))
 
 
+def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
+    # the seed that B alone has says nothing of a lead; A and B are compared on the other two
+    nan = float("nan")
+    two = pd.DataFrame({"FedAvg": [50.0, 60.0], "A": [51.0, 63.0], "B": [50.0, 62.0]})
+    more = pd.DataFrame(
+        {"FedAvg": [50.0, 60.0, nan], "A": [51.0, 63.0, nan], "B": [50.0, 62.0, 99.0]}
+    )
+    found, alone = leads(more, "FedAvg"), leads(two, "FedAvg")
+    assert found is not None
+    assert alone is not None
+    assert (found.blocks, found.left_out) == (2, ())
+    assert found.mean.to_dict() == alone.mean.to_dict() == {"A": 2.0, "B": 1.0, "FedAvg": 0.0}
+
+
 def test_the_noise_is_pooled_over_methods_and_the_level_corrected() -> None:
     values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, 1.0], "C": [9.0, 9.0]})
     found = leads(values, "A")

@@ -144,7 +144,20 @@ def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
     assert found is not None
     assert (found.counted, found.awaited) == ("3 seeds", 5)
     assert "in each of 3 seeds. " in said(found)
-    assert "5 more seeds are left out, of which no run is finished." in said(found)
+    assert "5 more seeds are left out, which most methods lack." in said(found)
+
+
+def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
+    # setting a has seeds 0 to 2 of all four methods, and a seed 3 of A
+    def times(e: TableCell, seeds: int) -> TableCell:
+        runs = (replace(e.runs[0], id=f"{e.runs[0].id}-s{n}", seed=n) for n in range(seeds))
+        return replace(e, runs=tuple(runs))
+
+    of_a = [e for e in cells() if e.place.setting == "alpha=a"]
+    uneven = [times(e, 4 if e.place.method == "A" else 3) for e in of_a]
+    found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), uneven)
+    assert found is not None
+    assert (found.counted, found.awaited, found.left_out) == ("3 seeds", 1, ())
 
 
 def test_settings_of_the_same_runs_count_once() -> None:

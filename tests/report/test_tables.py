@@ -113,10 +113,12 @@ def test_best_is_bold_among_the_papers_methods_only(plan: Plan) -> None:
     assert [found["MNIST", m].best for m in curves] == [False, True, False]
 
 
-def test_none_is_best_while_a_method_has_no_finished_run(plan: Plan) -> None:
+def test_none_is_best_while_a_method_lacks_a_run_that_another_has(plan: Plan) -> None:
     first = frame_of(plan, {0: [0.5]}, method="A")
     assert not cells(plan, first)["MNIST", "A"].best
-    both = pd.concat([first, frame_of(plan, {2: [0.4]}, method="<b>")])
+    other = pd.concat([first, frame_of(plan, {2: [0.4]}, method="<b>")])
+    assert not cells(plan, other)["MNIST", "A"].best  # seed 0 against seed 2
+    both = pd.concat([first, frame_of(plan, {0: [0.4]}, method="<b>")])
     assert cells(plan, both)["MNIST", "A"].best  # controls need not be there
 
 

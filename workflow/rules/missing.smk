@@ -5,7 +5,6 @@ COMPLETE = PATHS.nothing_missing
 rule missing:
     input:
         PAGES,
-        plan=ancient(PATHS.plan),
     output:
         touch(COMPLETE),
     log:
@@ -13,7 +12,10 @@ rule missing:
     retries: 0
     conda:
         ENVIRONMENT
+    params:
+        selection=SELECTION,
+        train=options(train=config["train"]),
     shell:
-        "python -m fedbench missing --plan {input.plan:q} "
+        "python -m fedbench missing {params.selection} {params.train} "
         f"{RESULTS} "
         "> {log:q} 2>&1"

@@ -30,9 +30,7 @@ class RanksOnPage:
                 f"{NEAR:g} times the accuracy of guessing."
             )
         if ranks.awaited:
-            sentences.append(
-                f"{_more(ranks.awaited, ranks)} left out, of which no run is finished."
-            )
+            sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
         sentences += _tested(ranks)
         if ranks.left_out:
             sentences.append(

@@ -7,16 +7,16 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.values.metrics import Metric
 
 
-def mark_best(cells: list[TableCell], table: Table, collected: set[str]) -> list[TableCell]:
+def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
     """Mark the best method's cell among those cells that differ in the method alone.
 
     Values that are equal at the table's digits tie. All that tie for the best are marked, but none
-    if they are more than half, none that is near chance, and none while a method has no finished
-    run among those `collected`.
+    if they are more than half, none that is near chance, and none while a method lacks a run that
+    another one has.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
-    awaited = {cell.contest for cell in cells if not cell.control and _is_awaited(cell, collected)}
-    for cell in (cell for cell in cells if cell.contest not in awaited):
+    even = _even([cell for cell in cells if not cell.control])
+    for cell in (cell for cell in cells if cell.contest in even):
         if not cell.control and cell.measured is not None:
             rivals.setdefault(cell.contest, []).append(comparable(cell, table))
     return [
@@ -24,8 +24,14 @@ def mark_best(cells: list[TableCell], table: Table, collected: set[str]) -> list
     ]
 
 
-def _is_awaited(cell: TableCell, collected: set[str]) -> bool:
-    return not any(run.id in collected for run in cell.runs)
+def _even(cells: list[TableCell]) -> set[tuple[str, str, str]]:
+    """The contests in which all methods lack the same runs, and none lacks all of its own."""
+    lacking: dict[tuple[str, str, str], set[frozenset[str]]] = {}
+    for cell in cells:
+        absent = frozenset(run.name for run in cell.missing)
+        lacking.setdefault(cell.contest, set()).add(absent)
+    empty = {cell.contest for cell in cells if len(cell.missing) == len(cell.runs)}
+    return {contest for contest, sets in lacking.items() if len(sets) == 1} - empty
 
 
 def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:

@@ -13,9 +13,9 @@ from fedbench.report.tables.pooled import Pooled
 class Run:
     """A run behind a cell.
 
-    `state` is 'finished', 'diverged at round n', 'missing', or 'ends at round n' if the table asks
-    for a later round. `tuned` is what a search chose for it. `at` tells it from the cell's other
-    runs of the same seed: 'α = 0.2'.
+    `state` is 'finished', 'diverged at round n', 'missing', 'ends at round n' if the table asks for
+    a later round, or 'has no such number' if it did not measure what is asked for. `tuned` is what
+    a search chose for it. `at` tells it from the cell's other runs of the same seed: 'α = 0.2'.
     """
 
     id: str

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf, isinf
 
 import pandas as pd
 
@@ -28,7 +29,7 @@ def table_cells(
     `frame` holds the collected runs; a planned run that is not in it is missing.
     """
     table = plan.papers[at[0]].tables[at[1]]
-    cells = mark_best(list(_cells(plan, at, frame, printed)), table, set(frames.states(frame)))
+    cells = mark_best(list(_cells(plan, at, frame, printed)), table)
     return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
 
 
@@ -102,21 +103,29 @@ class _RunsBehind:
     bases: dict[tuple[str, int], str]
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """The run of a planned cell with its value; None if it ends before the rounds asked for."""
+        """The run of a planned cell; it has no value if it ends before the rounds asked for."""
         name, rounds = cell.run_id, cell.run.rounds
         short = rounds < asked.needs
         value = None if short else self._value(cell, values)
-        state = "missing" if value is None else self.states[name]
-        state = f"ends at round {rounds}" if short else state
+        state = f"ends at round {rounds}" if short else self._state(cell, value)
         at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
         return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
 
+    def _state(self, cell: Cell, value: float | None) -> str:
+        base = self.bases.get((str(cell.coords), cell.seed), cell.run_id)
+        if not {cell.run_id, base} <= self.states.keys():
+            return "missing"
+        return self.states[cell.run_id] if value is not None else "has no such number"
+
     def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
-        """The run's value minus that of the run to subtract, if any; None if either is missing."""
+        """The run's value minus that of the run to subtract, if any; None if either is missing.
+
+        Nothing is subtracted from infinity either: a target that the other run did not reach.
+        """
         value, base = values.get(cell.run_id), self.bases.get((str(cell.coords), cell.seed))
         if base is None or value is None:
             return value
-        return value - values[base] if base in values else None
+        return value - values[base] if not isinf(values.get(base, inf)) else None
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:

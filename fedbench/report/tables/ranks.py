@@ -12,6 +12,7 @@ import pandas as pd
 from fedbench.paper.items import Table
 from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
+from fedbench.report.values.leads import of_most
 from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
@@ -53,8 +54,8 @@ class Ranks:
 
     `metric` is what was ranked in each of so many `settings`, or, where `seeds` is not 0, in each
     of so many seeds of them; `near_chance` counts those that are left out because no method learned
-    there, `awaited` those of which no run is finished, `left_out` are methods that were not run in
-    every one. `test` is None where any of the runs is a substitute: such ranks are not tested.
+    there, `awaited` those of which most methods have no run, `left_out` are methods that were not
+    run in every one. `test` is None where any run is a substitute: such ranks are not tested.
     """
 
     metric: str
@@ -88,7 +89,8 @@ class Ranks:
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     """Rank the means over the seeds, or each seed apart, by the table's first metric.
 
-    Settings in which all methods are near chance are left out. None if fewer than three methods
+    Settings in which all methods are near chance are left out, and so are those that most methods
+    lack, and means of which a seed is not finished. None if fewer than three methods
     have a mean in every setting, if there are fewer than three settings, or if neither more nor
     less of the metric is better. Means are rounded to the digits that the table shows; those that
     then are equal share their ranks, and what is not finite ranks last. Settings that consist of
@@ -100,25 +102,26 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     planned = [c for c in cells if c.place.metric == metric and c.place.method]
     if table.ranks == "seeds":
         planned = [piece for c in planned for piece in _seeds(c)]
-    asked = [c for c in planned if c.measured]
+    asked = [c for c in planned if c.measured and not c.missing]
     learned = {_setting(c) for c in asked if not c.is_near_chance}
     ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
-    full = scores.dropna(axis=1)
+    usual = scores[of_most(scores)]
+    full = usual.dropna(axis=1)
     if min(full.shape) < FEWEST:
         return None
     placed, settings = full.rank(axis=1, ascending=False), {*map(_setting, asked)}
     whole = {str(place).partition(_SEED)[0] for place in full.index}
     return Ranks(
-        metric,
-        placed.mean().sort_values(kind="stable"),
-        len(whole),
-        len(full) if table.ranks == "seeds" else 0,
-        len(settings - learned),
-        len({*map(_setting, planned)} - settings),
-        frozenset(c.place.method for c in ranked if c.control),
-        tuple(str(name) for name in scores if name not in full),
-        None if any(c.substituted for c in ranked) else _test(placed),
+        metric=metric,
+        mean=placed.mean().sort_values(kind="stable"),
+        settings=len(whole),
+        seeds=len(full) if table.ranks == "seeds" else 0,
+        near_chance=len(settings - learned),
+        awaited=len({*map(_setting, planned)} - settings) + len(scores) - len(usual),
+        controls=frozenset(c.place.method for c in ranked if c.control),
+        left_out=tuple(str(name) for name in scores if name not in full),
+        test=None if any(c.substituted for c in ranked) else _test(placed),
     )
 
 

@@ -33,11 +33,13 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
 
     Blocks and methods add up, and the rest is noise with one variance for all methods (a two-way
     analysis of variance) but those that vary far more, which have their own (Cochran's test). The
-    t intervals are corrected for the number of methods (Bonferroni). None if the base lacks a
-    block, or with fewer than two blocks or methods.
+    t intervals are corrected for the number of methods (Bonferroni). Blocks that the base or most
+    methods lack are left out. None with fewer than two blocks or methods.
     """
-    full = values.dropna(axis=1)
-    if base not in full or min(full.shape) < 2:
+    if base not in values:
+        return None
+    full = values[values[base].notna() & of_most(values)].dropna(axis=1)
+    if min(full.shape) < 2:
         return None
     blocks, intervals = len(full), full.shape[1] - 1
     own, steady = _variances(full, base)
@@ -49,6 +51,14 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
     mean = (full.mean() - full[base].mean()).sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
     return Leads(mean, half[mean.index], usual, blocks, left_out)
+
+
+def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether more than half of the methods (columns) have a value, by row.
+
+    A row that one method alone has, such as a further seed, must not leave all others out.
+    """
+    return values.notna().mean(axis=1) > 0.5
 
 
 def _variances(full: pd.DataFrame, base: str) -> tuple["pd.Series[float]", list[str]]:

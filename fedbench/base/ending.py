@@ -1,5 +1,6 @@
 """When a run ends before its last planned round."""
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -43,7 +44,7 @@ class Stop(Strict):
     def ends(self, scores: Sequence[float]) -> bool:
         """Whether a run with these scores at its evaluated rounds, the last one last, is over."""
         sign = -1 if self.metric == "loss" else 1
-        upward = [sign * score for score in scores]
+        upward = [-math.inf if math.isnan(score) else sign * score for score in scores]
         if self.target is not None and upward[-1:] and upward[-1] >= sign * self.target:
             return True
         if self.patience is None or len(upward) <= self.patience:

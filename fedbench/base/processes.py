@@ -2,13 +2,30 @@
 
 import os
 
+_SECONDS = 5.0  # by which the system's clock may have been set since a process began
 
-def alive(pid: int) -> bool:
-    """Whether a process of this machine has the number `pid`."""
+
+def began(pid: int) -> float | None:
+    """When the process of this machine began, in seconds since 1970; None if there is none."""
+    import psutil  # few processes need it
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return None
+
+
+def alive(pid: int, since: float | None = None) -> bool:
+    """Whether the process with the number `pid` lives on this machine.
+
+    since: when it began, as `began` told. Numbers are used again, in a container often at once, so
+    that another process may have this one now.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # somebody else's
-        return True
-    return True
+        pass
+    now = began(pid) if since is not None else None
+    return since is None or now is None or abs(now - since) < _SECONDS

@@ -1,6 +1,7 @@
 """The command `compare`: where two folders of results differ by more than seeds do."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,7 +41,8 @@ def compare(
         if not compared.pairs:
             raise FedbenchError(f"{one} and {other}: no cell of a table was measured in both")
     if as_json:
-        print(json.dumps([_facts(pair) for pair in compared.pairs], ensure_ascii=False))
+        facts = [_facts(pair) for pair in compared.pairs]
+        print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
         return
     _show(compared, one, other)
 
@@ -67,13 +69,14 @@ def _show(compared: "Compared", one: Path, other: Path) -> None:
         table.add_row(*_cells(pair))
     if compared.apart:
         console.print(table)
-    untested = sum(pair.p is None for pair in compared.pairs)
+    untested = [pair for pair in compared.pairs if pair.p is None and not pair.same]
+    lost = sum(not math.isfinite(pair.difference) for pair in untested)
     same = sum(pair.same for pair in compared.pairs)
     console.print(
-        f"{len(compared.pairs):,} cells were measured in both; {same:,} are the same in every run, "
-        f"{len(compared.apart):,} differ beyond the spread of the seeds, and {untested:,} have too "
-        f"few seeds to tell. {compared.only_one:,} more are only in {one}, "
-        f"{compared.only_other:,} only in {other}.",
+        f"Cells measured in both: {len(compared.pairs):,}. The same in every run: {same:,}. "
+        f"Differ beyond the spread of the seeds: {len(compared.apart):,}. Differ, with too few "
+        f"seeds to tell: {len(untested) - lost:,}. Not finite in one of the two: {lost:,}. Only in "
+        f"{one}: {compared.only_one:,}, only in {other}: {compared.only_other:,}.",
         soft_wrap=True,
     )
 
@@ -94,10 +97,20 @@ def _cells(pair: "Pair") -> Iterator[str]:
 
 def _facts(pair: "Pair") -> dict[str, Any]:
     means = {
-        name: cell.measured.mean
+        name: _finite(cell.measured.mean)
         for name, cell in (("one", pair.one), ("other", pair.other))
         if cell.measured
     }
     place = {name: getattr(pair.place, name) for name in pair.place.__dataclass_fields__}
-    about = {"difference": pair.difference, "p": pair.p, "apart": pair.apart, "same": pair.same}
+    about = {
+        "difference": _finite(pair.difference),
+        "p": pair.p,
+        "apart": pair.apart,
+        "same": pair.same,
+    }
     return {**place, "table": pair.table, **means, **about}
+
+
+def _finite(number: float) -> float | None:
+    """The number, which JSON cannot hold if it is not finite."""
+    return number if math.isfinite(number) else None

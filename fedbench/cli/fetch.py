@@ -29,7 +29,8 @@ def fetch(
 ) -> None:
     """Load every data set that a scale needs, downloading what is missing.
 
-    On a cluster whose nodes have no network it is called once on the node where one logs in.
+    On a cluster whose nodes have no network it is called once on the node where one logs in. The
+    exit code is 2 if a data set is missing in the end.
     """
     with sentences():
         from fedbench.data.source import load_data

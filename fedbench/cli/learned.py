@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.table import Table
 
+from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     Panel,
@@ -46,6 +47,10 @@ def learned(
         plan = planned(workflow, scale, split(papers))
         tables = judged(plan, results)
         near, runs = near_chance(plan, results)
+        if not runs:
+            raise FedbenchError(
+                f"{results}: no run of scale '{scale}' is collected; train some first"
+            )
     console.print(_table(tables))
     apart = sum(table.tells_methods_apart for table in tables)
     weak = [table.name for table in tables if not table.learns]

@@ -38,14 +38,16 @@ def score(row: Row) -> str:
 
 def _lines(console: Console, spec: RunSpec) -> Watch:
     start = last = monotonic()
+    first: int | None = None  # the last round before this process, which may go on with a run
 
     def show(row: Row) -> None:
-        nonlocal last
+        nonlocal first, last
         done, now = int(row["round"]), monotonic()
+        first = max(0, done - spec.eval_every) if first is None else first
         if now - last < _PAUSE and done < spec.rounds:
             return
         last = now
-        left = (now - start) / done * (spec.rounds - done)
+        left = (now - start) / (done - first) * (spec.rounds - done)
         console.print(
             f"round {done}/{spec.rounds}  {score(row)}  {left:.0f} s left", highlight=False
         )

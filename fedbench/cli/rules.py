@@ -127,7 +127,10 @@ def collect(
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     results: ResultsFolder = Path("results"),
     whole: Annotated[
-        bool, typer.Option(help="Whether a run that was not trained is an error or is left out.")
+        bool,
+        typer.Option(
+            help="A run that was not trained is an error; with --no-whole it is left out."
+        ),
     ] = True,
 ) -> None:
     """Gather the histories of a paper's finished runs into one frame."""

@@ -51,8 +51,9 @@ def _folder(run: str, results: Path) -> "RunFolder":
     """The folder of the run; raises `FedbenchError` if none or several fit."""
     from fedbench.store import Results, RunFolder
 
-    if exists(Path(run) / "run.json"):
-        return RunFolder(Path(run))
+    named = Path(run)
+    if exists(named / "run.json") or (named.parent.name == "runs" and named.is_dir()):
+        return RunFolder(named)
     runs = Results(results).runs
     names = sorted(path.name for path in runs.iterdir()) if runs.is_dir() else []
     fitting = [name for name in names if run in name]

@@ -41,7 +41,8 @@ def verify(
 ) -> None:
     """Train some finished runs of a scale again and compare every number with what is stored.
 
-    With the same packages on the same processor every bit must be the same. Nothing is written.
+    With the same packages on the same processor every bit must be the same. Nothing is written. The
+    exit code is 1 if a run did not come out as it was.
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
@@ -54,7 +55,7 @@ def verify(
             again = train_again(run, results, Machine(device, 1), data_dir)
             bad += not again.holds(tolerance)
             console.print(again.words(), highlight=False, soft_wrap=True)
-        console.print(f"{len(runs) - bad} of {len(runs)} runs came out as they were")
+        console.print(f"{len(runs) - bad} of {len(runs)} runs came out as they should")
         if bad:
             raise typer.Exit(1)
 

@@ -1,4 +1,4 @@
-"""The state of an unfinished run, and the checkpoints that store it."""
+"""The state of an unfinished run, which checkpoints store."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -55,10 +56,11 @@ def metric_name(column: str) -> str:
 def _span(folder: RunFolder, record: dict[str, Any]) -> tuple[int, int]:
     """When a run began and ended.
 
-    It ended when its record was written, and began as many seconds before as it computed: pauses of
-    a run that was stopped and resumed are left out.
+    It began as many seconds before it ended as it computed: pauses of a run that was stopped and
+    resumed are left out. Records of earlier versions do not say when it ended; their file does.
     """
-    ended = folder.ended()
+    said = record.get("ended")
+    ended = datetime.fromisoformat(said).timestamp() if said else folder.ended()
     return _ms(ended - sum(record["seconds"].values())), _ms(ended)
 
 

@@ -20,11 +20,15 @@ def duration(seconds: float) -> str:
 
 
 def failures(seen: Overview, command: str) -> Iterator[str]:
-    """The failed runs with the reason of each, and the command that trains them again."""
+    """The failed runs with the reason of each, and the command that trains them again.
+
+    If others are left, the workflow was stopped before the report.
+    """
     if not seen.failed:
         return
-    count = len(seen.failed)
-    yield f"{count:,} of {seen.everything.runs:,} runs failed; the report is built without them:"
+    count, left = len(seen.failed), len(seen.left) + len(seen.running)
+    then = f"{left:,} are not done yet" if left else "the report is built without them"
+    yield f"{count:,} of {seen.everything.runs:,} runs failed; {then}:"
     for run_id, state in list(seen.failed.items())[:_SHOWN]:
         yield f"  {run_id}: {state.why}"
     if count > _SHOWN:

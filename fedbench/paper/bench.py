@@ -170,11 +170,14 @@ def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
 
 
 def _caption(bench: Bench) -> str:
-    searched = " and ".join(bench.tune) or "no setting"
+    tuned = " and ".join(bench.tune)
+    searched = (
+        f"For every method the same search chose {tuned}." if tuned else "Nothing is searched."
+    )
+    many = f"Mean ± standard deviation over {bench.seeds} seeds"
     return (
-        f"Mean ± standard deviation over {bench.seeds} seeds, the best method first by "
-        f"{_WORDS.get(bench.metric, bench.metric).lower()} after the last round. For every method "
-        f"the same search chose {searched}."
+        f"{many if bench.seeds > 1 else 'The values of one seed'}, the best method first by "
+        f"{_WORDS.get(bench.metric, bench.metric).lower()} after the last round. {searched}"
     )
 
 

@@ -21,7 +21,8 @@ greater  winner, loser               the winner is better by more than `by` poin
 order    order: [A, B, C]            each is better than the next
 equal    of, to, margin              the two differ by less than the margin
 trend    along: {K: [500, 100]}      the value rises along these levels: at each step, or (`steps:
-                                     overall`) on a straight line fitted through all of them;
+                                     overall`) on a straight line fitted through all of them
+                                     as equal steps, whatever numbers the levels are;
                                      {a: [1, 2], C: [.1, .2]} are the two points a = 1, C = .1 and
                                      a = 2, C = .2. With `of` and `minus` the difference of the two
                                      rises: a gap that grows
@@ -120,7 +121,8 @@ class Greater(Statement):
     margin: NotNegative = 0.0
     """By how much the size `by` may be missed."""
     place: Annotated[int, Field(ge=1)] = 1
-    """The rank that the winner reaches at least: with 2, one loser may be ahead of it."""
+    """The rank that the winner reaches at least: with 2, one of several losers may be ahead of it;
+    a single loser may not."""
     winners: Literal["each", "one"] = "each"
     """Of several winners, whether each must be better or one is enough."""
     wins: Literal["high", "low"] | None = None
@@ -190,7 +192,8 @@ class Trend(Statement):
     minus: str | tuple[str, ...] | Where | None = None
     """Whose value is subtracted, so that the gap between the two must rise."""
     steps: Literal["each", "overall"] = "each"
-    """Whether the value rises at each step, or overall: on the fitted straight line."""
+    """Whether the value rises at each step, or overall: on a straight line fitted to the levels as
+    equal steps."""
     by: Number = 0.0
     """By more than how much: at each step, or overall from the first level to the last."""
 
@@ -218,7 +221,11 @@ class Spread(Statement):
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Spread":
-        check_sides(self.winner, self.loser)
+        check_sides(self.winner, self.loser, numbers=False)
+        if self.cells == "mean":
+            raise ValueError(
+                "cells: mean is not defined for deviations; use every, most or a number"
+            )
         return self
 
 
@@ -236,7 +243,7 @@ class Earlier(Statement):
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Earlier":
-        check_sides(self.winner, self.loser)
+        check_sides(self.winner, self.loser, numbers=False)
         return self
 
 
@@ -279,10 +286,16 @@ SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
 
 
-def check_sides(first: Side, second: Side, relative: bool = False) -> None:
-    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number."""
+def check_sides(first: Side, second: Side, relative: bool = False, *, numbers: bool = True) -> None:
+    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number.
+
+    numbers: whether one of the sides may be a number.
+    """
     if not where_of(first) and not where_of(second):
         raise ValueError(f"one of {first!r} and {second!r} must name levels")
+    for side in (first, second):
+        if not numbers and isinstance(side, float):
+            raise ValueError(f"{side:g} is not allowed: both sides must name levels")
     if relative and isinstance(second, float):
         raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import find_file
-from fedbench.paper.claims import SingleClaim, Together
+from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.columns import require_column
 from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
@@ -76,9 +76,10 @@ def _check_claims(plan: Plan, name: str, paper: Paper) -> None:
 def _measured(claim: SingleClaim) -> Iterator[str]:
     """The metrics that a claim names itself, as such or as levels of the axis `metric`."""
     yield from claim.metrics
-    for _, side in claim.sides():
-        if isinstance(side, dict):
-            yield from map(str, as_tuple(side.get("metric", ())))
+    if isinstance(claim, Trend):
+        yield from map(str, claim.along.get("metric", ()))
+    for levels in (claim.where, *(side for _, side in claim.sides() if isinstance(side, dict))):
+        yield from map(str, as_tuple(levels.get("metric", ())))
 
 
 def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:

@@ -121,9 +121,14 @@ def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
     last = float(values.iloc[-1])
     if by == "best":
         return float(values.max())
-    missing = (trial.rounds - int(scored["round"].iloc[-1])) // trial.eval_every
+    missing = _never_made(trial, int(scored["round"].iloc[-1])) if _diverged(folder) else 0
     total = float(values.sum()) + missing * last  # a diverged model does not change any more
     return last if by == "final" else total / (len(values) + missing)
+
+
+def _never_made(trial: RunSpec, last: int) -> int:
+    """The evaluations after the round `last`, which was one too."""
+    return -(-trial.rounds // trial.eval_every) - -(-last // trial.eval_every)
 
 
 def _refuse_unscored(folder: RunFolder, column: str) -> None:

@@ -14,8 +14,8 @@ def wanted(plan: Plan, train: str) -> Plan:
     """
     if train == "all":
         return plan
-    names = split(train) if train != "none" else ()
     levels = {str(cell.coords["method"]) for cell in plan.cells if "method" in cell.coords}
+    names = _names(train, levels) if train != "none" else ()
     for name in names:
         if name not in levels:
             raise unknown("method in this plan", name, sorted(levels))
@@ -29,3 +29,18 @@ def wanted(plan: Plan, train: str) -> Plan:
         searches=searches,
         trials={search: plan.trials[search] for search in searches.values()},
     )
+
+
+def _names(train: str, levels: set[str]) -> tuple[str, ...]:
+    """The names between the commas; one that is a method's whole name may have commas itself.
+
+    'FedAvg, momentum 0.9, SlowMo' is 'FedAvg, momentum 0.9' and 'SlowMo' where there is such a
+    method: the longest name that fits counts.
+    """
+    words, names = split(train), []
+    while words:
+        fitting = (n for n in range(len(words), 0, -1) if ", ".join(words[:n]) in levels)
+        taken = next(fitting, 1)
+        names.append(", ".join(words[:taken]))
+        words = words[taken:]
+    return tuple(names)

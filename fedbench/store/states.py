@@ -14,7 +14,7 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, read_json, read_text, write_text
-from fedbench.base.processes import alive
+from fedbench.base.processes import alive, began
 from fedbench.store.run import CHECKPOINT, RunFolder
 
 _SIGN, _ERROR = "running.json", "error.txt"
@@ -121,6 +121,7 @@ def forget_failure(folder: RunFolder) -> None:
 def _write_sign(folder: RunFolder, round_: int) -> float:
     now = time.time()
     sign = {"host": socket.gethostname(), "pid": os.getpid(), "at": now, "round": round_}
+    sign["began"] = began(os.getpid())
     write_text(folder.path / _SIGN, json.dumps(sign))
     return now
 
@@ -138,7 +139,7 @@ def _alive(sign: dict[str, Any]) -> bool:
     """Whether the process lives: asked of the system here, by the sign's age elsewhere."""
     if sign["host"] != socket.gethostname():
         return time.time() - float(sign["at"]) < _SILENT
-    return alive(int(sign["pid"]))
+    return alive(int(sign["pid"]), sign.get("began"))
 
 
 def _reason(folder: RunFolder) -> str:

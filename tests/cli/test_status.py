@@ -72,8 +72,8 @@ def test_missing_names_failed_runs_of_the_methods_that_were_to_be_trained(cli, t
     assert cli("missing", *asked, "--train", "none").exit_code == 0
 
 
-def test_learned_judges_no_table_before_its_runs_are_there(cli, tmp_path, monkeypatch):
+def test_learned_judges_nothing_before_a_run_is_there(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(make_project(tmp_path))
     done = cli("learned", "--scale", "paper")
-    assert done.exit_code == 0
-    assert "0 of 0 runs end within 1.5 times chance" in done.output
+    assert done.exit_code == 2
+    assert "results: no run of scale 'paper' is collected; train some first" in done.output

@@ -26,6 +26,7 @@ CPU = Machine(device="cpu", checkpoint_minutes=1e-9)
         ({"metric": "loss", "patience": 1}, [1.0, 1.1], True),
         ({"target": 0.9, "patience": 1}, [0.5, 0.4], True),
         ({"patience": 1}, [], False),
+        ({"metric": "loss", "patience": 2}, [float("nan"), 1.0, 1.0, 1.0], True),
     ],
 )
 def test_when_a_rule_ends_a_run(rule, scores, over):

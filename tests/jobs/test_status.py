@@ -44,9 +44,12 @@ def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
 
 def test_a_failed_run_is_named_with_its_reason_and_the_way_out(watcher, tmp_path):
     note_failure(Results(tmp_path).run(IDS[3]), ValueError("no memory"))
-    seen = watcher.look()
-    assert seen.everything.left == pytest.approx(3)
-    said = list(failures(seen, "snakemake --cores all"))
+    assert watcher.look().everything.left == pytest.approx(3)
+    stopped = list(failures(watcher.look(), "snakemake --cores all"))
+    assert stopped[0] == "1 of 4 runs failed; 3 are not done yet:"
+    for run_id in IDS[:3]:
+        finish(tmp_path, run_id, 1.0)
+    said = list(failures(watcher.look(), "snakemake --cores all"))
     assert said[0] == "1 of 4 runs failed; the report is built without them:"
     assert said[1] == f"  {IDS[3]}: ValueError: no memory"
     assert said[2] == "To train them again: snakemake --cores all"

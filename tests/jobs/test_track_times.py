@@ -10,6 +10,16 @@ from fedbench.store import Results
 from tests.engine.records import record
 
 
+def test_a_restored_run_ended_when_it_was_trained(tmp_path):
+    run = RunSpec(rounds=1)
+    folder = Results(tmp_path).run(run.id)
+    history = pd.DataFrame({"round": [1], "accuracy": [0.5]})
+    made = record(run, rounds=1, seconds={"train": 2.0}, ended="1970-01-01T01:00:00+00:00")
+    folder.finish(made, history, {}, {})
+    told = told_of(folder, folder.record(), {})
+    assert (told.began, told.ended) == (3_598_000, 3_600_000)
+
+
 def test_a_runs_times_are_those_of_its_training(tmp_path):
     # recorded as 2 s of training that ended at 1,000 s: round 1 after 0.5 s, round 2 after 2 s
     run = RunSpec(rounds=2)

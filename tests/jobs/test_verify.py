@@ -75,7 +75,7 @@ def test_what_is_allowed(difference, build, holds):
 def test_the_command(cli, results):
     done = cli("verify", "--scale", "a", "--results", results, "--device", "cpu", "--seed", "1")
     assert done.exit_code == 0
-    assert "1 of 1 runs came out as they were" in done.output
+    assert "1 of 1 runs came out as they should" in done.output
     nothing = cli("verify", "--scale", "b", "--results", results)
     assert nothing.exit_code == 2
 

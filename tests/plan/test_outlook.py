@@ -46,6 +46,16 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         (PAPER.replace("alpha: [1]", f"alpha: [{'a, ' * 60_000}]"), "more than 50,000 values"),
         (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
                  "metrics: [steps/cosin]}}", "claims.a: no metric 'steps/cosin'"),
+        (PAPER + "claims: {a: {text: A., kind: greater, grid: main, winner: FedAvg, "
+                 "where: {metric: acuracy@best}}}", "claims.a: no metric 'acuracy'"),
+        (PAPER + "claims: {a: {text: A., kind: trend, grid: main, "
+                 "along: {metric: [loss, acuracy]}}}", "claims.a: no metric 'acuracy'"),
+        (PAPER + "claims: {a: {text: A., kind: spread, grid: main, winner: FedAvg, loser: 3}}",
+         "3 is not allowed: both sides must name levels"),
+        (PAPER + "claims: {a: {text: A., kind: earlier, grid: main, winner: 3, loser: FedAvg}}",
+         "3 is not allowed: both sides must name levels"),
+        (PAPER + "claims: {a: {text: A., kind: spread, grid: main, winner: FedAvg, cells: mean}}",
+         "cells: mean is not defined for deviations"),
     ],
 )  # fmt: skip
 def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):

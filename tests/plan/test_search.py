@@ -40,6 +40,22 @@ def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
         assert [t["score"] for t in found["trials"]][2] == pytest.approx(0.1)
 
 
+def test_the_mean_of_a_diverged_trial_counts_the_evaluations_that_it_never_made(tmp_path):
+    # 25 rounds, scored in 10, 20 and 25: diverged in 17 after scores .5 and .2 (its last) there is
+    # one more, .2 again: (.5 + .2 + .2) / 3 = .3; a finished trial that stopped early has no more
+    run = RunSpec(
+        rounds=25, eval_every=10, tune={"grid": {"lr": [0.01, 0.1]}, "by": "mean", "on": "held-out"}
+    )
+    first, second = trial_runs(run)
+    history = {"round": [10, 17], "val_accuracy": [0.5, 0.2]}
+    lost = record(first, status="diverged", rounds=17)
+    Results(tmp_path).run(first.id).finish(lost, pd.DataFrame(history), {}, {})
+    done = record(second, status="finished", rounds=10)
+    Results(tmp_path).run(second.id).finish(done, pd.DataFrame(history)[:1], {}, {})
+    found = select(run, [first, second], tmp_path)
+    assert [t["score"] for t in found["trials"]] == [pytest.approx(0.3), 0.5]
+
+
 def test_best_takes_the_best_evaluated_round(tmp_path):
     # lr   curve                  last  best
     # .01  0.5 0.5 0.5            0.5   0.5

@@ -33,6 +33,13 @@ def test_a_method_brings_its_runs_and_its_search_alone(plan):
     assert wanted(plan, "FedProx, FedAvg").runs.keys() == plan.runs.keys()
 
 
+def test_a_name_may_have_commas(tmp_path):
+    paper = SEARCHING.replace("FedProx", '"FedAvg, momentum 0.9"')
+    plan = make_plan(make_project(tmp_path, paper, printed="") / "workflow", "paper")
+    assert len(wanted(plan, "FedAvg, momentum 0.9").runs) == 2 + 2
+    assert wanted(plan, "FedAvg, FedAvg, momentum 0.9").runs.keys() == plan.runs.keys()
+
+
 def test_a_method_that_is_not_there_is_one_sentence(plan, refuses):
     with refuses("no method in this plan 'FedPrix'; did you mean 'FedProx'?"):
         wanted(plan, "FedPrix")

@@ -7,12 +7,15 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
+from fedbench.report.claims.comparison import Speed
 from fedbench.report.claims.interval import of_mean, of_spread
-from fedbench.report.claims.limits import Verdict, at_least
+from fedbench.report.claims.limits import Beyond, Risks, Verdict, at_least
+from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.claims.wording import basis, evidence_words, printed_words
 from tests.project import Refuses
 from tests.report.claim_case import Curve, Values, flat, judge, plan_of
@@ -457,6 +460,37 @@ def test_rounds_to_an_accuracy(
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
     assert found.rows[0].interval is not None
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
+
+
+class Scored(Numbers):
+    """Three seeds, scored in rounds 10, 20 and 30; accuracies by side."""
+
+    def __init__(self, **sides: list[float]) -> None:
+        self.sides = sides
+
+    def values(self, point: Coords) -> Repeats:
+        raise NotImplementedError
+
+    def history(self, point: Coords) -> dict[str, pd.Series]:
+        curve = pd.Series(self.sides[str(point["method"])], [10, 20, 30])
+        return dict.fromkeys(("0", "1", "2"), curve)
+
+
+def test_rounds_are_known_no_better_than_models_are_scored() -> None:
+    # all three seeds lead by 10 rounds: error 10/√(6 · 3) = 2.357, t with 2 degrees of freedom is
+    # 2.920 at a risk of 5 % and 9.925 at 0.5 %: 10 − 6.88 is above 0, 10 − 23.39 is not
+    duel = Speed("", "rounds", Beyond(0.0), {"method": "A"}, {"method": "B"}, 50)
+    found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
+    assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
+    assert found.low(0.05) == pytest.approx(10 - 6.88, abs=0.01)
+    assert duel.limit.of(found, Risks(0.05, 0.05)) == HOLDS
+    assert duel.limit.of(found, Risks(0.005, 0.005)) == UNDECIDED
+
+
+def test_a_target_is_reached_by_the_very_number_that_a_table_shows() -> None:
+    duel = Speed("", "rounds", Beyond(0.0), {"method": "A"}, {"method": "B"}, 29)
+    assert 100 * 0.29 < 29
+    assert duel.measured(Scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
 
 
 def test_the_bounds_of_a_spread_by_hand() -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.report.values.frames import read
+from fedbench.report.values.frames import read, values
 
 GOOD = {"run_id": ["a", "a"], "status": "finished", "round": [1, 2], "rounds": 2, "eval_every": 1}
 
@@ -20,6 +20,24 @@ def test_a_sound_frame_is_read(tmp_path):
     frame = pd.DataFrame(GOOD | {"accuracy": [0.1, 0.2]})
     frame.to_parquet(tmp_path / "p.parquet")
     assert read(tmp_path / "p.parquet")["best_round"].tolist() == [1, 2]
+
+
+def test_a_probe_that_measures_in_some_rounds_has_its_last_number_at_the_end():
+    nan = float("nan")
+    frame = pd.DataFrame(GOOD | {"gradient_cosine": [0.3, nan], "loss": [1.0, nan]})
+    assert values(frame, "gradient_cosine", "final") == {"a": 0.3}
+    assert str(values(frame, "loss", "final")) == "{'a': nan}"  # a score that is no number
+    lost = frame.assign(status="diverged")
+    assert str(values(lost, "gradient_cosine", "final")) == "{'a': nan}"
+
+
+def test_a_run_without_the_target_s_column_reaches_nothing_and_misses_nothing():
+    other = {"run_id": ["b", "b"], "accuracy[two]": [float("nan")] * 2}
+    frame = pd.concat(
+        [pd.DataFrame(GOOD | {"accuracy[two]": [0.4, 0.5]}), pd.DataFrame(GOOD | other)]
+    )
+    assert values(frame, "round@to:accuracy[two]=0.5", "final") == {"a": 2}
+    assert values(frame, "round@to:accuracy[two]=0.6", "final") == {"a": float("inf")}
 
 
 def test_half_a_file(refuses, tmp_path):

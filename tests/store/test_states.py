@@ -71,6 +71,11 @@ def test_a_run_whose_process_was_killed_has_stopped(folder, ended):
     assert state(folder).round == 7
 
 
+def test_a_process_that_has_the_number_of_an_ended_one_does_not_train_its_run(folder):
+    sign(folder, began=0.0)  # in 1970
+    assert state(folder).status is Status.stopped
+
+
 @pytest.mark.parametrize(("age", "status"), [(60, Status.running), (3600, Status.stopped)])
 def test_another_machine_is_believed_for_half_an_hour(folder, ended, age, status):
     sign(folder, host="elsewhere", pid=ended, at=time.time() - age)

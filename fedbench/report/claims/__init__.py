@@ -1,9 +1,10 @@
 """From a paper's claims to verdicts, on the numbers that it prints and on those measured here.
 
 In the order of the work: `expand` turns a claim into comparisons (`comparison`), whose sides are
-found by `sides`; `measured` and `printed` give the numbers; `interval` puts bounds on an effect,
-`verdict` decides a comparison by them, and `judge` decides the claim, sharing the risk of a wrong
-verdict as `tree` says. `finding` holds the result, `wording` says it in words, `page` shows it.
+found by `sides`; `measured` and `paper_numbers` give the numbers; `interval` puts bounds on an
+effect, `limits` decides a comparison by them, and `judge` decides the claim, sharing the risk of a
+wrong verdict as `tree` says. `finding` holds the result, `wording` says it in words, `page` shows
+it.
 """
 
 from fedbench.report.claims.finding import Finding, tidy

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,8 @@ from fedbench.report.claims.interval import Estimate, of_mean, of_spread
 from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.values.metrics import Metric
+
+_ROUNDING = 1e-9  # 0.29 times 100 is a little below 29
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +132,9 @@ def _percent(value: float, base: float) -> float:
 class Speed(Comparison):
     """How many rounds earlier the winner reaches `target` percent, or the loser's best value.
 
-    A run that never reaches it, diverged or not, counts as one round more than was planned.
+    A run that never reaches it, diverged or not, counts as one round more than was planned. Where
+    models are scored in every e-th round, each of n leads is known to within e rounds at either
+    end, so that their mean has a standard error of e/√(6n) at least, however alike the leads are.
     """
 
     winner: Coords
@@ -148,6 +152,14 @@ class Speed(Comparison):
         pairs = {key: (winners[key], losers[key]) for key in winners if key in losers}
         return {key: self._lead(*pair) for key, pair in pairs.items()}
 
+    @override
+    def measured(self, numbers: Numbers) -> Estimate:
+        estimate = super().measured(numbers)
+        curves = numbers.history(self.winner).values()
+        every = max((float(np.diff(c.index, prepend=0).max()) for c in curves), default=0.0)
+        least = every / math.sqrt(6 * max(estimate.pairs, 1))
+        return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
+
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
         target = float(loser.max()) if self.target is None else self.target
         return _rounds_to(target, loser) - _rounds_to(target, winner)
@@ -155,7 +167,7 @@ class Speed(Comparison):
 
 def _rounds_to(target: float, curve: pd.Series) -> float:
     """The first round at or above the target; one after the last planned round if none is."""
-    reached = curve.index[curve >= target]
+    reached = curve.index[curve >= target - _ROUNDING]
     return float(reached[0] if len(reached) else curve.index[-1] + 1)
 
 

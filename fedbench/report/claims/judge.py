@@ -1,6 +1,6 @@
 """Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-`verdict` says how a single comparison is decided, `tree` how many of them must hold.
+`limits` says how a single comparison is decided, `tree` how many of them must hold.
 """
 
 from collections.abc import Iterator

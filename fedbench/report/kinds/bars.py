@@ -79,7 +79,7 @@ class Bars(Kind):
         at, width = place
         if values.empty:
             return
-        mean, std = float(values.mean()), float(values.std(ddof=1))
+        mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
         axes.bar(at, mean, width * 0.92, **filling(hue.style, 0.4 if hue.style.hollow else 1.0))
         if np.isfinite(std):
             axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)

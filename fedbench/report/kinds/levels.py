@@ -39,7 +39,7 @@ class Levels(Kind):
 
     def _line(self, axes: Axes, hue: Hue) -> None:
         groups = hue.readings.groupby(self.axis)["value"]
-        mean, std = groups.mean(), groups.std(ddof=1)
+        mean, std = (groups.agg(of, skipna=False) for of in ("mean", "std"))
         axes.errorbar(mean.index, mean, std, linewidth=1.6, capsize=2.5, **stroke(hue))
 
     def _levels(self, panel: Panel) -> list[float]:

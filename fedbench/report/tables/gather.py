@@ -129,9 +129,13 @@ class _RunsBehind:
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
-    """Each cell that has a deviation with the one that it shares."""
+    """Each cell that has a deviation with the one that it shares.
+
+    Cells of the very same runs, such as of a method under two names, count once.
+    """
     alone = len({cell.place.method for cell in cells}) == 1
     keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]
     keyed = list(zip(keys, cells, strict=True))
-    shared = pool((key, *cell.spread) for key, cell in keyed if cell.spread)
+    once = {(key, frozenset(run.id for run in cell.runs)): (key, cell) for key, cell in keyed}
+    shared = pool((key, *cell.spread) for key, cell in once.values() if cell.spread)
     return [replace(cell, pooled=shared.get(key) if cell.spread else None) for key, cell in keyed]

@@ -13,6 +13,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
 from fedbench.report.values.derived import with_derived
+from fedbench.report.values.metrics import Metric
 from fedbench.report.values.moments import at_round, at_target, over_rounds
 from fedbench.report.values.searched import winner
 from fedbench.spec import RunSpec
@@ -70,8 +71,7 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     asked = reading(metric, at)
     if asked.metric not in frame:
         return {}
-    counts = frame.groupby("run_id")[asked.metric].transform("count")
-    rows = frame[(counts > 0) | (frame["status"] == "diverged")]
+    rows = _measured(frame, asked.metric)
     if asked.at == "to":
         read_off = at_target(rows, asked)
     elif isinstance(asked.at, int):
@@ -83,6 +83,19 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
     if asked.at != "to":  # a loss that overflowed is no number
         read_off = read_off.replace([math.inf, -math.inf], math.nan)
     return {str(run): float(value) for run, value in read_off.items()}
+
+
+def _measured(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows of the runs that have the column, and of runs that diverged.
+
+    A probe that measures in some rounds only leaves the column empty in the others; an empty score
+    of an evaluated round is a result: it is not a number.
+    """
+    if Metric(column).is_of_a_model:
+        there = frame.groupby("run_id")[column].transform("count") > 0
+    else:
+        there = frame[column].notna()
+    return frame[there | (frame["status"] == "diverged")]
 
 
 def states(frame: pd.DataFrame) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper.columns import meaning
+from fedbench.paper.columns import SCORES, meaning
 from fedbench.paper.items import Table
 from fedbench.paper.places import Target, reading
 
@@ -62,6 +62,11 @@ class Metric:
     def is_score(self) -> bool:
         """Whether it is a fraction of 1 that may be shown in percent."""
         return (meaning(self._base) or ("", "", ""))[1] == "fraction"
+
+    @property
+    def is_of_a_model(self) -> bool:
+        """Whether it scores a model, which is done in every evaluated round."""
+        return self._base in SCORES
 
     @property
     def is_of_labels(self) -> bool:

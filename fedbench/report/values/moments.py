@@ -22,14 +22,18 @@ def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:
-    """The metric of each run when it first reaches the target; infinite if it never does."""
+    """The metric of each run when it first reaches the target; infinite if it never does.
+
+    A run that does not have the target's column has no value.
+    """
     if asked.target is None or asked.target.column not in rows:
         return pd.Series(dtype=float)
     column, value = asked.target
     scores = rows[column]
     reached = scores <= value if Metric(column).lower_is_better else scores >= value
     first = rows[reached].drop_duplicates("run_id").set_index("run_id")[asked.metric].astype(float)
-    return first.reindex(rows["run_id"].unique(), fill_value=math.inf)
+    scored = rows[scores.notna() | (rows["status"] == "diverged")]
+    return first.reindex(scored["run_id"].unique(), fill_value=math.inf)
 
 
 def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:

@@ -116,3 +116,11 @@ class Probe(Checked, ABC):
 def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
     """The probes that the spec lists, in order."""
     return tuple(probe.build("probe") for probe in spec.watch)
+
+
+def require_own_names(probes: Sequence[Probe]) -> None:
+    """Raise `FedbenchError` if two probes of one class would write the same columns and table."""
+    names = [type(probe).__name__ for probe in probes]
+    for name in names:
+        if names.count(name) > 1:
+            raise FedbenchError(f"probes: {name} is given twice; a run has each probe once")

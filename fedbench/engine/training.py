@@ -21,7 +21,7 @@ from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
-from fedbench.engine.probe import Probe, Scene, build_probes
+from fedbench.engine.probe import Probe, Scene, build_probes, require_own_names
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
@@ -100,6 +100,7 @@ class Training:
         self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
         self.work = work_per_sample(problem)
         require_score(problem)
+        require_own_names(self.probes)
         for probe in self.probes:
             probe.require(problem)
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)

@@ -58,6 +58,11 @@ def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
     assert steps.id != SPEC.id
 
 
+def test_two_probes_of_one_class_are_refused(refuses):
+    with refuses("probes: Steps is given twice; a run has each probe once"):
+        run(SPEC, probes=(Steps(), Steps()))
+
+
 def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     whole = run(steps)
     with monkeypatch.context() as patch:

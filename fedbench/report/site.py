@@ -77,6 +77,7 @@ def _page(
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
     ids = dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key)
+    lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
         key,
         plan.papers[key],
@@ -87,7 +88,7 @@ def _page(
         _count(list(ids), of_paper.frame, paths),
         _hours(plan, key, records, speeds),
         making(records[run] for run in ids if run in records),
-        tuple(searches(plan, key, paths)),
+        tuple(searches(plan, key, paths, lost)),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
         of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
     )

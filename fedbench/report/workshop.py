@@ -31,6 +31,7 @@ from fedbench.report.tables.ranks import ranks
 from fedbench.report.tables.tidy import tidy
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
+from fedbench.report.values.searched import chosen_near_chance
 from fedbench.report.values.spreadsheet import to_csv
 
 Item = TableOnPage | FactOnPage | FigureOnPage | tuple[ClaimOnPage, ...]
@@ -135,7 +136,8 @@ class _Bench:
     def table(self, at: tuple[str, str]) -> TableOnPage:
         """A table of runs."""
         table = self.plan.papers[at[0]].tables[at[1]]
-        cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed)
+        blind = chosen_near_chance(self.plan, at[0], self.of_paper.collected.winner)
+        cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed, blind)
         layout, words = arrange(table, cells), caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
         self._text(f"{stem}.csv", to_csv(tidy(at[0], cells)))

@@ -41,13 +41,19 @@ def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[Search
         file = Results(results).winner(search)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(winner))
-    return searches(plan, "toy", Results(results))
+    return searches(plan, "toy", Results(results), {"lost"})
 
 
-def winner(*scores: float, chosen: float, at_edge: tuple[str, ...] = ()) -> dict[str, object]:
+def winner(
+    *scores: float,
+    chosen: float,
+    at_edge: tuple[str, ...] = (),
+    runs: tuple[str, ...] = ("a", "b", "c"),
+) -> dict[str, object]:
     tried = zip((0.3, 0.1, 0.03), scores, strict=True)
     trials = [{"lr": lr, "score": score} for lr, score in tried]
-    return {"chosen": {"lr": chosen}, "trials": trials, "on_edge": list(at_edge)}
+    choice = {"chosen": {"lr": chosen}, "trials": trials, "on_edge": list(at_edge)}
+    return choice | {"runs": list(runs)}
 
 
 def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None:
@@ -63,6 +69,13 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
     assert not first.near_chance
     assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
     assert (first.at_edge, second.at_edge) == ((), ("lr",))
+
+
+def test_a_trial_that_diverged_is_marked(plan: Plan, tmp_path: Path) -> None:
+    # two trials for each rate: those of seed 0, then those of seed 1, of which that of 0.1 is lost
+    runs = ("a", "b", "c", "d", "lost", "f")
+    (page,) = found(plan, tmp_path, winner(0.5, 0.62, 0.4, chosen=0.3, runs=runs))
+    assert page.lost == {"lr=0.1"}
 
 
 @pytest.mark.parametrize("content", [{"failed": ["a-run"]}, {"trials": []}, None])

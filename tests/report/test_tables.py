@@ -143,6 +143,28 @@ def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
     assert {run.state for run in cell.runs} == {"ends at round 2"}
 
 
+def test_what_was_chosen_near_chance_is_compared_with_nothing(plan: Plan) -> None:
+    both = [frame_of(plan, CURVES), frame_of(plan, {s: [0.1, 0.2] for s in CURVES}, method="<b>")]
+    printed = printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0))
+
+    def of(*blind: str) -> dict[str, TableCell]:
+        found = table_cells(plan, ("toy", "t"), pd.concat(both), printed, frozenset(blind))
+        return {e.place.method: e for e in found if e.place.dataset == "MNIST"}
+
+    assert of()["A"].best
+    assert of()["A"].difference == pytest.approx(10)
+    alone = of(of()["<b>"].runs[0].id)  # of a rival: its settings are as good as random
+    assert not alone["A"].best
+    assert alone["A"].difference == pytest.approx(10)
+    blind = of(of()["A"].runs[0].id)
+    assert not blind["A"].best
+    assert blind["A"].difference is None
+    assert list(tidy("toy", list(blind.values()))["chosen_near_chance"]) == [1, 0, 0]
+    table = plan.papers["toy"].tables["t"]
+    text = to_markdown(table, arrange(table, list(blind.values())), "")
+    assert "60.00 ± 10.00 (chosen near chance)" in text
+
+
 @pytest.mark.parametrize(("name", "best"), [("update_variance", "A"), ("angle_mean", None)])
 def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: str | None) -> None:
     both = [frame_of(plan, {0: [1, 2]}), frame_of(plan, {0: [1, 3]}, method="<b>")]
@@ -158,7 +180,8 @@ def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     table = tidy("toy", list(found.values()))
     assert ",".join(table.columns) == (
         "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
-        "measured_std,pooled_std,pooled_freedom,n_seeds,n_diverged,n_planned,run_ids,substituted"
+        "measured_std,pooled_std,pooled_freedom,n_seeds,n_diverged,n_planned,"
+        "chosen_near_chance,run_ids,substituted"
     )
     assert tuple(table.columns) == COLUMNS
     first = table.iloc[0]

@@ -46,6 +46,11 @@ class TableOnPage:
         return any(cell.best for cell in self.cells)
 
     @property
+    def blind(self) -> bool:
+        """Whether settings of any cell were chosen by trials near chance."""
+        return any(cell.blind for cell in self.cells)
+
+    @property
     def cells(self) -> list[TableCell]:
         """All its cells, row by row."""
         return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]

@@ -26,8 +26,8 @@ class RanksOnPage:
         sentences = [f"{len(ranks.mean)} methods ranked {how}in each of {ranks.counted}."]
         if ranks.near_chance:
             sentences.append(
-                f"{_more(ranks.near_chance, ranks)} left out, in which every method is below "
-                f"{NEAR:g} times the accuracy of guessing."
+                f"{_more(ranks.near_chance, ranks)} left out, in which every method, or every "
+                f"trial of a search, is below {NEAR:g} times the accuracy of guessing."
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")

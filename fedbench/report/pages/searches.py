@@ -1,6 +1,6 @@
 """What the searches of settings tried, what each chose, and how much the choice says."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,39 +17,51 @@ _NAMED = 3  # settings of the paper that a row names
 class SearchOnPage:
     """One search: the settings of the paper it serves, each point's score, and the best.
 
-    `tried` holds (point in words, score from 0 to 1) in the grid's order; `near_chance`: whether
-    even the best point scored next to nothing; `at_edge`: fields whose chosen value is the smallest
-    or largest that was tried.
+    `tried` holds (point in words, score from 0 to 1) in the grid's order, `lost` the points of
+    which a trial diverged; `near_chance`: whether even the best point scored next to nothing;
+    `at_edge`: fields whose chosen value is the smallest or largest that was tried.
     """
 
     served: str
     rule: str
     tried: tuple[tuple[str, float], ...]
+    lost: frozenset[str]
     chosen: str
     near_chance: bool
     at_edge: tuple[str, ...]
 
 
-def searches(plan: Plan, paper: str, results: Results) -> list[SearchOnPage]:
-    """The paper's searches that have chosen, in the plan's order."""
+def searches(
+    plan: Plan, paper: str, results: Results, diverged: Container[str]
+) -> list[SearchOnPage]:
+    """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
     cells: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         if cell.paper == paper and cell.run_id in plan.searches:
             cells.setdefault(plan.searches[cell.run_id], []).append(cell)
     winners = {search: winner(results.winner(search)) for search in cells}
-    return [_on_page(found, cells[search]) for search, found in winners.items() if found]
+    return [_on_page(found, cells[search], diverged) for search, found in winners.items() if found]
 
 
-def _on_page(found: dict[str, Any], cells: list[Cell]) -> SearchOnPage:
+def _on_page(found: dict[str, Any], cells: list[Cell], diverged: Container[str]) -> SearchOnPage:
     run = cells[0].run
     return SearchOnPage(
         served=_served(cells),
         rule=words(run),
         tried=tuple((_pairs(trial), trial["score"]) for trial in found["trials"]),
+        lost=frozenset(_lost(found, diverged)),
         chosen=_pairs(found["chosen"]),
         near_chance=near_chance(found, run.dataset),
         at_edge=tuple(found["on_edge"]),
     )
+
+
+def _lost(found: dict[str, Any], diverged: Container[str]) -> Iterator[str]:
+    """The points of which a trial diverged; the trials stand by seed, and by point of the grid."""
+    points = [_pairs(trial) for trial in found["trials"]]
+    for n, run_id in enumerate(found.get("runs", ())):
+        if run_id in diverged:
+            yield points[n % len(points)]
 
 
 def _pairs(point: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from fedbench.report.claims.page import FILTERS
 from fedbench.report.pages.items import TableOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
-from fedbench.report.tables.said import ABSENT, POOLED
+from fedbench.report.tables.said import ABSENT, BLIND, POOLED
 from fedbench.report.values import numbers
 from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
@@ -77,6 +77,6 @@ def _templates() -> jinja2.Environment:
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
     made.globals |= {"change": change, "filters": FILTERS}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
-    made.globals["near"] = NEAR
+    made.globals |= {"near": NEAR, "blind": BLIND}
     made.tests |= {"table": _is_table, "contains": operator.contains}
     return made

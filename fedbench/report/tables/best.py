@@ -11,8 +11,8 @@ def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
     """Mark the best method's cell among those cells that differ in the method alone.
 
     Values that are equal at the table's digits tie. All that tie for the best are marked, but none
-    if they are more than half, none that is near chance, and none while a method lacks a run that
-    another one has.
+    if they are more than half, none that is near chance, none where a method's settings were chosen
+    by trials near chance, and none while a method lacks a run that another one has.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
     even = _even([cell for cell in cells if not cell.control])
@@ -25,13 +25,16 @@ def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
 
 
 def _even(cells: list[TableCell]) -> set[tuple[str, str, str]]:
-    """The contests in which all methods lack the same runs, and none lacks all of its own."""
+    """The contests in which all methods lack the same runs, and none lacks all of its own.
+
+    Contests in which a method's settings are as good as random are not even either.
+    """
     lacking: dict[tuple[str, str, str], set[frozenset[str]]] = {}
     for cell in cells:
         absent = frozenset(run.name for run in cell.missing)
         lacking.setdefault(cell.contest, set()).add(absent)
-    empty = {cell.contest for cell in cells if len(cell.missing) == len(cell.runs)}
-    return {contest for contest, sets in lacking.items() if len(sets) == 1} - empty
+    out = {c.contest for c in cells if c.blind or len(c.missing) == len(c.runs)}
+    return {contest for contest, sets in lacking.items() if len(sets) == 1} - out
 
 
 def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:

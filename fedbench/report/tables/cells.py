@@ -42,7 +42,8 @@ class TableCell:
 
     `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
     method alone, or, in a table with one method, with the cells of its metric and data set. A cell
-    with a diverged run has none: it varies by tens of points where the others do by one.
+    with a diverged run has none: it varies by tens of points where the others do by one. `blind`:
+    whether settings of its runs were chosen by trials near chance, and are as good as random.
     """
 
     place: Place
@@ -52,6 +53,7 @@ class TableCell:
     runs: tuple[Run, ...]
     substituted: str
     near: float | None = None  # below this, in the table's unit, a number is near chance
+    blind: bool = False
     best: bool = False
     pooled: Pooled | None = None
 
@@ -95,8 +97,8 @@ class TableCell:
 
     @property
     def difference(self) -> float | None:
-        """Measured minus printed; None where anything was substituted."""
-        if self.substituted or self.printed is None or self.measured is None:
+        """Measured minus printed; None where anything was substituted, or chosen near chance."""
+        if self.substituted or self.blind or self.printed is None or self.measured is None:
             return None
         return self.measured.mean - self.printed.mean
 

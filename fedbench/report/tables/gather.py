@@ -22,14 +22,23 @@ from fedbench.spec import RunSpec
 
 
 def table_cells(
-    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+    plan: Plan,
+    at: tuple[str, str],
+    frame: pd.DataFrame,
+    printed: Printed,
+    blind: frozenset[str] = frozenset(),
 ) -> list[TableCell]:
     """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
 
-    `frame` holds the collected runs; a planned run that is not in it is missing.
+    `frame` holds the collected runs; a planned run that is not in it is missing. `blind` are runs
+    whose settings were chosen by trials near chance.
     """
     table = plan.papers[at[0]].tables[at[1]]
-    cells = mark_best(list(_cells(plan, at, frame, printed)), table)
+    found = (
+        replace(cell, blind=not blind.isdisjoint(run.id for run in cell.runs))
+        for cell in _cells(plan, at, frame, printed)
+    )
+    cells = mark_best(list(found), table)
     return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
 
 

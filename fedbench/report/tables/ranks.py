@@ -89,12 +89,12 @@ class Ranks:
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     """Rank the means over the seeds, or each seed apart, by the table's first metric.
 
-    Settings in which all methods are near chance are left out, and so are those that most methods
-    lack, and means of which a seed is not finished. None if fewer than three methods
-    have a mean in every setting, if there are fewer than three settings, or if neither more nor
-    less of the metric is better. Means are rounded to the digits that the table shows; those that
-    then are equal share their ranks, and what is not finite ranks last. Settings that consist of
-    the very same runs count once.
+    Settings in which all methods are near chance, or the trials that chose a method's settings, are
+    left out, and so are those that most methods lack, and means of which a seed is not finished.
+    None if fewer than three methods have a mean in every setting, if there are fewer than three
+    settings, or if neither more nor less of the metric is better. Means are rounded to the digits
+    that the table shows; those that then are equal share their ranks, and what is not finite ranks
+    last. Settings that consist of the very same runs count once.
     """
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
@@ -104,6 +104,7 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
         planned = [piece for c in planned for piece in _seeds(c)]
     asked = [c for c in planned if c.measured and not c.missing]
     learned = {_setting(c) for c in asked if not c.is_near_chance}
+    learned -= {_setting(c) for c in asked if c.blind}
     ranked = [c for c in asked if _setting(c) in learned]
     scores = _scores(ranked, table)
     usual = scores[of_most(scores)]

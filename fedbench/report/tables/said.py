@@ -14,6 +14,8 @@ POOLED = (
     "(degrees of freedom)"
 )
 
+BLIND = "chosen near chance"
+
 ABSENT = "Not listed, because no run is finished"
 
 
@@ -67,7 +69,11 @@ def _difference(cell: TableCell, table: Table) -> str:
 
 
 def _flags(cell: TableCell, layout: TableLayout) -> list[str]:
-    """What a reader must know beside the number: the mark of a note, seeds missing or diverged."""
+    """What a reader must know beside the number: the mark of a note, seeds missing or diverged.
+
+    And that settings were chosen by trials that had learned next to nothing.
+    """
     flags = [f"({layout.notes[cell.substituted]})"] if cell.substituted in layout.notes else []
     flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
+    flags += [BLIND] if cell.blind else []
     return flags + ([f"{cell.diverged} diverged"] if cell.diverged else [])

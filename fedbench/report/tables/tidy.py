@@ -7,7 +7,7 @@ from fedbench.report.tables.cells import TableCell
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
     "measured_mean", "measured_std", "pooled_std", "pooled_freedom", "n_seeds", "n_diverged",
-    "n_planned", "run_ids", "substituted",
+    "n_planned", "chosen_near_chance", "run_ids", "substituted",
 )  # fmt: skip
 
 
@@ -16,7 +16,8 @@ def tidy(paper: str, cells: list[TableCell]) -> pd.DataFrame:
 
     `pooled_std` is the deviation pooled over cells, `pooled_freedom` its degrees of freedom.
     `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
-    diverged, `n_planned` all that were planned.
+    diverged, `n_planned` all that were planned. `chosen_near_chance` is 1 if a search chose their
+    settings among trials that had learned next to nothing, else 0.
     """
     return pd.DataFrame([_record(paper, cell) for cell in cells], columns=list(COLUMNS))
 
@@ -28,4 +29,4 @@ def _record(paper: str, cell: TableCell) -> tuple[object, ...]:
     pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
     lost = [run for run in cell.measured_runs if run.diverged]
     seeds = [len({run.seed for run in runs}) for runs in (cell.measured_runs, lost, cell.runs)]
-    return (*where, *stats[0], *stats[1], *pooled, *seeds, ids, cell.substituted)
+    return (*where, *stats[0], *stats[1], *pooled, *seeds, int(cell.blind), ids, cell.substituted)

@@ -600,7 +600,8 @@ def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
     assert found.words == "undecided"
     assert [row.note for row in found.rows] == ["not run at this scale", ""]
-    assert evidence_words(found).startswith("holds in 1 of 2 cells, undecided in 1")
+    assert [row.words for row in found.rows] == ["", "holds"]
+    assert evidence_words(found).startswith("holds in 1 of 1 cell, 1 more left out")
 
 
 def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:
@@ -651,8 +652,7 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
         (
             {"table": "t", "kind": "spread", "winner": "A", "loser": "B", "cells": 1}
             | {"where": {"dataset": "MNIST", "alpha": [1, 0.1]}},
-            "holds: in 1 of 2 printed cells; exception: MNIST, α = 0.1, Accuracy: A against B "
-            "(−100.0 %)",
+            "holds: in 1 of 2 printed cells",  # one is all that is claimed
         ),
         (
             {"table": "t", "kind": "trend", "along": {"alpha": [0.01, 0.1, 1]}}
@@ -695,6 +695,11 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
             {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5}
             | {"where": {"dataset": "MNIST", "alpha": 1}},
             "holds (+5.00 points)",
+        ),
+        (
+            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5.5}
+            | {"where": {"dataset": "MNIST", "alpha": 1}},
+            "fails (+5.00 points where more than +5.50 points is claimed)",
         ),
     ],
 )

@@ -86,6 +86,15 @@ def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
     assert "here-untested" in ClaimOnPage(found).tags
 
 
+def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
+    # of four rounds: what is claimed of round 9 stays untested however many runs finish
+    claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}, "metrics": ["accuracy@9"]}
+    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None)["c"]
+    assert not found.unrun
+    assert evidence_words(found) == "asks for a round after the last of this scale"
+    assert "here-awaited" not in ClaimOnPage(found).tags
+
+
 def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
     # 5 ± 2.920 · 1/√3
     assert evidence_words(at(tmp_path, (4, 5, 6), by=3)) == (

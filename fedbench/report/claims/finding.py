@@ -27,8 +27,8 @@ class Evidence:
     have no spread. `marks`: the effects at which the claimed region ends. `shows`: the verdict if
     the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
     how the runs differ from the paper's. `near_chance`: whether settings of a run were chosen by
-    trials that learned next to nothing. `runs`: the ids of the runs behind it, `missing` those of
-    them that are not finished.
+    trials that learned next to nothing. `possible`: whether this scale plans the runs that it
+    needs. `runs`: the ids of the runs behind it, `missing` those of them that are not finished.
     """
 
     cell: str
@@ -47,6 +47,7 @@ class Evidence:
     planned: int
     substituted: str
     near_chance: bool = False
+    possible: bool = True
     note: str
     runs: tuple[str, ...] = field(repr=False)
     missing: tuple[str, ...] = field(repr=False)
@@ -61,7 +62,12 @@ class Evidence:
 
     @property
     def words(self) -> str:
-        """The verdict; where the runs are not the paper's experiment what their means show."""
+        """The verdict; where the runs are not the paper's experiment what their means show.
+
+        Empty where there are no runs to compare, which is no verdict.
+        """
+        if self.interval is None:
+            return ""
         return self.verdict.value if self.of_paper else SHOWS[self.shows]
 
     @property
@@ -106,9 +112,9 @@ class Finding:
 
     @property
     def unrun(self) -> bool:
-        """Whether nothing can be compared yet, because runs are missing."""
+        """Whether nothing can be compared yet, because runs that this scale plans are missing."""
         compared = any(row.interval and row.interval.pairs for row in self.rows)
-        return not compared and any(row.missing for row in self.rows)
+        return not compared and any(row.missing and row.possible for row in self.rows)
 
     @property
     def awaited(self) -> bool:

@@ -99,6 +99,7 @@ class _Bench:
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
             near_chance=self.measured.near_chance(comparison.points),
+            possible=planned > 0 and not self._too_late(comparison),
             note="; ".join(self._notes(comparison, interval, planned)),
             runs=runs,
             missing=tuple(run for run in runs if not self.measured.collected(run)),
@@ -113,7 +114,7 @@ class _Bench:
             return
         if self.measured.near_chance(comparison.points):
             yield "settings chosen by trials near chance"
-        if any(self.measured.too_late(point) for point in comparison.points):
+        if self._too_late(comparison):
             yield "asks for a round after the last of this scale"
         elif not interval.pairs and self.measured.complete(comparison.points):
             yield "no run has this metric"
@@ -123,6 +124,9 @@ class _Bench:
         diverged = self.measured.diverged(comparison.points)
         if diverged:
             yield f"{diverged} run{'' if diverged == 1 else 's'} diverged"
+
+    def _too_late(self, comparison: Comparison) -> bool:
+        return any(self.measured.too_late(point) for point in comparison.points)
 
 
 def _on_means(limit: Limit, interval: Interval | None) -> Verdict:

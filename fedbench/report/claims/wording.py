@@ -50,8 +50,11 @@ def printed_words(finding: Finding) -> str:
         words += f": {holds}in {_printed_cells(finding, judged)}"
     effects = [row for row in finding.rows if row.printed is not None]
     if len(effects) == 1:
-        return f"{words} ({_printed_effect(effects[0])})"
-    return "; ".join([words, *_exceptions(finding, judged)])
+        failing = judged.verdict == Verdict.FAILS
+        claimed = _claimed(effects[0], negated=finding.claim.negate) if failing else ""
+        return f"{words} ({_printed_effect(effects[0])}{claimed})"
+    some = finding.claim.cells == 1  # one cell is enough, so that others are no exceptions
+    return "; ".join([words, *([] if some else _exceptions(finding, judged))])
 
 
 def _printed_cells(finding: Finding, judged: Judgement) -> str:
@@ -103,7 +106,9 @@ def _effects_words(finding: Finding) -> str:
     ]
     if not measured:
         return "; ".join({row.note: None for row in finding.rows if row.note}) or "no pair of runs"
-    cells = "" if len(judged.parts) == 1 else _counts(judged, said) + "; "
+    cells = "" if len(judged.parts) == 1 else _counts(finding, judged, said) + "; "
+    if finding.tested:
+        measured = [pair for pair in measured if not pair[0].near_chance] or measured
     if len(measured) == 1:
         row, interval = measured[0]
         claimed = _claimed(row, negated=finding.claim.negate)
@@ -147,12 +152,23 @@ def _range_of(rows: list[Evidence]) -> str:
     return f"effects from {low} to {high}, median {middle}"
 
 
-def _counts(judged: Judgement, said: Said) -> str:
-    """'holds in 3 of 9 cells, undecided in 6'; of substitutes 'shows in 3 of 9 cells'."""
-    counts = [(verdict, len(judged.having(verdict))) for verdict in Verdict]
+def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
+    """'holds in 3 of 9 cells, undecided in 6'; of substitutes 'shows in 3 of 9 cells'.
+
+    Cells that this scale does not run, or of which only chance chose settings, stand apart:
+    'undecided in 2 of 2 cells, 4 more left out'.
+    """
+    run = {row.cell for row in finding.rows if row.interval}
+    sure = {row.cell for row in finding.rows if row.interval and not row.near_chance}
+    compared = sure if finding.tested and sure else run
+    verdicts = [verdict for name, verdict in judged.parts if name in compared]
+    counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict]
     (first, number), *others = [(said[verdict] or "not seen", n) for verdict, n in counts if n]
-    start = f"{first} in {number} of {len(judged.parts)} cells"
-    return ", ".join([start, *(f"{words} in {n}" for words, n in others)])
+    start = f"{first} in {number} of {len(verdicts)} cell{'' if len(verdicts) == 1 else 's'}"
+    rest = [(len(run - compared), "more chosen near chance")]
+    rest += [(len({name for name, _ in judged.parts} - run), "more left out")]
+    apart = [f"{n} {words}" for n, words in rest if n]
+    return ", ".join([start, *(f"{words} in {n}" for words, n in others), *apart])
 
 
 def _members(judged: Judgement, said: Said) -> str:

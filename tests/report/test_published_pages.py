@@ -6,9 +6,12 @@ import re
 import pytest
 
 from fedbench.paper.paper import load_papers
+from fedbench.paper.scale import load_scale
 from tests.project import ROOT
 
+SCALE = load_scale(ROOT / "workflow", "cpu")
 PAGES = ROOT / "reports/published/cpu"
+PLANNED = {key: cut.about for key, cut in SCALE.papers.items() if cut.about}
 TOLD = {key: paper for key, paper in load_papers(ROOT / "workflow", ()).items() if paper.findings}
 
 
@@ -22,6 +25,12 @@ def test_every_finding_stands_on_its_paper_page(key: str) -> None:
     page = letters((PAGES / f"{key}.html").read_text(encoding="utf-8"))
     for finding in (TOLD[key].in_short, *TOLD[key].findings):
         assert letters(finding) in page, finding
+
+
+@pytest.mark.parametrize("key", PLANNED)
+def test_every_page_says_what_the_scale_changes(key: str) -> None:
+    page = letters((PAGES / f"{key}.html").read_text(encoding="utf-8"))
+    assert letters(PLANNED[key]) in page
 
 
 def test_the_front_page_opens_with_what_was_found() -> None:

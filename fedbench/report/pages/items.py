@@ -10,8 +10,10 @@ from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable
 from fedbench.report.tables.layout import TableLayout
+from fedbench.report.tables.rows import Group, Row
 from fedbench.report.values.metrics import Metric
 
+FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
 _NAMED = 3  # methods beside the first that a card names as best in some setting
 
 
@@ -54,6 +56,11 @@ class TableOnPage:
     def cells(self) -> list[TableCell]:
         """All its cells, row by row."""
         return [e for g in self.layout.groups for row in g.rows for e in row.cells.values()]
+
+    def first_rows(self, group: Group) -> list[tuple[int, Row]]:
+        """What the front page shows of a group: its first rows and FedAvg's, each with a place."""
+        rows = enumerate(group.rows, start=1)
+        return [(n, x) for n, x in rows if n <= FRONT or BASE in {text for text, _ in x.heads}]
 
     @property
     def size(self) -> str:

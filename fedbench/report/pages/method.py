@@ -34,10 +34,11 @@ class PartOnPage:
 
 @dataclass(frozen=True)
 class Standing:
-    """The rank of a method among so many in a setting of a table."""
+    """A method's number in a setting of a table, and its rank there among so many."""
 
     table: TableOnPage = field(repr=False)
     setting: str
+    cell: TableCell
     rank: float
     among: int
 
@@ -149,9 +150,9 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
             runs = frozenset(run.id for cell in cells for run in cell.measured_runs)
             if runs not in seen:
                 seen.add(runs)
-                for name, rank in _ranked(table, cells):
-                    at = Standing(table, _name(cells[0]), rank, len(cells))
-                    standings.setdefault(name, []).append(at)
+                for cell, rank in _ranked(table, cells):
+                    at = Standing(table, _name(cell), cell, rank, len(cells))
+                    standings.setdefault(cell.place.method, []).append(at)
     return standings
 
 
@@ -162,20 +163,24 @@ def _name(cell: TableCell) -> str:
 
 
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
-    """The cells of each setting in which two methods or more were measured and one learned."""
+    """The cells of each setting in which two methods or more were measured and one learned.
+
+    Those of which only chance chose a method's settings are left out.
+    """
     settings: dict[tuple[str, str], list[TableCell]] = {}
     metric = table.table.metrics[0]
     for cell in table.cells if Metric(metric).is_ranked else []:
         if cell.place.metric == metric and cell.place.method and cell.measured:
             settings.setdefault((cell.place.dataset, cell.place.setting), []).append(cell)
     for cells in settings.values():
-        if len(cells) > 1 and not all(cell.is_near_chance for cell in cells):
+        sound = not any(cell.blind for cell in cells)
+        if len(cells) > 1 and sound and not all(cell.is_near_chance for cell in cells):
             yield cells
 
 
-def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[str, float]]:
-    """Each method's rank, 1 for the best; equal means share theirs."""
+def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[TableCell, float]]:
+    """Each method's cell and rank, 1 for the best; equal means share theirs."""
     scores = [comparable(cell, table.table) for cell in cells]
     for cell, score in zip(cells, scores, strict=True):
         better, equal = sum(x > score for x in scores), scores.count(score)
-        yield cell.place.method, better + (equal + 1) / 2
+        yield cell, better + (equal + 1) / 2

@@ -123,6 +123,12 @@ class PaperPage:
         return Counter(tag for claim in self.claims for tag in claim.tags)
 
     @property
+    def ours(self) -> Counter[str]:
+        """As `tally`, of the statements that are not the paper's."""
+        own = (claim for claim in self.claims if claim.finding.claim.text.startswith("Ours:"))
+        return Counter(tag for claim in own for tag in claim.tags)
+
+    @property
     def drawn(self) -> list[FigureOnPage | EmptyOnPage]:
         """The figures in their order; empty ones that follow each other are one line."""
         drawn: list[FigureOnPage | EmptyOnPage] = []

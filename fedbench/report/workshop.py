@@ -140,8 +140,10 @@ class _Bench:
         cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed, blind)
         layout, words = arrange(table, cells), caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
-        self._text(f"{stem}.csv", to_csv(tidy(at[0], cells)))
-        label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {words}"
+        rows = tidy(at[0], cells, frames.data_notes(self.of_paper.frame))
+        self._text(f"{stem}.csv", to_csv(rows))
+        notes = filter(None, dict.fromkeys(rows["data_note"]))
+        label = f"{table.title} ({at[0]}, scale {self.plan.scale}). {' '.join([words, *notes])}"
         self._text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         self._text(f"{stem}.md", to_markdown(table, layout, label))
         diagrams = [self._ranks(at, table, *part) for part in _ranked(table, layout, cells)]

@@ -159,7 +159,7 @@ def test_what_was_chosen_near_chance_is_compared_with_nothing(plan: Plan) -> Non
     blind = of(of()["A"].runs[0].id)
     assert not blind["A"].best
     assert blind["A"].difference is None
-    assert list(tidy("toy", list(blind.values()))["chosen_near_chance"]) == [1, 0, 0]
+    assert list(tidy("toy", list(blind.values()), {})["chosen_near_chance"]) == [1, 0, 0]
     table = plan.papers["toy"].tables["t"]
     text = to_markdown(table, arrange(table, list(blind.values())), "")
     assert "60.00 ± 10.00 (chosen near chance)" in text
@@ -177,23 +177,27 @@ def test_less_variance_is_better_and_no_angle_is(plan: Plan, name: str, best: st
 
 def test_csv_columns_and_the_runs_measured(plan: Plan) -> None:
     found = cells(plan, frame_of(plan, {0: [0.5], 2: [0.7]}))
-    table = tidy("toy", list(found.values()))
+    table = tidy("toy", list(found.values()), {})
     assert ",".join(table.columns) == (
         "paper,table,dataset,setting,method,metric,printed_mean,printed_std,measured_mean,"
         "measured_std,pooled_std,pooled_freedom,n_seeds,n_diverged,n_planned,"
-        "chosen_near_chance,run_ids,substituted"
+        "chosen_near_chance,run_ids,substituted,data_note"
     )
     assert tuple(table.columns) == COLUMNS
     first = table.iloc[0]
     assert list(first[:8]) == ["toy", "t", "MNIST", "alpha=1", "A", "accuracy", 50.0, 2.0]
     assert first["n_seeds"] == 2
     assert first["run_ids"].split(";") == [run.id for run in found["MNIST", "A"].measured_runs]
+    notes = dict.fromkeys(first["run_ids"].split(";"), "Deviation in mnist: seven images.")
+    noted = tidy("toy", list(found.values()), notes)["data_note"]
+    assert noted.iloc[0] == "Deviation in mnist: seven images."  # once for both runs
+    assert noted.iloc[1] == ""
 
 
 def test_csv_says_how_many_seeds_diverged_of_those_measured_and_planned(plan: Plan) -> None:
     # of three seeds the first ended well, the second after one round of two, the third is missing
     cell = cells(plan, frame_of(plan, {0: [0.1, 0.5], 1: [0.1]}))["MNIST", "A"]
-    row = tidy("toy", [cell]).iloc[0]
+    row = tidy("toy", [cell], {}).iloc[0]
     assert (row["n_seeds"], row["n_diverged"], row["n_planned"]) == (2, 1, 3)
 
 
@@ -219,7 +223,7 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
     )
     assert f"{words}± 18.26 (3)." in to_markdown(table, layout, "").splitlines()
     assert words in to_latex("t", table, layout, "").replace(r"\ensuremath{\alpha}", "α")
-    assert tidy("toy", found)["pooled_std"].dropna().tolist() == [pooled.std] * 2
+    assert tidy("toy", found, {})["pooled_std"].dropna().tolist() == [pooled.std] * 2
 
 
 def test_a_cell_with_a_diverged_run_is_not_pooled(tmp_path: Path) -> None:
@@ -296,7 +300,7 @@ def test_axes_that_count_as_repeats(tmp_path: Path) -> None:
     assert cell.measured.mean == pytest.approx((50 + 70 + 60 + 90 + 90) / 5)
     assert len(cell.missing) == 1
     assert [run.name for run in cell.runs[2:4]] == ["α = 1, seed 2", "α = 0.1, seed 0"]
-    assert tidy("toy", [cell])["n_seeds"].tolist() == [3]
+    assert tidy("toy", [cell], {})["n_seeds"].tolist() == [3]
 
 
 GAIN = (

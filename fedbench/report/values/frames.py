@@ -105,6 +105,19 @@ def states(frame: pd.DataFrame) -> dict[str, str]:
     return {run: f"diverged at round {at}" if how == "diverged" else how for run, how, at in rows}
 
 
+def data_notes(frame: pd.DataFrame) -> dict[str, str]:
+    """By run whose data differ from the published ones, or in part were made up: in what.
+
+    'Deviation in cifar10: 98 of the 60,000 images are JPEG copies.'
+    """
+    if "substitutes" not in frame:
+        return {}
+    rows = frame.dropna(subset=["substitutes"]).drop_duplicates("run_id")
+    return {
+        run: text for run, text in zip(rows["run_id"], rows["substitutes"], strict=True) if text
+    }
+
+
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
     """By run that has a search: what the search chose, and how.
 

@@ -123,9 +123,12 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark to light, also in grey; both ends can be read on a white and on a dark page."""
-    shade, last = colormaps["viridis"], max(1, len(numbers) - 1)
-    colours = [to_hex(shade(0.2 + 0.62 * i / last)) for i in range(len(numbers))]
+    """From dark violet through red to orange, also in grey from dark to light.
+
+    Both ends can be read on a white and on a dark page.
+    """
+    shade, last = colormaps["plasma"], max(1, len(numbers) - 1)
+    colours = [to_hex(shade(0.2 + 0.6 * i / last)) for i in range(len(numbers))]
     return {number: replace(style(i), colour=colours[i]) for i, number in enumerate(numbers)}
 
 

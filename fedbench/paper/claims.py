@@ -64,12 +64,11 @@ from pydantic import Field, model_validator
 
 from fedbench.base.strict import Strict
 from fedbench.paper.places import Level, Where, reading
+from fedbench.paper.sides import OTHERS, Side, check_sides, where_of
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Side = float | str | tuple[str, ...] | Where
 Places = Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
-OTHERS = "others"
 
 
 class Statement(Strict):
@@ -284,24 +283,3 @@ class Together(Strict):
 
 SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
-
-
-def check_sides(first: Side, second: Side, relative: bool = False, *, numbers: bool = True) -> None:
-    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number.
-
-    numbers: whether one of the sides may be a number.
-    """
-    if not where_of(first) and not where_of(second):
-        raise ValueError(f"one of {first!r} and {second!r} must name levels")
-    for side in (first, second):
-        if not numbers and isinstance(side, float):
-            raise ValueError(f"{side:g} is not allowed: both sides must name levels")
-    if relative and isinstance(second, float):
-        raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
-
-
-def where_of(side: Side | None) -> Where:
-    """The levels that a side names, by axis: 'A' is {method: A}; a number or 'others' is {}."""
-    if side is None or isinstance(side, float) or side == OTHERS:
-        return {}
-    return side if isinstance(side, dict) else {"method": side}

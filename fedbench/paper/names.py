@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted, unknown
-from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
+from fedbench.paper.claims import Claim, SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import known_levels, refuse_flattening
 from fedbench.paper.places import Level, Where, as_tuple, reading, stems
+from fedbench.paper.sides import where_of
 from fedbench.spec import RunSpec
 
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760

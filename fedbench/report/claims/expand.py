@@ -5,20 +5,18 @@ from itertools import pairwise
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import (
-    OTHERS,
     Earlier,
     Equal,
     Greater,
     Order,
-    Side,
     SingleClaim,
     Slope,
     Spread,
     Trend,
-    where_of,
 )
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
+from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches
 from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
 from fedbench.report.claims.labels import member, unit_of, words

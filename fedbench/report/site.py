@@ -1,6 +1,7 @@
 """Writes the report of a plan: pages, tables, figures and claims."""
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,9 @@ def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) 
     speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
     pages = [_page(workshop, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
-    texts = {"index.html": filled("index", plan=plan, pages=pages, methods=methods)}
+    whole_hours = _hours(plan, plan.papers, records, speeds)
+    index = filled("index", plan=plan, pages=pages, methods=methods, hours=whole_hours)
+    texts = {"index.html": index}
     texts |= {f"{x.key}.html": filled("paper", plan=plan, page=x, methods=methods) for x in pages}
     for method in methods:
         shown = filled("method", plan=plan, method=method, methods=methods)
@@ -86,7 +89,7 @@ def _page(
         all_of("figure"),
         next(iter(all_of("claims")), ()),
         _count(list(ids), of_paper.frame, paths),
-        _hours(plan, key, records, speeds),
+        _hours(plan, (key,), records, speeds),
         making(records[run] for run in ids if run in records),
         tuple(searches(plan, key, paths, lost)),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
@@ -119,9 +122,9 @@ def _count(ids: list[str], frame: pd.DataFrame, paths: store.Results) -> RunCoun
     return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))
 
 
-def _hours(plan: Plan, key: str, records: dict[str, Record], speeds: Speeds) -> Hours:
-    """The hours of a paper's runs and of the trials of their searches."""
-    ids = plan.needed(cell for cell in plan.cells if cell.paper == key)
+def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds) -> Hours:
+    """The hours of some papers' runs, shared ones once, and of the trials of their searches."""
+    ids = plan.needed(cell for cell in plan.cells if cell.paper in keys)
     spent = [sum(records[run].get("seconds", {}).values()) for run in ids if run in records]
     left = {run: plan.runs[run] for run in ids if run not in records}
     expected = [cost.core_seconds for cost in costs(left, speeds, assumed_samples).values()]

@@ -9,10 +9,13 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
+from fedbench.plan.plan import make_plan
+from fedbench.plan.speeds import Speeds
 from fedbench.report import build
 from fedbench.report.figures.draw import inline
 from fedbench.report.figures.styles import styles
 from fedbench.report.pages.templates import code
+from fedbench.report.site import _hours
 from fedbench.report.tables.latex import escape
 from fedbench.report.values.numbers import fixed, signed
 from tests.project import ROOT
@@ -55,6 +58,18 @@ def test_a_paper_of_which_nothing_was_run_says_so(tmp_path: Path) -> None:
     assert "figures/toy/f.png" not in index
     planned, finished, spent, left = re.findall(r"<td>([\d.,]+)</td>", index)[:4]
     assert (planned, finished, spent, left) == ("36", "0", "0.0", "0.0")  # of two rounds
+
+
+def test_hours_of_runs_that_papers_share_count_once(tmp_path: Path) -> None:
+    case(tmp_path, FULL)
+    twin = tmp_path / "workflow/papers/twin.yaml"
+    twin.write_text(twin.with_name("toy.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    plan = make_plan(tmp_path / "workflow", FULL)
+    records = {run: {"seconds": {"train": 3600.0}} for run in list(plan.runs)[:30]}  # of 36
+    alone, both = (_hours(plan, keys, records, Speeds()) for keys in (("toy",), plan.papers))
+    assert alone == both
+    assert both.spent == 30
+    assert both.left > 0
 
 
 def test_writes_what_it_promises(full: Path) -> None:

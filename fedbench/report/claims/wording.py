@@ -121,11 +121,10 @@ def _claimed(row: Evidence, *, negated: bool) -> str:
     sizes = [amount(abs(x) if len(row.marks) > 1 else x, row.unit) for x in row.marks if x]
     if not sizes:
         return ""
-    least = {True: "not more than", False: "more than"}
-    within = {True: "more than", False: "less than"}
-    words = within[negated] if len(sizes) > 1 else least[negated]
-    way = " up or down" if len(sizes) > 1 else ""
-    return f" where {words} {sizes[0].lstrip('+') if way else sizes[0]}{way} is claimed"
+    if len(sizes) > 1:  # the two ends of a margin
+        words = "more" if negated else "less"
+        return f" where {words} than {sizes[0].lstrip('+')} up or down is claimed"
+    return f" where {'not more' if negated else 'more'} than {sizes[0]} is claimed"
 
 
 def _pairs(number: int, planned: int) -> str:

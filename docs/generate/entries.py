@@ -25,6 +25,7 @@ _NEEDS = {
     "proxy_data": "held-out data at the server (`validation`)",
     "needs_head": "a model with the children `body` and `head`",
     "needs_projection": "a projection head (`projection`)",
+    "computes_at_server": "computation on samples at the server, which no count of passes includes",
 }
 _STATE = ("server", "client")  # hooks that only set up what a part remembers
 

@@ -14,7 +14,7 @@ from fedbench.paper.paper import load_papers
 Row = dict[str, Any]
 
 _FLOATS = ("down", "up", "client_memory", "server_memory")  # of a cost, counted in model sizes
-_NEEDS = ("proxy_data", "needs_head", "needs_projection")
+_NEEDS = ("proxy_data", "needs_head", "needs_projection", "computes_at_server")
 _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')
 
 

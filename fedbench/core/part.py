@@ -91,6 +91,7 @@ class Part(Checked):
     decides: ClassVar[tuple[str, ...]] = ()  # decisions that no other part of the method may make
     shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
+    computes_at_server: ClassVar[bool] = False  # on samples, which no count of passes includes
     needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier alone
     own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the run's
     uploaded_momentum: ClassVar[str] = ""  # the key in `t.up` of a client's momentum

@@ -26,6 +26,7 @@ class FedDF(Part):
     """
 
     proxy_data: ClassVar[bool] = True
+    computes_at_server: ClassVar[bool] = True
 
     # Deviation: the paper makes up to 10,000 steps and stops when 1,000 bring no progress on
     # labelled validation data; here the number is fixed and small, so that no label is used.

@@ -29,6 +29,7 @@ class FedGen(Part):
 
     shares: ClassVar[str] = "label counts"
     needs_head: ClassVar[bool] = True
+    computes_at_server: ClassVar[bool] = True
 
     # The FedGKD paper tunes it over 0.1, 1, 10; its code has 0.1 for CIFAR-10 and Tiny-ImageNet, 1
     # for CIFAR-100 and text; 0 is no such term

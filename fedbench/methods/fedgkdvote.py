@@ -32,6 +32,7 @@ class FedGKDVote(Part):
     buffer_from: Literal["start", "first_aggregate"] = "start"
 
     proxy_data: ClassVar[bool] = True
+    computes_at_server: ClassVar[bool] = True
     excludes: ClassVar[dict[str, str]] = {
         "fedgkd": "both distil from the newest global models, from their mean or from each"
     }

@@ -28,7 +28,7 @@ def shown(*options):
 def test_every_part_and_every_named_method_has_a_row(rows):
     assert set(rows) == {*registry.entries("method"), *compositions()}
     common = {"name", "summary", "citation", "parts", "parameters", "hooks", "cost", "shares"}
-    common |= {"proxy_data", "needs_projection", "needs_head"}
+    common |= {"proxy_data", "needs_projection", "needs_head", "computes_at_server"}
     floats = {"down", "up", "client_memory", "server_memory"}
     fields = {f"{f.name}_in_d" if f.name in floats else f.name for f in dataclasses.fields(Cost)}
     for name, row in rows.items():
@@ -48,6 +48,8 @@ def test_a_part_by_hand(rows):
     # Γ: 74·512 + 512, batch norm 4·512, 512·64 + 64; d = 100,000
     assert gen["cost"]["down_in_d"] == (74 * 512 + 512 + 4 * 512 + 513 * 64) / 100_000
     assert rows["feddf"]["proxy_data"]
+    at_server = {name for name in registry.entries("method") if rows[name]["computes_at_server"]}
+    assert at_server == {"feddf", "fedgen", "fedgkdvote"}
     assert rows["moon"]["needs_projection"]
 
 

@@ -70,6 +70,25 @@ def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
     assert [text.get_text() for text in axes.texts] == ["M0", "M3"]
 
 
+def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
+    def hue(label, *parts):
+        run = SimpleNamespace(parts=[SimpleNamespace(name=name) for name in parts])
+        return SimpleNamespace(
+            label=label, style=STYLE, place=0, diverged=0, cells=[SimpleNamespace(run=run)]
+        )
+
+    hues = [hue("DF", "feddf"), hue("Plain"), hue("Vote", "fedprox", "fedgkdvote")]
+    points = {"DF": (1, 50.0), "Plain": (2, 40.0), "Vote": (3, 60.0)}
+    made = {each.label: Point(each, *points[each.label], 0.0) for each in hues}
+    monkeypatch.setattr(pareto, "_point", lambda hue, cost: made[hue.label])
+    panel = SimpleNamespace(hues=hues, metric="accuracy", title="")
+    for cost, names in (("kilopasses", ["Plain"]), ("megabytes", ["DF", "Vote"])):
+        axes, kind = MplFigure().subplots(), pareto.Pareto(cost)
+        kind.draw(axes, panel)
+        assert [text.get_text() for text in axes.texts] == names
+        assert kind.remark([panel]).endswith(": DF, Vote.") == (cost == "kilopasses")
+
+
 def _at(plan, alpha):
     return [c.run_id for c in plan.select("toy", "main", {"alpha": alpha, "method": "A"})]
 

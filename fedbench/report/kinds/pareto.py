@@ -8,13 +8,17 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
+from fedbench.base import registry
 from fedbench.paper.compositions import own_methods
+from fedbench.paper.places import reading
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.values.metrics import Metric
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
+_COMPUTATION = ("sample_passes", "compute", "kilopasses")
+_HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
 _PLAIN: dict[str, Any] = {"color": "#7A8290", "marker": "o", "markersize": 3, "linestyle": "none"}
 
 
@@ -36,7 +40,9 @@ class Pareto(Kind):
     in both are named and joined by a line, the Pareto front; methods of one's own folder are named
     too. Points are means over the seeds, bars one sample standard deviation of the metric on either
     side; where a mean is over settings too, the deviation over the seeds is pooled over them. A hue
-    with a diverged run has no point: it spent less than planned, and would seem to be cheap.
+    with a diverged run has no point: it spent less than planned, and would seem to be cheap. Of
+    computation, which is counted at the clients alone, methods whose server computes on samples too
+    are hollow points that are not on the front.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -57,11 +63,13 @@ class Pareto(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One point per hue, and the front."""
         points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
-        best = front(points, Metric(panel.metric).lower_is_better)
+        counted = [point for point in points if not self._is_uncounted(point.hue)]
+        best = front(counted, Metric(panel.metric).lower_is_better)
         named = [p for p in points if p in best or p.hue.label in own_methods()]
         for point in points:
             plain = len(panel.hues) > MOST and point not in named
             look = {**_PLAIN, "capsize": 2} if plain else {**stroke(point.hue), "linestyle": "none"}
+            look |= {} if point in counted else {"markerfacecolor": "none"}
             axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
         steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
         axes.step([p.cost for p in best], [p.score for p in best], **steps)
@@ -73,14 +81,24 @@ class Pareto(Kind):
         axes.set_ylabel(metric_label(panel.metric))
 
     def remark(self, panels: Sequence[Panel]) -> str:
-        """Which hues have no point because a run diverged."""
+        """Which hues have no point because a run diverged, and whose computation is not counted."""
         lost = [
             f"{hue.label} ({panel.title})" if panel.title else hue.label
             for panel in panels
             for hue in panel.hues
             if hue.diverged
         ]
-        return f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
+        hollow = [h.label for panel in panels for h in panel.hues if self._is_uncounted(h)]
+        uncounted = f"{_HOLLOW}: {', '.join(dict.fromkeys(hollow))}." if hollow else ""
+        diverged = f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
+        return " ".join(filter(None, [uncounted, diverged]))
+
+    def _is_uncounted(self, hue: Hue) -> bool:
+        """Whether the hue's server computes what the cost leaves out."""
+        if reading(self.cost).metric not in _COMPUTATION:
+            return False
+        parts = (registry.find("method", part.name) for part in hue.cells[0].run.parts)
+        return any(part.constants.get("computes_at_server", False) for part in parts)
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """No legend where it could not tell the hues apart."""

@@ -58,7 +58,7 @@ def plan(
 def _check(chosen: "Plan", workflow: Path) -> None:
     """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
     from fedbench.engine.build import check_choices
-    from fedbench.report.checks import check_figures_and_facts
+    from fedbench.report.checks import check_report
 
     check_choices(chosen.runs.values())
-    check_figures_and_facts(chosen, workflow / "papers")
+    check_report(chosen, workflow / "papers")

@@ -5,7 +5,7 @@ import pytest
 from fedbench.base import registry
 from fedbench.paper.columns import columns
 from fedbench.plan.outlook import planned
-from fedbench.report.checks import check_figures_and_facts
+from fedbench.report.checks import check_report
 from fedbench.spec import RunSpec
 from tests.project import PAPER, PRINTED
 from tests.report.test_hostile_names import project
@@ -109,7 +109,14 @@ def test_a_paper_needs_no_printed_numbers(tmp_path):
 def test_an_option_of_a_figure_is_checked_before_training(refuses, tmp_path):
     plan = planned(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
     with refuses(r"tiny.yaml: figures.fig1: Curves: smooth = 0 is not"):
-        check_figures_and_facts(plan, tmp_path / "papers")
+        check_report(plan, tmp_path / "papers")
+
+
+def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path):
+    twice = "{grid: main, kind: greater, text: A., winner: FedAvg, loser: FedAvg}"
+    plan = planned(project(tmp_path, PAPER + f"claims: {{a: {twice}}}"), "paper")
+    with refuses("tiny.yaml: claims.a: no cell of the grid has both sides of the comparison"):
+        check_report(plan, tmp_path / "papers")
 
 
 def test_columns_follow_from_parts_probes_and_held_out_data():

@@ -32,7 +32,9 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
 
     Raises `FedbenchError` where the claim compares nothing.
     """
-    cells = list(_cells(scope_of(place, claim, paper), claim))
+    # a level against itself compares nothing, and would hold whatever was measured
+    found = _cells(scope_of(place, claim, paper), claim)
+    cells = [cell for cell in found if any(True for _ in cell.comparisons())]
     if not cells:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
     if claim.cells == "mean":

@@ -119,6 +119,12 @@ def test_show_names_what_is_not_the_default_and_draws_the_curve(folder):
     assert typed("show", results / "runs" / run_id).output == done.output
 
 
+def test_show_takes_the_folder_of_a_run_that_is_not_finished(tmp_path):
+    folder = tmp_path / "results/runs/abc-1"
+    folder.mkdir(parents=True)
+    assert words(typed("show", folder)).endswith("abc-1 is waiting")
+
+
 def test_show_says_what_a_search_chose(folder, tmp_path):
     from_run = next((folder / "results/runs").glob("*fedsam-s1*"))
     copy = tmp_path / "results/runs" / from_run.name

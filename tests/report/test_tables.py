@@ -9,7 +9,7 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.gather import table_cells
+from fedbench.report.tables.gather import _with_pooled, table_cells
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
 from fedbench.report.tables.markdown import escape, to_markdown
@@ -328,6 +328,28 @@ def test_a_gain_needs_both_runs(tmp_path: Path) -> None:
     ours = frame_of(plan, {0: [0.1, 0.6]}, method="<b>")
     found = table_cells(plan, ("toy", "t"), ours, printed_of())
     assert all(entry.measured is None for entry in found)
+
+
+def test_nothing_is_subtracted_from_a_target_that_was_never_reached(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, GAIN.replace("{method: A}", "{method: A}, metrics: [round@to:0.5]"))
+    ours = frame_of(plan, {0: [0.1, 0.6], 1: [0.6, 0.9]}, method="<b>")
+    theirs = frame_of(plan, {0: [0.1, 0.2], 1: [0.1, 0.7]})  # A: never, and in round 2
+    found = table_cells(plan, ("toy", "t"), pd.concat([theirs, ours]), printed_of())
+    cell = next(e for e in found if e.coords["alpha"] == 1)
+    assert [run.value for run in cell.runs] == [None, -1.0, None]
+    assert [run.state for run in cell.runs] == ["has no such number", "finished", "missing"]
+
+
+def test_a_method_under_two_names_is_pooled_once(tmp_path: Path) -> None:
+    plan = with_table(tmp_path, "t: {title: T, grid: main, where: {alpha: 1}, rows: [dataset]}")
+    both = [
+        frame_of(plan, ended(0.4, 0.5, 0.6)),
+        frame_of(plan, ended(0.1, 0.3, 0.5), method="<b>"),
+    ]
+    found = table_cells(plan, ("toy", "t"), pd.concat(both), printed_of())
+    a, b, *_ = (cell for cell in found if cell.place.dataset == "MNIST")
+    again = _with_pooled([a, replace(a, place=replace(a.place, method="A again")), b])
+    assert [cell.pooled and cell.pooled.freedom for cell in again] == [4, 4, 4]  # not 6
 
 
 def test_a_gain_over_what_is_not_planned_is_refused(refuses: Refuses, tmp_path: Path) -> None:

@@ -14,12 +14,11 @@ from fedbench.engine.progress import Row
 from fedbench.jobs.collect import columns
 from fedbench.jobs.live import Open, Tracker
 from fedbench.jobs.mlflow_client import client_of, experiment_of
-from fedbench.jobs.told import metric_name
+from fedbench.jobs.told import RUN, metric_name
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
 EXPERIMENT = "fedbench-live"
-_ID = "fedbench.run_id"
 _BRIEF = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "5", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
 
 
@@ -41,12 +40,12 @@ class _LiveRun:
     def __init__(self, client: MlflowClient, spec: RunSpec) -> None:
         self._client = client
         experiment = experiment_of(client, EXPERIMENT)
-        earlier = client.search_runs([experiment], f"tags.`{_ID}` = '{spec.id}'", max_results=1)
+        earlier = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
         self._run = earlier[0].info.run_id if earlier else self._begun(experiment, spec)
         client.update_run(self._run, status="RUNNING")
 
     def _begun(self, experiment: str, spec: RunSpec) -> str:
-        run = self._client.create_run(experiment, run_name=spec.id, tags={_ID: spec.id})
+        run = self._client.create_run(experiment, run_name=spec.id, tags={RUN: spec.id})
         params = [Param(key, str(v)) for key, v in columns(spec).items() if v is not None]
         self._client.log_batch(run.info.run_id, params=params)
         return str(run.info.run_id)

@@ -10,6 +10,8 @@ import pandas as pd
 from fedbench.jobs.collect import columns, trained_with
 from fedbench.store import RunFolder
 
+RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows
+VERSION = "fedbench.record"  # and of which training of it, should it have been trained again
 _CLOCKS = tuple(f"{phase}_seconds" for phase in ("train", "server", "evaluate", "watch"))
 
 
@@ -35,17 +37,21 @@ class Told:
 
 
 def told_of(folder: RunFolder, record: dict[str, Any], tags: Mapping[str, str]) -> Told:
-    """What MLflow is told of the run, with the tags that are given and two of its own."""
+    """What MLflow is told of the run, with the tags that are given and three of its own."""
     began, ended = _span(folder, record)
     settings = columns(trained_with(folder, record))
     return Told(
         name=record["id"],
         began=began,
         ended=ended,
-        tags={**tags, "fedbench.run_id": record["id"], "fedbench.status": record["status"]},
+        tags={**tags, **_own_tags(folder, record)},
         params={name: str(value) for name, value in settings.items() if value is not None},
         points=list(_points(folder.history(record), began)),
     )
+
+
+def _own_tags(folder: RunFolder, record: Mapping[str, Any]) -> dict[str, str]:
+    return {RUN: record["id"], VERSION: folder.version() or "", "fedbench.status": record["status"]}
 
 
 def metric_name(column: str) -> str:

@@ -1,7 +1,8 @@
 """Copies finished runs into MLflow; a second call adds nothing, and no file is changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from mlflow.tracking import MlflowClient
 
@@ -9,6 +10,7 @@ from fedbench.base.digest import digest
 from fedbench.base.files import require_writable
 from fedbench.jobs.copying import Copier
 from fedbench.jobs.mlflow_client import client_of, default_uri, experiment_of
+from fedbench.jobs.told import RUN, VERSION
 from fedbench.plan.plan import Plan
 from fedbench.store import Results
 
@@ -20,6 +22,9 @@ _COPIED = "fedbench.copied"
 def mirror(plan: Plan, results: Path, uri: str | None = None, workers: int = 1) -> int:
     """Copy every finished run of the plan that is not there yet; returns how many were added.
 
+    A run that was trained again is copied again, and MLflow's run with the old numbers deleted:
+    MLflow shows it no longer, but can restore it.
+
     One experiment per scale and one MLflow run per training run, with its settings as params, the
     metrics of every evaluated round, and tags for papers, tables and the run's id. Raises
     `FedbenchError` if the results cannot be written, the database cannot be used or a run's files
@@ -29,30 +34,45 @@ def mirror(plan: Plan, results: Path, uri: str | None = None, workers: int = 1) 
     uri = uri or default_uri(results)
     client = client_of(uri)
     experiment = experiment_of(client, f"fedbench-{plan.scale}")
-    there = [run_id for run_id in plan.runs if Results(results).run(run_id).has_record()]
-    if _all_copied(client, experiment, there):
+    there = _versions(plan, results)
+    if client.get_experiment(experiment).tags.get(_COPIED) == digest(there):
         return 0
-    mirrored = _mirrored(client, experiment)
+    copies = _copies(client, experiment)
+    current = {each.run for each in copies if there.get(each.run) == each.version}
     tags = _tags(plan)
-    left = {run_id: tags[run_id] for run_id in there if run_id not in mirrored}
+    left = {run_id: tags[run_id] for run_id in there if run_id not in current}
     added = Copier(uri, experiment, results).copy_all(left, workers)
+    for each in copies:
+        if each.version != there.get(each.run, each.version):
+            client.delete_run(each.key)
     client.set_experiment_tag(experiment, _COPIED, digest(there))
     return added
 
 
-def _all_copied(client: MlflowClient, experiment: str, run_ids: Sequence[str]) -> bool:
-    return client.get_experiment(experiment).tags.get(_COPIED) == digest(run_ids)
+class _Copy(NamedTuple):
+    """A run of MLflow, the training run that it shows, and of which training."""
+
+    key: str
+    run: str
+    version: str
 
 
-def _mirrored(client: MlflowClient, experiment: str) -> set[str]:
-    """Ids of the runs that were copied to the end; one that was cut short is copied again."""
-    ids: set[str] = set()
+def _versions(plan: Plan, results: Path) -> Mapping[str, str]:
+    """By id of the plan's runs that have a record: which training of the run it tells of."""
+    versions = {run_id: Results(results).run(run_id).version() for run_id in plan.runs}
+    return {run_id: version for run_id, version in versions.items() if version is not None}
+
+
+def _copies(client: MlflowClient, experiment: str) -> list[_Copy]:
+    """The runs that were copied to the end; one that was cut short is copied again."""
+    copies: list[_Copy] = []
     token: str | None = None
     while token != "":
         page = client.search_runs([experiment], "attributes.status = 'FINISHED'", page_token=token)
-        ids |= {run.data.tags.get("fedbench.run_id", "") for run in page}
+        tags = [(run.info.run_id, run.data.tags) for run in page]
+        copies += [_Copy(key, tag.get(RUN, ""), tag.get(VERSION, "")) for key, tag in tags]
         token = page.token or ""
-    return ids
+    return copies
 
 
 def _tags(plan: Plan) -> dict[str, dict[str, str]]:

@@ -88,6 +88,14 @@ class RunFolder:
         """Whether the run has been trained to its end; nothing is read."""
         return exists(self.path / "run.json")
 
+    def version(self) -> str | None:
+        """12 digits of the sha256 of run.json, which change when the run is trained again.
+
+        None if there is no record.
+        """
+        file = self.path / "run.json"
+        return _sha256(file)[:12] if exists(file) else None
+
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
         file = self.path / "run.json"

@@ -23,7 +23,7 @@ class Server:
     """Stands for the client of a server, whose start takes seconds."""
 
     def __init__(self):
-        self.tags, self.runs, self.listed = {}, [], 0
+        self.tags, self.runs, self.listed = {}, {}, 0
 
     def get_experiment_by_name(self, name):
         return SimpleNamespace(experiment_id="1", tags=self.tags)
@@ -36,18 +36,25 @@ class Server:
 
     def search_runs(self, experiments, query, page_token):
         self.listed += 1
-        runs = [SimpleNamespace(data=SimpleNamespace(tags=tags)) for tags in self.runs]
+        runs = [
+            SimpleNamespace(info=SimpleNamespace(run_id=key), data=SimpleNamespace(tags=tags))
+            for key, tags in self.runs.items()
+        ]
         return type("Page", (list,), {"token": None})(runs)
 
     def create_run(self, experiment, start_time, tags, run_name):
-        self.runs.append(tags)
-        return SimpleNamespace(info=SimpleNamespace(run_id=run_name))
+        key = f"{run_name} {len(self.runs)}"
+        self.runs[key] = tags
+        return SimpleNamespace(info=SimpleNamespace(run_id=key))
 
     def log_batch(self, run_id, metrics, params=()):
         pass
 
     def set_terminated(self, run_id, end_time):
         pass
+
+    def delete_run(self, run_id):
+        del self.runs[run_id]
 
 
 @pytest.fixture
@@ -68,7 +75,20 @@ def test_runs_are_listed_only_if_others_are_finished_than_the_last_time(server, 
     assert [mirror(plan, results, SERVER), server.listed] == [0, 1]
     finish(results, last)
     assert [mirror(plan, results, SERVER), server.listed] == [1, 2]
-    assert [tags["fedbench.run_id"] for tags in server.runs] == list(plan.runs)
+    assert [tags["fedbench.run_id"] for tags in server.runs.values()] == list(plan.runs)
+
+
+def test_a_run_that_was_trained_again_replaces_its_old_copy(server, tmp_path):
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    first, again, *_ = plan.runs.values()
+    for run in (first, again):
+        finish(results, run)
+    mirror(plan, results, SERVER)
+    before = list(server.runs)
+    finish(results, again, accuracy=0.75)
+    assert mirror(plan, results, SERVER) == 1
+    assert list(server.runs) == [before[0], f"{again.id} 2"]
+    assert mirror(plan, results, SERVER) == 0
 
 
 def test_a_copy_that_was_cut_short_is_gone_on_with(server, tmp_path, refuses):
@@ -93,7 +113,7 @@ def test_several_processes_copy_each_run_once(tmp_path, monkeypatch):
         finish(results, run)
     assert mirror(plan, results, workers=2) == 4
     client = track.client_of(track.default_uri(results))
-    assert track._mirrored(client, "1") == set(plan.runs)
+    assert sorted(each.run for each in track._copies(client, "1")) == sorted(plan.runs)
 
 
 @pytest.mark.parametrize("kind", ["folder", "text"])

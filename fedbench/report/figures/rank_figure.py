@@ -21,6 +21,7 @@ from fedbench.report.tables.ranks import MANY, RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
 
 _SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches of the scale, of a letter; letters per line
+_AXIS = 36  # letters per line below the scale
 _LINE = 0.19  # inches that each line of a method's name takes
 _APART = 0.012  # share of the scale: stems that are nearer hide each other
 
@@ -44,10 +45,11 @@ def _list(ranks: Ranks, title: str) -> Figure:
     width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
     above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
-    figure = Figure((width, above + high + 0.45))
+    left, below = 0.2 + 0.064 * max(map(len, names)), 0.6
+    tall = above + high + below
+    figure = Figure((width, tall))
     FigureCanvasAgg(figure)
-    left, tall = 0.2 + 0.064 * max(map(len, names)), above + high + 0.45
-    axes = figure.add_axes((left / width, 0.45 / tall, 1 - (left + 0.15) / width, high / tall))
+    axes = figure.add_axes((left / width, below / tall, 1 - (left + 0.15) / width, high / tall))
     places, best = range(len(names)), float(ranks.mean.iloc[0])
     if ranks.test and ranks.tells:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
@@ -55,7 +57,7 @@ def _list(ranks: Ranks, title: str) -> Figure:
     axes.set_yticks(places, names, fontsize=7.5)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, len(names) + 1)
-    axes.set_xlabel(_axis(ranks))
+    axes.set_xlabel(textwrap.fill(_axis(ranks), _AXIS))
     return _titled(figure, lines, ranks.test is not None)
 
 

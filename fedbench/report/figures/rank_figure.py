@@ -45,7 +45,7 @@ def _list(ranks: Ranks, title: str) -> Figure:
     width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
     above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
-    left, below = 0.2 + 0.064 * max(map(len, names)), 0.6
+    left, below = 0.2 + 0.064 * max(map(len, names)), 0.68
     tall = above + high + below
     figure = Figure((width, tall))
     FigureCanvasAgg(figure)

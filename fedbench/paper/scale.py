@@ -47,25 +47,36 @@ class ScaleCase(Numbers):
     """Changes to some of the runs; they win over the same ones for all runs."""
 
     where: dict[str, Level | tuple[Level, ...]]
-    """The runs meant, by what the paper says of them: names of data sets and models, and numbers
-    ({dataset: [agnews, sst5], model: distilbert, participation: 0.01})."""
+    """The runs meant, by what the paper says of them: names of data sets and models, numbers, and
+    parameters of what is named ({dataset: [agnews, sst5], model: distilbert, partition.alpha: 0.1,
+    participation: 0.01})."""
 
     @model_validator(mode="after")
     def _known_places(self) -> "ScaleCase":
-        _require_settings("where", self.where)
+        _require_settings("where", (name.partition(".")[0] for name in self.where))
         return self
 
     def means(self, settings: dict[str, Any]) -> bool:
         """Whether a run with these settings, as in the paper, is meant."""
         return all(
-            name in settings and _named(settings[name]) in as_tuple(wanted)
-            for name, wanted in self.where.items()
+            _is_among(settings, name, as_tuple(wanted)) for name, wanted in self.where.items()
         )
 
 
-def _named(value: Any) -> Any:
-    """A number, or that there is none, as it is; a choice by its name."""
-    return value if isinstance(value, int | float | None) else checked(Choice, value).name
+def _is_among(settings: dict[str, Any], name: str, wanted: tuple[Level, ...]) -> bool:
+    """Whether a setting, or a parameter of what it names ('partition.alpha'), is among these.
+
+    A number, or that there is none, is compared as it is; what a setting names by its name.
+    """
+    field, _, parameter = name.partition(".")
+    if field not in settings:
+        return False
+    value = settings[field]
+    if parameter:
+        value = checked(Choice, value).params.get(parameter)
+    elif not isinstance(value, int | float | None):
+        value = checked(Choice, value).name
+    return value in wanted
 
 
 class SeedCase(Strict):

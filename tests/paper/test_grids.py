@@ -169,6 +169,17 @@ def test_a_case_of_a_scale_may_name_numbers_of_the_paper(refuses):
         Cut(cases=[{"where": {"client": 5}}])
 
 
+def test_a_case_of_a_scale_may_name_a_parameter(refuses):
+    by = Cut(cases=[{"where": {"partition.alpha": [0.1, 0.3]}, "limit": {"rounds": 9}}])
+    rounds = {"rounds": 50}
+    assert cut(rounds | {"partition": {"dr": {"alpha": 0.1}}}, by)["rounds"] == 9
+    for other in ({"dr": {"alpha": 1}}, {"sp": {"s": 2}}, "iid"):
+        assert cut(rounds | {"partition": other}, by)["rounds"] == 50
+    assert cut(rounds, by)["rounds"] == 50
+    with refuses("where: no setting 'partitions'; did you mean 'partition'?"):
+        Cut(cases=[{"where": {"partitions.alpha": 1}}])
+
+
 def test_parts_and_probes_are_substituted_by_name():
     by = Cut(substitutes={"parts": {"asd": {"asd": {"lam": 1}}}, "watch": {"a": "b"}})
     small = cut({"parts": ["fedprox", {"asd": {"tau": 3}}]}, by)

@@ -253,6 +253,8 @@ def test_a_list_has_no_band_over_most_of_its_scale() -> None:
     assert label.get_text() == "Mean rank; 3 settings can hardly\nrank so many methods"
     figure.canvas.draw()
     box, page = label.get_window_extent(), figure.bbox
-    assert page.x0 < box.x0 and box.x1 < page.x1 and page.y0 < box.y0
+    assert page.x0 < box.x0
+    assert box.x1 < page.x1
+    assert page.y0 < box.y0
     # ranks 1 and 23 to 25, 2 and 24 or 25, 3 and 25 are 22 or more apart
     assert "by 22.0 of at most 24, for Nemenyi's test at 5 %; 6 of 300 pairs do." in said(found)

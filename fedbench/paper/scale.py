@@ -62,6 +62,13 @@ class ScaleCase(Numbers):
             _is_among(settings, name, as_tuple(wanted)) for name, wanted in self.where.items()
         )
 
+    def words(self) -> str:
+        """The runs meant, in words: 'dataset cifar10 and partition.alpha 0.1 or 0.01'."""
+        return " and ".join(
+            f"{name} {' or '.join(map(str, as_tuple(wanted)))}"
+            for name, wanted in self.where.items()
+        )
+
 
 def _is_among(settings: dict[str, Any], name: str, wanted: tuple[Level, ...]) -> bool:
     """Whether a setting, or a parameter of what it names ('partition.alpha'), is among these.

@@ -6,8 +6,9 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.scale import Scale, SeedCase
+from fedbench.paper.scale import Scale, ScaleCase, SeedCase
 from fedbench.plan.points import points
+from fedbench.plan.resolved import printed_choices, resolve
 
 
 def everything_of(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
@@ -25,7 +26,7 @@ def check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
 
 
 def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    """Refuse a scale that names a paper, table, figure or point that there is not."""
+    """Refuse a scale that names a paper, table, figure, point or run that there is not."""
     files = files_by_name(workflow / "papers", "*.yaml")
     for paper, by in scale.papers.items():
         place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
@@ -34,6 +35,7 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
         if paper not in papers:
             continue
         _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
+        _check_cases(f"{place}.cases", by.cases, papers[paper])
         if by.keep:
             keys = [key for key, _ in everything_of(papers[paper])]
             for key in by.keep:
@@ -46,3 +48,12 @@ def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> 
     for case in cases:
         if not any(case.means(*point) for point in everywhere):
             raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
+
+
+def _check_cases(place: str, cases: tuple[ScaleCase, ...], paper: Paper) -> None:
+    """Refuse a case that means no run of the paper, as a misspelt name would."""
+    grids = paper.grids.values() if cases else ()
+    runs = [printed_choices(resolve(paper, grid, at)) for grid in grids for at in points(grid)]
+    for case in cases:
+        if not any(case.means(run) for run in runs):
+            raise FedbenchError(f"{place}: no run of the paper has {case.words()}")

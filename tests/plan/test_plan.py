@@ -133,6 +133,25 @@ def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
         make_plan(tiny, "small")
 
 
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("{dataset: digit}", "dataset digit"),
+        ("{dataset: digits, partition.alfa: [1, 2]}", "dataset digits and partition.alfa 1 or 2"),
+        ("{rounds: 1}", "rounds 1"),
+    ],
+)
+def test_a_case_that_means_no_run_is_refused(tiny, where, words):
+    case = f"{{where: {where}, settings: {{lr: 1}}}}"
+    (tiny / "scales/small.yaml").write_text(
+        f"about: small\npapers: {{tiny: {{cases: [{case}]}}}}\n"
+    )
+    with pytest.raises(
+        FedbenchError, match=rf"papers\.tiny\.cases: no run of the paper has {words}$"
+    ):
+        make_plan(tiny, "small")
+
+
 def test_tables_selects_only_the_grids_behind_them(tiny):
     plan = make_plan(tiny, "paper", tables=("table2",))
     assert len(plan.runs) == 1

@@ -66,7 +66,10 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
     if paper.in_short:
         yield f"**In short.** {escaped(' '.join(paper.in_short.split()))}"
     if paper.findings:
-        yield "\n".join(f"* {escaped(' '.join(text.split()))}" for text in paper.findings)
+        yield "\n".join(
+            f"* **{escaped(says)}.** {escaped(' '.join(text.split()))}"
+            for says, text in paper.findings.items()
+        )
     of_paper = [claim for claim in claims if claim["paper"] == key]
     told = [claim for claim in of_paper if claim["measured"] not in (AWAITED, UNTESTED)]
     if told:

@@ -58,9 +58,10 @@ class Paper(Strict):
     """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
     in_short: str = ""
     """The findings in two sentences; the report's first page prints them too."""
-    findings: tuple[str, ...] = ()
-    """What the runs at the paper's own settings have shown: where they differ from the paper by
-    more than the seeds explain, and the reason that a run supports best."""
+    findings: dict[str, str] = Field(default_factory=dict)
+    """What the runs at the paper's own settings have shown, by a short statement of it: the
+    numbers, where they differ from the paper by more than the seeds explain, and the reason that a
+    run supports best."""
 
     def items(self) -> list[tuple[str, Table | Figure]]:
         """Tables, then figures, by key."""

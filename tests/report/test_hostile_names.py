@@ -32,7 +32,7 @@ CLAIM = """claims:
   c: {text: %s, table: table1, kind: greater, winner: FedAvg, loser: %s}
 bibtex: %s
 deviations: [%s]
-findings: [%s]
+findings: {%s: %s}
 facts: {f: {title: %s, caption: %s, kind: {costs: {methods: [FedAvg]}}}}
 """
 
@@ -124,7 +124,7 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     )
     paper = paper.replace("title: Fig. 1,", f"title: {quoted(LABEL)}, caption: {quoted(LABEL)},")
     paper = paper.replace("authors: Nobody", f"authors: {quoted(LABEL)}")
-    paper += CLAIM % tuple(quoted(LABEL) for _ in range(7))
+    paper += CLAIM % tuple(quoted(LABEL) for _ in range(8))
     project(tmp_path, paper)
     (tmp_path / "scales/paper.yaml").write_text(f"about: {quoted(LABEL)}\n", encoding="utf-8")
     plan = planned(tmp_path, "paper")

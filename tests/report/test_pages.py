@@ -86,12 +86,12 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
 
 
 def test_claims_come_first(tmp_path: Path) -> None:
-    found = PAPER + "in_short: B+ leads.\nfindings: [B+ is ahead of A everywhere.]\n"
+    found = PAPER + "in_short: B+ leads.\nfindings: {B+ is ahead: B+ leads A by 5 points.}\n"
     folder = written(tmp_path, "full", found)
     html = (folder / "toy.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="(\w+)"', html)
     assert sections[:3] == ["findings", "claims", "t"]
-    assert html.index("B+ leads.") < html.index("B+ is ahead of A everywhere.")
+    assert html.index("B+ leads.") < html.index("<b>B+ is ahead.</b> B+ leads A by 5 points.")
     index = (folder / "index.html").read_text(encoding="utf-8")
     assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
     assert index.index("B+ leads.") < index.index('id="score"')

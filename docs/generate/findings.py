@@ -11,14 +11,14 @@ from fedbench.jobs.restore import restore
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.finding import AWAITED
-from fedbench.report.claims.page import verdicts
+from fedbench.report.claims.page import FILTERS, verdicts
 from fedbench.report.values.numbers import UNTESTED
 from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]
 SCALE = "cpu"  # at which runs are published
 _WORKFLOW = ROOT / "workflow"
-_VERDICTS = ("holds", "fails", "undecided", AWAITED)
+_VERDICTS = ("here-holds", "here-fails", "here-undecided", "here-limited", "here-awaited")
 
 
 def findings(root: Path = ROOT) -> str:
@@ -48,7 +48,7 @@ def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
     """How many claims of each paper have which verdict on its runs, and what the runs took."""
     rows = []
     for key in plan.papers:
-        tally = Counter(claim["measured"] for claim in claims if claim["paper"] == key)
+        tally = Counter(tag for claim in claims if claim["paper"] == key for tag in claim["tags"])
         needed = plan.needed(cell for cell in plan.cells if cell.paper == key)
         records = [record for run in needed if (record := Results(results).run(run).record())]
         hours = sum(sum(record["seconds"].values()) for record in records) / 3600
@@ -56,7 +56,8 @@ def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
         rows.append(
             [f"[{key}](#{key})", *counts, f"{len(records)} of {len(needed)}", f"{hours:.1f}"]
         )
-    return table(("paper", *_VERDICTS, "runs published", "core hours"), rows)
+    words = [FILTERS[verdict] for verdict in _VERDICTS]
+    return table(("paper", *words, "runs published", "core hours"), rows)
 
 
 def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:

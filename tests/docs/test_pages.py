@@ -5,6 +5,8 @@ import re
 import pytest
 
 from fedbench.paper.compositions import compositions
+from fedbench.report.claims import finding
+from fedbench.report.tables import tidy
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
 
@@ -96,3 +98,11 @@ def test_a_typing_error_in_a_command_is_noticed(typo):
 def test_a_mistake_in_a_snippet_is_noticed(page, reader):
     with pytest.raises((Exception, SystemExit)):
         follow(page)
+
+
+def test_every_column_of_the_csv_files_is_described():
+    text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
+    tables, claims = text.split("| column of a table |")[1].split("| column of claims |")
+    for columns, described in ((tidy.COLUMNS, tables), (finding.COLUMNS, claims)):
+        rows = [line.split("|")[1] for line in described.splitlines() if line.startswith("| `")]
+        assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*columns]

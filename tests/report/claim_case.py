@@ -46,6 +46,7 @@ SCALES = {
     "full": "about: As printed.\n",
     "three": "about: Three seeds.\nseeds: 3\n",
     "small": "about: Small.\nseeds: 3\nsubstitutes: {dataset: {mnist: digits}}\n",
+    "one": "about: One seed.\nseeds: 1\n",
     "left": "about: One data set.\nseeds: 3\nlevels: {dataset: [Digits]}\n",
 }
 COLUMNS = ["run_id", "status", "round", "rounds", "eval_every", "accuracy"]

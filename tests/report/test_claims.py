@@ -199,7 +199,7 @@ def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
     assert row.interval is not None
     assert row.interval.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
     assert row.verdict == UNDECIDED
-    assert row.note == "1 run diverged"
+    assert row.note == "1 run diverged; 1 run near chance at the end"
 
 
 def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
@@ -423,9 +423,9 @@ def test_a_star_pairs_levels(tmp_path: Path) -> None:
 
 
 def shaky(cell: Cell) -> Curve:
-    """A spreads over the seeds by ± 1, B by ± 10, in step with other irregularities."""
-    size = 1 if cell.coords["method"] == "A" else 10
-    return flat(50 + size * (-1, 0, 1, 1, -1, 0, 1, -1, 0.5, -0.5)[cell.seed])
+    """A spreads over the seeds by ± 1, B by ± 10, but in another order."""
+    size, shift = (1, 0) if cell.coords["method"] == "A" else (10, 3)
+    return flat(50 + size * (-1, 0, 1, 1, -1, 0, 1, -1, 0.5, -0.5)[(cell.seed + shift) % 10])
 
 
 @pytest.mark.parametrize(("winner", "verdict"), [("A", HOLDS), ("B", FAILS)])
@@ -437,7 +437,20 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
     assert row.interval is not None
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
-    assert same.rows[0].note == "no spread to compare"
+    assert same.rows[0].note == "spreads that cannot be tested"
+
+
+def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None:
+    # B is 50 + 10 · (A − 50) in each of three seeds, as coarse values may be by chance
+    def values(cell: Cell) -> Curve:
+        return flat(50 + (1 if cell.coords["method"] == "A" else 10) * (cell.seed - 1))
+
+    claim = {"table": "t", "where": ONE, "kind": "spread", "winner": "A", "loser": "B"}
+    found = single(tmp_path, claim, values)
+    assert found.words == "undecided"
+    assert found.rows[0].interval is not None
+    assert found.rows[0].interval.effect == pytest.approx(90)
+    assert found.rows[0].note == "spreads that cannot be tested"
 
 
 @pytest.mark.parametrize(
@@ -598,10 +611,55 @@ def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> Non
 
 def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
-    assert found.words == "undecided"
+    assert found.words == "undecided; it cannot hold at this scale"
     assert [row.note for row in found.rows] == ["not run at this scale", ""]
     assert [row.words for row in found.rows] == ["", "holds"]
     assert evidence_words(found).startswith("holds in 1 of 1 cell, 1 more left out")
+    assert single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(-8, -8, -8), "left").could == {
+        FAILS
+    }
+
+
+@pytest.mark.parametrize(
+    ("claim", "could"),
+    [
+        ({}, {FAILS}),  # all of the three cells, of which the scale runs those on Digits
+        ({"cells": 1}, {HOLDS}),
+        ({"negate": True}, {HOLDS}),
+        ({"negate": True, "cells": 1}, {FAILS}),
+    ],
+)
+def test_what_a_scale_could_show_of_a_claim(
+    tmp_path: Path, claim: dict[str, object], could: set[Verdict]
+) -> None:
+    found = single(tmp_path, DUEL | {"where": {"alpha": 1}} | claim, gains(-1, 0, 1), "left")
+    assert found.could == could
+    assert found.limited == (HOLDS not in could)
+
+
+def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
+    found = single(tmp_path, DUEL, gains(7, 8, 9), "one")
+    assert (found.words, found.could) == ("undecided; it cannot be decided at this scale", set())
+
+
+def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
+    every = DUEL | {"where": {"alpha": 1}}
+    claims = {
+        "every": every,  # could fail
+        "digits": DUEL,  # could hold or fail
+        "both": {"kind": "together", "claims": ["every", "digits"]},
+        "not_both": {"kind": "together", "claims": ["every", "digits"], "negate": True},
+    }
+    found = judge(plan_of(claims, "left"), tmp_path, gains(-1, 0, 1))
+    could = {name: set(each.could) for name, each in found.items()}
+    assert could == {
+        "every": {FAILS}, "digits": {HOLDS, FAILS}, "both": {FAILS}, "not_both": {HOLDS},
+    }  # fmt: skip
+
+
+def test_runs_that_end_near_chance_are_counted(tmp_path: Path) -> None:
+    (row,) = single(tmp_path, DUEL, by_method(A=14.9, B=15.1)).rows  # below 1.5 times 10 %
+    assert row.note.endswith("3 runs near chance at the end")
 
 
 def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def counts(row: str) -> list[int]:
 def test_the_scorecard_counts_claims_and_links_to_them(full: Path) -> None:
     row = scores(full)
     # printed: A 50 and B+ 52; measured with 3 seeds: A 60 to 62, B+ 50 to 52
-    assert counts(row) == [2, 1, 0, 0, 2, 1, 0, 0]  # nothing stands in: no columns for that
+    assert counts(row) == [2, 1, 0, 0, 2, 1, 0, 0, 0]  # nothing stands in: no columns for that
     assert 'href="toy.html#claims-printed-fails">1</a>' in row
     assert 'href="toy.html#claims-here-fails">1</a>' in row
 
@@ -75,8 +75,8 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     )
     apart = apart.replace("grid: main, where: {alpha: 1}, panels: [dataset]", "grid: other")
     row = scores(written(tmp_path, "curves", apart))
-    # of hold, fail, undecided, none printed; then of the runs: hold, fail, undecided, not tested
-    assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 3]
+    # hold, fail, undecided, none printed; by the runs: hold, fail, undecided, cannot hold, untested
+    assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 0, 3]
     html = (tmp_path / "reports/curves/toy.html").read_text(encoding="utf-8")
     card = html.partition('id="claim-better"')[2].partition("</article>")[0]
     assert "fails" in card

@@ -163,6 +163,35 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     assert (found.counted, found.awaited, found.left_out) == ("3 seeds", 1, ())
 
 
+def seeded(setting: str, method: str, *values: float) -> TableCell:
+    """A cell with one run per value, whose seeds are 0, 1, …."""
+    runs = (Run(f"{setting}-{method}-{n}", n, "finished", x) for n, x in enumerate(values))
+    return replace(cell(setting, method, 0.0), runs=tuple(runs))
+
+
+def test_means_are_ranked_over_the_seeds_that_most_methods_have() -> None:
+    # over seeds 0 and 1 A has 50, B 60 and C 40; with its seed 2 A has 70, and D has seed 0 alone
+    uneven = [
+        each
+        for setting in "abcd"
+        for each in (
+            seeded(setting, "A", 49.0, 51.0, 110.0),
+            seeded(setting, "B", 59.0, 61.0),
+            seeded(setting, "C", 39.0, 41.0),
+            seeded(setting, "D", 99.0),
+        )
+    ]
+    found = ranks(TABLE, uneven)
+    assert found is not None
+    assert found.mean.to_dict() == {"B": 1.0, "A": 2.0, "C": 3.0}
+    assert "by their means over the seeds that most of them have in each of 4 settings" in said(
+        found
+    )
+    assert said(found).endswith(
+        "Left out, as they were not run in every setting with these seeds: D."
+    )
+
+
 def test_settings_of_the_same_runs_count_once() -> None:
     twice = [replace(e, place=replace(e.place, dataset="Copy")) for e in cells()]
     found = ranks(TABLE, cells() + twice)

@@ -86,6 +86,11 @@ def test_a_search_without_a_choice_is_not_shown(
     assert found(plan, tmp_path / "results", *winners) == []
 
 
+def test_the_chosen_trial_counts_where_a_better_one_diverged(plan: Plan, tmp_path: Path) -> None:
+    (search,) = found(plan, tmp_path, winner(0.9, 0.149, 0.1, chosen=0.1))
+    assert search.near_chance
+
+
 def test_the_page_warns_of_a_choice_near_chance(plan: Plan, tmp_path: Path) -> None:
     scores = (winner(0.5, 0.62, 0.4, chosen=0.1), winner(0.1, 0.1, 0.149, chosen=0.03))
     found(plan, tmp_path / "results", *scores)

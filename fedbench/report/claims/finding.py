@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from fedbench.paper.claims import Claim
-from fedbench.report.claims.interval import Interval
+from fedbench.report.claims.interval import FEWEST, Interval
 from fedbench.report.claims.limits import Risks, Verdict
 from fedbench.report.values.numbers import UNTESTED
 
@@ -14,6 +14,8 @@ from fedbench.report.values.numbers import UNTESTED
 SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "does not show", Verdict.UNDECIDED: ""}
 
 AWAITED = "not run yet"  # is said of a claim for which no pair of runs is finished
+# What is said of an undecided claim that the runs of this scale cannot show to hold
+_NEVER = {True: "it cannot hold at this scale", False: "it cannot be decided at this scale"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,12 @@ class Evidence:
         return not (self.substituted or self.near_chance)
 
     @property
+    def testable(self) -> bool:
+        """Whether this scale plans enough runs of the paper's experiment for a test."""
+        planned = self.interval is not None and self.planned >= FEWEST
+        return planned and self.possible and self.of_paper
+
+    @property
     def words(self) -> str:
         """The verdict; where the runs are not the paper's experiment what their means show.
 
@@ -94,7 +102,8 @@ class Finding:
 
     `printed`: on the paper's printed numbers, None where it prints none; `measured`: on the runs
     that are the paper's experiment; `shows`: on the means of all runs, those of substitutes
-    included, as if they were exact.
+    included, as if they were exact; `could`: the verdicts that the runs of this scale may lead to,
+    whatever they give.
     """
 
     key: str
@@ -103,6 +112,7 @@ class Finding:
     measured: Judgement
     shows: Judgement
     rows: tuple[Evidence, ...] = field(repr=False)
+    could: frozenset[Verdict]
 
     @property
     def substituted(self) -> str:
@@ -128,12 +138,20 @@ class Finding:
         return (run and not self.substituted) or self.measured.verdict != Verdict.UNDECIDED
 
     @property
+    def limited(self) -> bool:
+        """Whether it is undecided, and would not hold whatever the runs of this scale give."""
+        tested = self.tested and not self.awaited
+        undecided = self.measured.verdict == Verdict.UNDECIDED
+        return tested and undecided and Verdict.HOLDS not in self.could
+
+    @property
     def words(self) -> str:
         """The measured verdict as pages show it."""
         if self.awaited:
             return AWAITED
         if self.tested:
-            return self.measured.verdict.value
+            never = f"; {_NEVER[Verdict.FAILS in self.could]}" if self.limited else ""
+            return f"{self.measured.verdict.value}{never}"
         if self.unrun:
             return f"{UNTESTED}; its substitutes are {AWAITED}"
         shows = SHOWS[self.shows.verdict]

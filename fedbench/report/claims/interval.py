@@ -5,9 +5,11 @@ ten values are too narrow: at a risk of 5 % they call a difference that is zero 
 samples, at 0.5 % in 2 %. Spreads get the exact bounds of a ratio of two correlated standard
 deviations (Pitman 1939, Morgan 1939).
 
-Both assume that differences are spread about their mean like a normal distribution, or at least
-evenly to both sides. The differences of a method that collapses now and then are not, and the
-collapse may occur in none of the seeds.
+Both assume that values are spread about their mean like a normal distribution. For means it is
+enough that they spread evenly to both sides; for spreads it is not: with heavier tails, such as
+those of a Laplace distribution, a risk of 0.5 % becomes 1.6 % with five seeds and 3 % with ten. The
+differences of a method that collapses now and then spread in neither way, and the collapse may
+occur in none of the seeds.
 
 Where all values are equal there is nothing to test, and the interval has no width: such a
 comparison is decided by the value itself, and its note says so.
@@ -148,7 +150,8 @@ def of_mean(x: Values) -> Mean:
 def of_spread(first: Values, second: Values) -> Gain:
     """By how many percent the first's standard deviation (ddof = 1) is below the second's.
 
-    Values are paired. There are no bounds if a deviation is 0.
+    Values are paired. There are no bounds if a deviation is 0, nor if the two go together exactly,
+    as three pairs of coarse values may by chance.
     """
     n = len(first)
     one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
@@ -157,7 +160,8 @@ def of_spread(first: Values, second: Values) -> Gain:
     if n < FEWEST:
         return Gain(_gain(one, other), n, math.nan)
     r = float(np.corrcoef(first, second)[0, 1])
-    return Gain(_gain(one, other), n, math.sqrt(max(1 - r * r, 0.0) / (n - 2)))
+    left = 1 - r * r
+    return Gain(_gain(one, other), n, math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan)
 
 
 def _gain(one: float, other: float) -> float:

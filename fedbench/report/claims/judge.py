@@ -63,7 +63,16 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks)
     }
     judged = _judge(tree, {c: row.tested_verdict for c, row in rows.items()})
     shows = _judge(tree, {c: row.shows for c, row in rows.items()})
-    return Finding(name, claim, _printed(tree, rows), judged, shows, tuple(rows.values()))
+    could = frozenset(_could(tree, rows))
+    return Finding(name, claim, _printed(tree, rows), judged, shows, tuple(rows.values()), could)
+
+
+def _could(tree: Node, rows: dict[Comparison, Evidence]) -> Iterator[Verdict]:
+    """The verdicts on the claim if all comparisons that can be tested held, and if all failed."""
+    for verdict in (Verdict.HOLDS, Verdict.FAILS):
+        of = {c: verdict if row.testable else Verdict.UNDECIDED for c, row in rows.items()}
+        if _judge(tree, of).verdict == verdict:
+            yield verdict
 
 
 @dataclass(frozen=True)
@@ -121,9 +130,12 @@ class _Bench:
         elif interval.pairs < planned:
             yield f"{planned - interval.pairs} of {planned} pairs missing"
         yield from _untested(interval)
-        diverged = self.measured.diverged(comparison.points)
-        if diverged:
-            yield f"{diverged} run{'' if diverged == 1 else 's'} diverged"
+        for number, how in (
+            (self.measured.diverged(comparison.points), "diverged"),
+            (self.measured.at_chance(comparison.points), "near chance at the end"),
+        ):
+            if number:
+                yield f"{number} run{'' if number == 1 else 's'} {how}"
 
     def _too_late(self, comparison: Comparison) -> bool:
         return any(self.measured.too_late(point) for point in comparison.points)
@@ -142,7 +154,11 @@ def _untested(interval: Interval) -> Iterator[str]:
     elif interval.is_constant:
         yield "the same in every pair, no spread to test"
     elif interval.pairs and not interval.is_test:
-        yield "a value is not finite" if np.isnan(interval.effect) else "no spread to compare"
+        yield (
+            "a value is not finite"
+            if np.isnan(interval.effect)
+            else "spreads that cannot be tested"
+        )
 
 
 def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
@@ -174,7 +190,15 @@ def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     rows = tuple(row for member in members for row in member.rows)
     measured = _all(claim, [member.measured.verdict for member in members])
     shows = _all(claim, [member.shows.verdict for member in members])
-    return Finding(name, claim, printed, measured, shows, rows)
+    return Finding(name, claim, printed, measured, shows, rows, _together_could(claim, members))
+
+
+def _together_could(claim: Together, members: list[Finding]) -> frozenset[Verdict]:
+    """All must hold, one that fails is enough; of a claim that denies it, the other way round."""
+    holds = all(Verdict.HOLDS in member.could for member in members)
+    fails = any(Verdict.FAILS in member.could for member in members)
+    could = {Verdict.HOLDS: holds, Verdict.FAILS: fails}
+    return frozenset(v.opposite if claim.negate else v for v, possible in could.items() if possible)
 
 
 def _all(claim: Together, verdicts: list[Verdict]) -> Judgement:

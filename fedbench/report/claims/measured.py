@@ -11,6 +11,7 @@ from fedbench.paper.columns import HELD
 from fedbench.paper.places import Level, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
+from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.searched import near_chance
@@ -87,6 +88,18 @@ class MeasuredNumbers(Numbers):
             if cell.run_id in self._searches
         }
         return any(near_chance(self._collected.winner(x), data) for x, data in served.items())
+
+    def at_chance(self, points: Iterable[Coords]) -> int:
+        """How many of the runs behind these points end with an accuracy near that of guessing."""
+        run_of = {cell.run_id: cell.run for point in points for cell in self.cells(point)}
+        guesses = {run_id: chance(run.dataset) or 0.0 for run_id, run in run_of.items()}
+        return sum(self._ends.get(run, 1.0) < NEAR * guess for run, guess in guesses.items())
+
+    @cached_property
+    def _ends(self) -> dict[str, float]:
+        """The accuracy after the last round by run."""
+        frame = self._collected.frame
+        return frames.values(frame, "accuracy", "final") if "accuracy" in frame else {}
 
     def complete(self, points: Iterable[Coords]) -> bool:
         """Whether all runs behind these points have been collected."""

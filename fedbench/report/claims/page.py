@@ -23,7 +23,8 @@ from fedbench.report.values.frames import Collected
 FILTERS = {
     "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
     "printed-none": "none printed", "here-holds": "hold", "here-fails": "fail",
-    "here-undecided": "undecided", "here-untested": "not tested", "here-awaited": AWAITED,
+    "here-undecided": "undecided", "here-limited": "cannot hold",
+    "here-untested": "not tested", "here-awaited": AWAITED,
     "shows": "show here", "shows-not": "do not show here", "fails": "fail on either",
 }  # fmt: skip
 _SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "shows-not"}
@@ -67,7 +68,8 @@ class ClaimOnPage:
         said = self.finding.tested or self.finding.awaited
         shows = "" if said else _SHOWS.get(self.finding.shows.verdict, "")
         either = "fails" if Verdict.FAILS.value in (self.printed_mark, self.mark) else ""
-        tags = (f"printed-{self.printed_mark}", f"here-{self.mark}", shows, either)
+        here = "limited" if self.finding.limited else self.mark
+        tags = (f"printed-{self.printed_mark}", f"here-{here}", shows, either)
         return tuple(filter(None, tags))
 
     @property

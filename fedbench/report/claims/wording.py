@@ -175,8 +175,12 @@ def _members(judged: Judgement, said: Said) -> str:
 
 
 def basis(finding: Finding) -> str:
-    """How the measured verdict was reached: the test, its levels, what it could have shown."""
-    if not any(row.interval and row.interval.is_test for row in finding.rows):
+    """How the measured verdict was reached: the test, its levels, what it could have shown.
+
+    Empty where nothing was tested.
+    """
+    tests = any(row.interval and row.interval.is_test for row in finding.rows)
+    if not (tests and finding.tested):
         return ""
     n, names = len(finding.rows), dict.fromkeys(row.test for row in finding.rows)
     hold = _levels([row.risks.hold for row in finding.rows])

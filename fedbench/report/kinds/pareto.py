@@ -36,20 +36,20 @@ class Pareto(Kind):
     """Each hue as a point: its `cost` along the bottom, the figure's metric upwards.
 
     `cost` is any column of the history, with a moment if need be, such as compute, or
-    megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points that no other beats
-    in both are named and joined by a line, the Pareto front; methods of one's own folder are named
-    too. Points are means over the seeds, bars one sample standard deviation of the metric on either
-    side; where a mean is over settings too, the deviation over the seeds is pooled over them. A hue
-    with a diverged run has no point: it spent less than planned, and would seem to be cheap. Of
-    computation, which is counted at the clients alone, methods whose server computes on samples too
-    are hollow points that are not on the front.
+    megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points than which none is
+    better at no higher cost are named and joined by a line, the Pareto front; methods of one's own
+    folder are named too. Points are means over the seeds, bars one sample standard deviation of the
+    metric on either side; where a mean is over settings too, the deviation over the seeds is pooled
+    over them. A hue with a diverged run has no point: it spent less than planned, and would seem to
+    be cheap. Of computation, which is counted at the clients alone, methods whose server computes
+    on samples too are hollow points that are not on the front.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
     size: ClassVar[tuple[float, float]] = (3.4, 2.6)
     note: ClassVar[str] = (
-        "The line joins the methods that no other beats in both; a method of which a run lacks "
-        "either number is not shown."
+        "The line joins the methods than which none is better at no higher cost; a method of which "
+        "a run lacks either number is not shown."
     )
 
     lack: ClassVar[str] = "no method has all its runs"

@@ -17,6 +17,7 @@ from fedbench.report.pages.paper import PaperPage
 from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.rows import label_of, point_of
+from fedbench.report.tables.same_seeds import with_same_seeds
 from fedbench.report.values.metrics import Metric
 from fedbench.spec import Choice
 
@@ -165,12 +166,14 @@ def _name(cell: TableCell) -> str:
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
     """The cells of each setting in which two methods or more were measured and one learned.
 
-    Those of which only chance chose a method's settings are left out.
+    They have the seeds that most methods of the setting have. Settings in which only chance chose a
+    method's own are left out.
     """
     settings: dict[tuple[str, str], list[TableCell]] = {}
     metric = table.table.metrics[0]
-    for cell in table.cells if Metric(metric).is_ranked else []:
-        if cell.place.metric == metric and cell.place.method and cell.measured:
+    ranked = [c for c in table.cells if c.place.metric == metric and c.place.method]
+    for cell in with_same_seeds(ranked) if Metric(metric).is_ranked else []:
+        if cell.measured:
             settings.setdefault((cell.place.dataset, cell.place.setting), []).append(cell)
     for cells in settings.values():
         sound = not any(cell.blind for cell in cells)

@@ -23,6 +23,7 @@ class RanksOnPage:
         """How many settings were ranked, what the tests say, and which methods are left out."""
         ranks = self.ranks
         how = "" if ranks.seeds else "by their means over the seeds "
+        how += "that most of them have " * ranks.uneven
         sentences = [f"{len(ranks.mean)} methods ranked {how}in each of {ranks.counted}."]
         if ranks.near_chance:
             sentences.append(
@@ -33,8 +34,10 @@ class RanksOnPage:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
         sentences += _tested(ranks)
         if ranks.left_out:
+            seeds = " with these seeds" * ranks.uneven
             sentences.append(
-                f"Left out, as they were not run in every setting: {', '.join(ranks.left_out)}."
+                f"Left out, as they were not run in every setting{seeds}: "
+                f"{', '.join(ranks.left_out)}."
             )
         return " ".join(sentences)
 
@@ -52,11 +55,17 @@ def _tested(ranks: Ranks) -> list[str]:
             "The runs are substitutes for the paper's experiments, so that no difference between "
             "the ranks is tested."
         ]
-    same = "Seeds of one setting" if ranks.seeds else "Settings on one data set"
+    doubt = (
+        "All seeds of a method have the same settings; how lucky their choice was the tests do not "
+        "know."
+        if ranks.seeds
+        else "Settings on one data set are not independent of each other, so that the tests find "
+        "differences too easily."
+    )
     return [
         f"Friedman's test: p = {ranks.test.p:.2g}.",
         *(_told(ranks, ranks.test) if ranks.tells else [_untold(ranks, ranks.test)]),
-        f"{same} are not independent of each other, so that the tests find differences too easily.",
+        doubt,
     ]
 
 

@@ -12,7 +12,8 @@ def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
 
     Values that are equal at the table's digits tie. All that tie for the best are marked, but none
     if they are more than half, none that is near chance, none where a method's settings were chosen
-    by trials near chance, and none while a method lacks a run that another one has.
+    by trials near chance, and none while a method has a run, such as a further seed, that another
+    one lacks.
     """
     rivals: dict[tuple[str, str, str], list[float]] = {}
     even = _even([cell for cell in cells if not cell.control])
@@ -25,16 +26,16 @@ def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:
 
 
 def _even(cells: list[TableCell]) -> set[tuple[str, str, str]]:
-    """The contests in which all methods lack the same runs, and none lacks all of its own.
+    """The contests in which all methods have the same runs, and none lacks all of its own.
 
     Contests in which a method's settings are as good as random are not even either.
     """
-    lacking: dict[tuple[str, str, str], set[frozenset[str]]] = {}
+    having: dict[tuple[str, str, str], set[frozenset[str]]] = {}
     for cell in cells:
-        absent = frozenset(run.name for run in cell.missing)
-        lacking.setdefault(cell.contest, set()).add(absent)
+        there = frozenset(run.name for run in cell.runs if run not in cell.missing)
+        having.setdefault(cell.contest, set()).add(there)
     out = {c.contest for c in cells if c.blind or len(c.missing) == len(c.runs)}
-    return {contest for contest, sets in lacking.items() if len(sets) == 1} - out
+    return {contest for contest, sets in having.items() if len(sets) == 1} - out
 
 
 def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:

@@ -12,6 +12,7 @@ import pandas as pd
 from fedbench.paper.items import Table
 from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.same_seeds import with_same_seeds
 from fedbench.report.values.leads import of_most
 from fedbench.report.values.metrics import Metric
 
@@ -53,15 +54,17 @@ class Ranks:
     """Mean ranks by method; 1 is the best.
 
     `metric` is what was ranked in each of so many `settings`, or, where `seeds` is not 0, in each
-    of so many seeds of them; `near_chance` counts those that are left out because no method learned
-    there, `awaited` those of which most methods have no run, `left_out` are methods that were not
-    run in every one. `test` is None where any run is a substitute: such ranks are not tested.
+    of so many seeds of them; `uneven`: whether some methods have further seeds, which are not
+    ranked; `near_chance` counts the settings that are left out because no method learned there,
+    `awaited` those of which most methods have no run, `left_out` are methods that were not run in
+    every one. `test` is None where any run is a substitute: such ranks are not tested.
     """
 
     metric: str
     mean: pd.Series
     settings: int
     seeds: int
+    uneven: bool
     near_chance: int
     awaited: int
     controls: frozenset[str]
@@ -91,6 +94,7 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
 
     Settings in which all methods are near chance, or the trials that chose a method's settings, are
     left out, and so are those that most methods lack, and means of which a seed is not finished.
+    Means are over the seeds that most methods of a setting are planned with.
     None if fewer than three methods have a mean in every setting, if there are fewer than three
     settings, or if neither more nor less of the metric is better. Means are rounded to the digits
     that the table shows; those that then are equal share their ranks, and what is not finite ranks
@@ -99,9 +103,9 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     metric = table.metrics[0]
     if not Metric(metric).is_ranked:
         return None
-    planned = [c for c in cells if c.place.metric == metric and c.place.method]
-    if table.ranks == "seeds":
-        planned = [piece for c in planned for piece in _seeds(c)]
+    every = [c for c in cells if c.place.metric == metric and c.place.method]
+    by_seed = table.ranks == "seeds"
+    planned = [piece for c in every for piece in _seeds(c)] if by_seed else with_same_seeds(every)
     asked = [c for c in planned if c.measured and not c.missing]
     learned = {_setting(c) for c in asked if not c.is_near_chance}
     learned -= {_setting(c) for c in asked if c.blind}
@@ -117,11 +121,12 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
         metric=metric,
         mean=placed.mean().sort_values(kind="stable"),
         settings=len(whole),
-        seeds=len(full) if table.ranks == "seeds" else 0,
+        seeds=len(full) if by_seed else 0,
+        uneven=not by_seed and sum(len(c.runs) for c in planned) < sum(len(c.runs) for c in every),
         near_chance=len(settings - learned),
         awaited=len({*map(_setting, planned)} - settings) + len(scores) - len(usual),
         controls=frozenset(c.place.method for c in ranked if c.control),
-        left_out=tuple(str(name) for name in scores if name not in full),
+        left_out=tuple(dict.fromkeys(c.place.method for c in every if c.place.method not in full)),
         test=None if any(c.substituted for c in ranked) else _test(placed),
     )
 

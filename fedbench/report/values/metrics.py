@@ -64,6 +64,11 @@ class Metric:
         return (meaning(self._base) or ("", "", ""))[1] == "fraction"
 
     @property
+    def is_in_points(self) -> bool:
+        """Whether its differences are shown in percentage points."""
+        return self.is_score or (meaning(self._base) or ("", "", ""))[1] == "percentage points"
+
+    @property
     def is_of_a_model(self) -> bool:
         """Whether it scores a model, which is done in every evaluated round."""
         return self._base in SCORES

@@ -25,11 +25,16 @@ def winner(file: Path) -> dict[str, Any]:
 
 
 def near_chance(found: dict[str, Any], dataset: Choice) -> bool:
-    """Whether even the best trial of the search scored next to nothing."""
+    """Whether what the search chose scored next to nothing in its trials.
+
+    That is the best score, unless a trial with a better one diverged.
+    """
     guess = chance(dataset)
     if guess is None or not found:
         return False
-    return bool(max(trial["score"] for trial in found["trials"]) < NEAR * guess)
+    chosen = found["chosen"].items()
+    scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
+    return bool(scores) and scores[0] < NEAR * guess
 
 
 def chosen_near_chance(

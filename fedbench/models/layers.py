@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from torch import nn
 
@@ -15,6 +16,23 @@ def dense(widths: Sequence[int]) -> list[nn.Module]:
     """Linear layers from each width to the next, each followed by a ReLU."""
     pairs = [(nn.Linear(before, after), nn.ReLU()) for before, after in pairwise(widths)]
     return [layer for pair in pairs for layer in pair]
+
+
+def with_he_weights(model: nn.Module) -> nn.Module:
+    """The model with biases of 0, and normal weights of variance 2 / n.
+
+    n is the number of outgoing weights per unit of a convolution, and of ingoing ones of a linear
+    layer, as in the library of FedADC's author.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            mode: Literal["fan_out", "fan_in"] = (
+                "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
+            )
+            nn.init.kaiming_normal_(layer.weight, mode=mode, nonlinearity="relu")
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return model
 
 
 def scaled(numbers: Iterable[int], by: float) -> list[int]:

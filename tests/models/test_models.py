@@ -269,6 +269,23 @@ def test_what_does_not_fit_is_refused_in_a_sentence(refuses, name, inputs, param
     assert "\n" not in str(caught.value)
 
 
+def test_the_first_weights_of_acnn_may_be_those_of_he():
+    torch.manual_seed(0)
+    model = build("acnn", CIFAR10, init="he")
+    layers = [m for m in model.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    # 2 over 128·9 weights that go out of a unit of the second convolution, over 2048 that come into
+    # the first linear layer: deviations of 0.0417 and 0.03125
+    assert layers[1].weight.std().item() == pytest.approx((2 / (128 * 9)) ** 0.5, rel=0.02)
+    assert layers[4].weight.std().item() == pytest.approx(0.03125, rel=0.02)
+    assert all((layer.bias == 0).all() for layer in layers)
+    # images of variance 1 keep about their size through nine layers; PyTorch's weights lose it
+    seen = torch.randn(64, 3, 32, 32)
+    spread = {
+        init: build("acnn", CIFAR10, init=init)(seen).std(0).mean() for init in ("he", "pytorch")
+    }
+    assert spread["he"] > 20 * spread["pytorch"]
+
+
 @pytest.mark.parametrize(("name", "least"), [("acnn", 16), ("scnn", 16), ("scnntiny", 8)])
 def test_the_smallest_images_that_a_model_takes(name, least):
     inputs = Inputs((1, least, least + 3), 4)

@@ -38,9 +38,10 @@ class Lead(Kind):
     note: ClassVar[str] = (
         "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
         "same seed with one variance for all methods but the erratic ones, corrected for the "
-        "number of methods. Filled points differ from the base by more than chance, hollow ones do "
-        "not. Bars of erratic methods may go beyond the axes. Methods that lack a run are left "
-        "out; those of your own folder are in bold."
+        "number of methods. They do not know how lucky the search of a method's settings was, "
+        "which all its seeds share. Filled points differ from the base by more than chance, hollow "
+        "ones do not. Bars of erratic methods may go beyond the axes. Methods that lack a run are "
+        "left out; those of your own folder are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"

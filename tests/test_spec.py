@@ -39,6 +39,21 @@ def test_identity_tells_any_other_setting(change):
     assert RunSpec(**change).id != RunSpec().id
 
 
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"betas": (0.5, 0.9)}, r"betas = .* no effect with optimizer 'sgd' and momentum = 0"),
+        ({"eps": 1e-3}, r"eps = 0\.001 has no effect"),
+        ({"dampening": 0.5}, r"dampening = 0\.5 has no effect .* momentum = 0"),
+        ({"optimizer": "adam", "momentum": 0.9}, r"momentum = 0\.9 has no effect .* 'adam'"),
+        ({"optimizer": "adam", "dampening": 0.9}, r"dampening = 0\.9 has no effect"),
+    ],
+)
+def test_a_setting_without_effect_is_refused_as_it_would_make_another_run(refuses, settings, words):
+    with refuses(words):
+        RunSpec(**settings)
+
+
 def test_the_order_of_parts_counts():
     parts = ["fedprox", "mfl"]
     assert RunSpec(parts=parts).id != RunSpec(parts=parts[::-1]).id

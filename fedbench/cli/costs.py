@@ -1,6 +1,5 @@
 """Prints what training a plan costs: passes, hours and bytes by table."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ def print_costs(
     parts: Sequence[tuple[str, "Plan"]] = (),
 ) -> None:
     """Print what training each table of a plan costs, then what parts of it cost, by name."""
+    from fedbench.base.cores import cores
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
     from fedbench.plan.budget import by_table
@@ -32,7 +32,7 @@ def print_costs(
         f"Hours follow from how fast finished runs in {results} trained the same model. Without "
         "such runs they follow from the speed of one core that the scale's file or else the model "
         f"declares, and a GPU is assumed to be as fast as {GPU_CORES} cores. Hours here are those "
-        f"of training alone until the last run ends, on all {os.cpu_count() or 1} cores of this "
+        f"of training alone until the last run ends, on all {cores()} cores of this "
         "machine, where one core trains each run. GPU hours are those of one GPU.",
         soft_wrap=True,
     )

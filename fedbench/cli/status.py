@@ -79,7 +79,7 @@ def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":
     """One look, or one every few seconds for as long as runs are left."""
     seen = look()
     yield seen
-    while again and seen.everything.left:
+    while again and (seen.running or seen.left):
         time.sleep(_PAUSE if console.is_terminal else _PLAIN_PAUSE)
         seen = look()
         yield seen

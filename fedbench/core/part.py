@@ -10,7 +10,7 @@ times the step.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -36,12 +36,14 @@ class Sizes:
     K: int
     m: int
     epochs: float
-    features: int = 0
+    features: int
 
 
 # A federation like those of the papers, for costs that are told of no paper: ResNet-8, 10 of 100
 # clients per round.
 USUAL = Sizes(d=100_000, classes=10, K=100, m=10, epochs=1, features=64)
+# A model so large that what does not grow with it is lost in the rounding of a float.
+LARGE = replace(USUAL, d=10**18)
 
 
 @dataclass(frozen=True)

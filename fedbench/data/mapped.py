@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import hashlib
 import io
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -105,29 +106,40 @@ def growing(path: Path) -> Iterator[BinaryIO]:
     """A stream into a partial file beside `path`, which it replaces if the block raises nothing.
 
     The partial file of a killed process is overwritten by the next one, so that they do not pile
-    up. Raises `FedbenchError` if the disk is full or cannot be written to, or if another process
-    is writing the file.
+    up; a process that raises deletes its own. Raises `FedbenchError` if the disk is full or cannot
+    be written to, or if another process is writing the file.
     """
     require_writable(path.parent)
     part = path.with_name(f".{path.name}.part")
     try:
         with part.open("ab") as stream:
-            _lock(stream, path)
+            _lock(stream, part, path)
             stream.truncate(0)
             try:
                 yield stream
                 stream.flush()
                 part.replace(path)
-            finally:
+            except BaseException:
                 part.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise FedbenchError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _lock(stream: BinaryIO, path: Path) -> None:
+def _lock(stream: BinaryIO, part: Path, path: Path) -> None:
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # released when the process ends
+        if not _is_at(part, stream):  # another process ended it between the opening and the lock
+            raise BlockingIOError
     except BlockingIOError:
         raise FedbenchError(
             f"{path}: another process is writing it; wait until it has ended"
         ) from None
+
+
+def _is_at(path: Path, stream: BinaryIO) -> bool:
+    """Whether the file at this path is the one that the stream writes."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

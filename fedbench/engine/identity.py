@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.engine.described import described, plain, qualified, unknown
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import SLUG, Choice, RunSpec
 
 # Objects of `run` by name: the field of the settings that each replaces, and the kind under which
 # plug-ins of this name are registered, if they are.
@@ -42,7 +42,7 @@ class Identity:
         words = [self._word(name) for name in ("dataset", "model", "partition")]
         words += [self._word("parts")]
         text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(words))
-        return f"{text}-s{self.spec.seed}-{digest(self.settings())}"
+        return f"{text[:SLUG]}-s{self.spec.seed}-{digest(self.settings())}"
 
     def _word(self, name: str) -> str:
         value = self.objects.get(name, getattr(self.spec, name))

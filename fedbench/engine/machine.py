@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from fedbench.base.checked import Checked, Count, Positive
+from fedbench.base.cores import cores
 from fedbench.base.errors import FedbenchError
 
 
@@ -40,7 +41,7 @@ class Machine(Checked):
     def threads(self) -> int:
         """How many threads train and score at the same time."""
         on_cpu = self.torch_device().type == "cpu"
-        return self.workers or (len(os.sched_getaffinity(0)) if on_cpu else 1)
+        return self.workers or (cores() if on_cpu else 1)
 
 
 def same_bits_on(device: torch.device) -> torch.device:

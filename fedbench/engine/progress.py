@@ -19,9 +19,9 @@ class Traffic:
     down: int = 0
     up: int = 0
 
-    def broadcast(self, model: int, messages: Sequence[State], clients: int) -> None:
-        """Count the global model and every part's message, sent to this many clients."""
-        self.down += clients * (model + floats(messages))
+    def broadcast(self, model: int, messages: Sequence[State]) -> None:
+        """Count the global model and every part's message, sent to one client."""
+        self.down += model + floats(messages)
 
     def collect(self, model: int, extras: Sequence[State]) -> None:
         """Count one client's model and what every part uploads beside the model."""
@@ -58,6 +58,9 @@ class ClientStates(Mapping[int, Kept]):
 
     def __len__(self) -> int:
         return len(self._memory) + len(self._files)
+
+    def __contains__(self, client: object) -> bool:  # the inherited one would load its states
+        return client in self._memory or client in self._files
 
     def __getitem__(self, client: int) -> Kept:
         if client in self._memory:

@@ -176,7 +176,7 @@ class Training:
         for c, reply in zip(clients, replies, strict=True):
             progress.clients[c.client] = reply.mine
             progress.passes += sum(len(rows) for rows in c.batches.rows)
-            progress.traffic.broadcast(size, [t.msg for t in c.turns], 1)
+            progress.traffic.broadcast(size, [t.msg for t in c.turns])
             progress.traffic.collect(size, reply.up)
         return before, replies
 

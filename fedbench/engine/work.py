@@ -12,7 +12,14 @@ def work_per_sample(problem: Problem) -> float:
     FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
     """
     fed = problem.fed
-    sizes = Sizes(d=fed.d, classes=fed.classes, K=fed.K, m=fed.m, epochs=_epochs(problem))
+    sizes = Sizes(
+        d=fed.d,
+        classes=fed.classes,
+        K=fed.K,
+        m=fed.m,
+        epochs=_epochs(problem),
+        features=fed.net.features,
+    )
     costs = [part.cost(sizes) for part in problem.task.parts]
     forward, backward = sum(cost.forward for cost in costs), sum(cost.backward for cost in costs)
     return 1 + _FORWARD * forward + _BACKWARD * backward

@@ -1,11 +1,11 @@
 """What a plan costs, before launching it: runs, sample passes, hours and disk."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from fedbench.base.cores import cores as here
 from fedbench.plan.cost import Cost, costs
 from fedbench.plan.data import samples
 from fedbench.plan.deal import deal, elapsed
@@ -61,8 +61,8 @@ def by_table(
     }
     needed["all, shared runs once"] = list(plan.runs)
     needed |= {name: list(part.runs) for name, part in parts}
-    cores = cores or os.cpu_count() or 1
-    return {name: _budget(plan, ids, all_costs, cores) for name, ids in needed.items()}
+    on = cores or here()
+    return {name: _budget(plan, ids, all_costs, on) for name, ids in needed.items()}
 
 
 def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:

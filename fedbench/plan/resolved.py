@@ -13,7 +13,7 @@ from fedbench.paper.named import spelled_out
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level
 from fedbench.plan.points import matches
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import NAMED, Choice, RunSpec
 
 
 def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
@@ -38,8 +38,6 @@ def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
 
 
 def printed_choices(settings: Settings) -> Settings:
-    """Settings with the default data set, model and partition filled in, for a cut to replace."""
-    defaults = {
-        kind: RunSpec.model_fields[kind].default for kind in ("dataset", "model", "partition")
-    }
+    """Settings with the default of each choice of one name filled in, for a cut to replace."""
+    defaults = {kind: RunSpec.model_fields[kind].default for kind in NAMED}
     return {kind: dict(choice) for kind, choice in defaults.items()} | settings

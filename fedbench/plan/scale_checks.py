@@ -1,11 +1,13 @@
 """Refuses a scale, or a selection of tables, that names what its papers do not have."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level
 from fedbench.paper.scale import Scale, ScaleCase, SeedCase
 from fedbench.plan.points import points
 from fedbench.plan.resolved import printed_choices, resolve
@@ -26,14 +28,21 @@ def check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
 
 
 def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
-    """Refuse a scale that names a paper, table, figure, point or run that there is not."""
+    """Refuse a scale that names a paper, table, figure, level, point or run that there is not.
+
+    What it says of papers that are not among these, or of all papers, is not checked without them.
+    """
     files = files_by_name(workflow / "papers", "*.yaml")
+    file = find_file(workflow / "scales", f"{name}.yaml")
+    if papers.keys() >= files.keys():
+        _check_levels(f"{file}: levels", scale.levels, papers.values())
     for paper, by in scale.papers.items():
-        place = f"{find_file(workflow / 'scales', f'{name}.yaml')}: papers.{paper}"
+        place = f"{file}: papers.{paper}"
         if paper not in files:
             raise FedbenchError(f"{place}: no such paper")
         if paper not in papers:
             continue
+        _check_levels(f"{place}.levels", by.levels, [papers[paper]])
         _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
         _check_cases(f"{place}.cases", by.cases, papers[paper])
         if by.keep:
@@ -41,6 +50,23 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
             for key in by.keep:
                 if key not in keys:
                     raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+
+
+def _check_levels(
+    place: str, chosen: Mapping[str, Sequence[Level]], papers: Iterable[Paper]
+) -> None:
+    """Refuse an axis or a level that no grid of these papers has."""
+    axes: dict[str, list[Level]] = {}
+    for grid in [grid for paper in papers for grid in paper.grids.values()]:
+        for axis, levels in grid.axes.items():
+            axes.setdefault(axis, []).extend(levels)
+    for axis, wanted in chosen.items():
+        if axis not in axes:
+            raise FedbenchError(f"{place}: {unknown('axis', axis, axes)}")
+        for level in wanted:
+            if level not in axes[axis]:
+                error = unknown(f"level of {axis}", level, map(str, axes[axis]))
+                raise FedbenchError(f"{place}: {error}")
 
 
 def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:

@@ -151,8 +151,9 @@ def _diverged(folder: RunFolder) -> bool:
 
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:
     """Fields whose chosen number is the smallest or largest of three or more tried."""
-    numeric = {k: v for k, v in tune.grid.items() if all(isinstance(x, int | float) for x in v)}
-    return [k for k, v in numeric.items() if len(v) > 2 and point[k] in (min(v), max(v))]
+    numbers = {k: [x for x in v if isinstance(x, int | float)] for k, v in tune.grid.items()}
+    numeric = {k: v for k, v in numbers.items() if len(v) == len(tune.grid[k]) > 2}
+    return [k for k, v in numeric.items() if point[k] in (min(v), max(v))]
 
 
 def resolved(run: RunSpec, search: str, results: Path) -> RunSpec:

@@ -12,6 +12,7 @@ from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, require_record
 
 _REMEDY = "delete it to train the run again"
+USUAL = 1_000.0  # samples per second on a core, of a model that declares no speed; a guess
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 
 
@@ -23,9 +24,9 @@ class Speeds:
     gpu: dict[str, float] = field(default_factory=dict)
 
     def on_core(self, run: RunSpec) -> float:
-        """Measured for the run's model, else the speed that the model declares."""
-        reference = registry.find("model", run.model.name).constants["SAMPLES_PER_SECOND"]
-        return self.core.get(_named(run.model), float(reference))
+        """Measured for the run's model, else the speed that the model declares, else `USUAL`."""
+        declared = registry.find("model", run.model.name).constants.get("SAMPLES_PER_SECOND")
+        return self.core.get(_named(run.model), float(declared or USUAL))
 
     def on_gpu(self, run: RunSpec) -> float:
         """Measured for the run's model, else that of `GPU_CORES` cores."""

@@ -20,7 +20,7 @@ def wanted(plan: Plan, train: str) -> Plan:
         if name not in levels:
             raise unknown("method in this plan", name, sorted(levels))
     cells = [cell for cell in plan.cells if str(cell.coords.get("method")) in names]
-    ids = plan.needed(cells)
+    ids = dict.fromkeys(plan.needed(cells))
     searches = {run: search for run, search in plan.searches.items() if run in ids}
     return replace(
         plan,

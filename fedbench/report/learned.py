@@ -11,6 +11,7 @@ from statistics import mean, variance
 
 import pandas as pd
 
+from fedbench.base import registry
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
@@ -139,7 +140,7 @@ def _judged(shown: list[_Score]) -> tuple[str, list[_Score]]:
 
 def _is_mild(partition: Choice) -> bool:
     """Whether clients' labels differ little: α or δ of at least 0.3, three classes, or IID."""
-    params = partition.params
+    params = registry.find("partition", partition.name).fields | partition.params
     skew = params.get("alpha", params.get("delta"))
     if skew is not None:
         return bool(skew >= MILD)

@@ -1,5 +1,6 @@
 """Makes the parts of a report one by one: a table, a figure, a paper's claims."""
 
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,6 +87,8 @@ class Workshop:
             item = getattr(bench, task.kind)(task.at)
         except Exception as error:  # whatever went wrong, the others are shown
             worded = isinstance(error, FedbenchError)
+            if not worded:  # a fault of ours: the rule's log keeps where it happened
+                traceback.print_exc()
             return Made(None, tuple(bench.files), str(error) if worded else short(error))
         return Made(item, tuple(bench.files))
 

@@ -3,7 +3,17 @@
 from fedbench.base.choice import Choice
 from fedbench.spec.assign import assign
 from fedbench.spec.augment import Augment
-from fedbench.spec.run import NUMERICS, RunSpec
+from fedbench.spec.run import NAMED, NUMERICS, SLUG, RunSpec
 from fedbench.spec.tune import MOST_TRIALS, Tune
 
-__all__ = ["MOST_TRIALS", "NUMERICS", "Augment", "Choice", "RunSpec", "Tune", "assign"]
+__all__ = [
+    "MOST_TRIALS",
+    "NAMED",
+    "NUMERICS",
+    "SLUG",
+    "Augment",
+    "Choice",
+    "RunSpec",
+    "Tune",
+    "assign",
+]

@@ -24,10 +24,10 @@ from fedbench.spec.tune import Tune
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
-_KINDS = ("dataset", "model", "partition", "sampler")
+NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
-_SLUG = 150  # characters; the name of a folder may have 255
+SLUG = 150  # characters; the name of a folder may have 255
 
 _NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 
@@ -99,9 +99,9 @@ class RunSpec(Strict):
     validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """The share of the training data that is held out before the partition. A data set that comes
     with a validation set is scored on that set, and nothing is held out."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """What all random draws of the run depend on."""
-    data_seed: Annotated[int, Field(ge=0)] | None = None
+    data_seed: Annotated[int, Field(ge=0, strict=True)] | None = None
     """The seed of the partition and of the held-out share; null: `seed`."""
     eval_every: Whole = 1
     """The model is scored after every so many rounds, and after the last."""
@@ -131,9 +131,22 @@ class RunSpec(Strict):
                 "stop.on = 'held-out' needs held-out data; set validation above 0, or write on: "
                 "test, by which the number of rounds is tuned on the test set"
             )
-        if self.optimizer == "adam" and (self.momentum or self.nesterov):
-            raise ValueError("optimizer 'adam' takes betas, not momentum")
+        self._require_used()
         return self
+
+    def _require_used(self) -> None:
+        """Refuse settings of the optimiser without effect: equal runs would have two identities."""
+        if self.optimizer == "adam":
+            unused = ["momentum", "dampening", "nesterov"]
+        else:
+            unused = ["betas", "eps", *([] if self.momentum else ["dampening"])]
+        for name in unused:
+            value, usual = getattr(self, name), RunSpec.model_fields[name].default
+            if value != usual:
+                raise ValueError(
+                    f"{name} = {value} has no effect with optimizer '{self.optimizer}' and "
+                    f"momentum = {self.momentum:g}; leave it at {usual}"
+                )
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
@@ -145,6 +158,12 @@ class RunSpec(Strict):
     def _searchable(self) -> "RunSpec":
         if self.tune is None:
             return self
+        searched = {*self.tune.grid, *self.tune.trials}
+        if self.tune.on == "held-out" and "validation" in searched:
+            raise ValueError(
+                "tune: validation cannot be searched or set, since trials on held-out data hold "
+                "out tune.share; set that one"
+            )
         for owner, run in (("run", self), ("search's trials", self.trial())):
             for key in self.tune.grid:
                 _check_searched(key, owner, run)
@@ -160,7 +179,7 @@ class RunSpec(Strict):
 
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
-        chosen = [(kind, getattr(self, kind)) for kind in _KINDS]
+        chosen = [(kind, getattr(self, kind)) for kind in NAMED]
         chosen += [("method", part) for part in self.parts]
         return chosen + [("probe", probe) for probe in self.watch]
 
@@ -187,7 +206,7 @@ class RunSpec(Strict):
 
         Plug-ins are listed with the checksums of their files: other code makes another run.
         """
-        spelled = {kind: getattr(self, kind).brief(kind) for kind in _KINDS}
+        spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {
             "parts": tuple(part.brief("method") for part in self.parts),
             "watch": tuple(probe.brief("probe") for probe in self.watch),
@@ -223,7 +242,7 @@ class RunSpec(Strict):
         """Readable words, the seed, and 12 hexadecimal digits of the settings' sha256."""
         words = [self.dataset.name, self.model.name, self.partition.name]
         words += [part.name for part in self.parts] or ["fedavg"]
-        return f"{'-'.join(words)[:_SLUG]}-s{self.seed}-{digest(self.settings())}"
+        return f"{'-'.join(words)[:SLUG]}-s{self.seed}-{digest(self.settings())}"
 
     def changed(self, **settings: Any) -> "RunSpec":
         """The same run with other settings; `part.parameter` sets a parameter of a part."""

@@ -13,7 +13,7 @@ MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has
 class Tune(Strict):
     """A search over settings before the run: the value with the best score is used."""
 
-    grid: dict[str, tuple[float | int | str, ...]]
+    grid: dict[str, tuple[bool | int | float | str | None, ...]]
     """The values to try, by field or by `part.parameter`; all combinations are tried."""
     by: Literal["final", "mean", "best"] = "final"
     """The score: the last accuracy, the mean over all evaluated rounds ('fastest convergence'), or

@@ -7,7 +7,7 @@ import pytest
 from fedbench.cli import status
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import to_json
-from fedbench.store import Results, note_failure, signs_of_life
+from fedbench.store import Results, note_failure, signs_of_life, states
 from tests.jobs.four_runs import IDS, finish, plan
 from tests.project import make_project
 
@@ -51,6 +51,18 @@ def test_it_looks_until_no_run_is_left(cli, results, monkeypatch):
     monkeypatch.setattr(status.time, "sleep", lambda _: finish(results, next(rest), 1.0))
     lines = cli("status", "--results", results, "--json", "--watch").output.splitlines()
     assert [json.loads(line)["all"]["finished"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_it_goes_on_looking_while_the_last_run_is_saved(cli, results, monkeypatch):
+    # its last round is reported, so that no seconds are left, but its folder is not finished yet
+    for each in IDS[1:3]:
+        finish(results, each, 1.0)
+    monkeypatch.setattr(states, "_PAUSE", 0)
+    with signs_of_life(Results(results).run(IDS[3])) as beat:
+        beat(10)
+        monkeypatch.setattr(status.time, "sleep", lambda _: finish(results, IDS[3], 1.0))
+        lines = cli("status", "--results", results, "--json", "--watch").output.splitlines()
+    assert [json.loads(line)["all"]["finished"] for line in lines] == [3, 4]
 
 
 def test_without_a_plan_it_says_how_to_make_one(cli, tmp_path):

@@ -11,6 +11,8 @@ from fedbench.store import RunFolder
 from tests.methods.one_weight import train
 
 CPU = Machine(device="cpu", checkpoint_minutes=1e-9)
+HEAD = (8 + 1) * 10  # weights of the last layer, behind a projection to 8 features
+D = (64 + 1) * 128 + (128 + 1) * 128 + (128 + 1) * 8 + HEAD
 
 
 @pytest.mark.parametrize(
@@ -99,10 +101,17 @@ def test_a_run_that_was_killed_ends_at_the_same_round(tmp_path):
 
 @pytest.mark.parametrize(
     ("parts", "work"),
-    [([], 1.0), (["fedsam"], 2.0), (["fedgkd"], 4 / 3), (["moon"], 5 / 3)],
+    [
+        ([], 1.0),
+        (["fedsam"], 2.0),
+        (["fedgkd"], 4 / 3),
+        (["moon"], 5 / 3),
+        (["fedgen"], 1 + HEAD / D),
+    ],
 )
 def test_computation_counts_the_passes_that_a_method_adds(parts, work):
-    # a forward pass is a third of a sample pass: FedSAM makes two of each, MOON has two teachers
+    # a forward pass is a third of a sample pass: FedSAM makes two of each, MOON has two teachers,
+    # and FedGen passes generated features through the head, whose share is that of its weights
     spec = RunSpec(clients=2, rounds=2, epochs=3, projection=8, parts=parts)
     history = run(spec, machine=CPU).history
     samples = 1442 * 3  # digits' training samples, three epochs

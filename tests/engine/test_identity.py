@@ -135,6 +135,11 @@ def test_any_other_object_is_another_run(change):
     assert record(**usual)["id"] != record(**{**usual, **change})["id"]
 
 
+def test_the_name_of_a_run_of_many_objects_still_fits_a_folders():
+    parts = tuple(type(f"Pull{i:02}", (Pull,), {})() for i in range(40))
+    assert len(record(parts=parts)["id"]) == 150 + len("-s0-") + 12
+
+
 def test_layers_without_weights_and_what_a_loss_closes_over_are_told_apart():
     def deep(layer):
         torch.manual_seed(0)

@@ -22,6 +22,6 @@ def plan(**papers):
 
 def finish(results, run_id, seconds, status="finished"):
     folder = results / "runs" / run_id
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     record = {"id": run_id, "status": status, "rounds": 10, "seconds": {"train": seconds}}
     (folder / "run.json").write_text(json.dumps(record))

@@ -282,5 +282,5 @@ def test_the_term_is_in_every_evaluation_of_the_gradient():
 
 
 def test_the_teacher_costs_a_pass_that_could_be_kept():
-    cost = ASD().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5))
+    cost = ASD().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8))
     assert (cost.forward, cost.teachers, cost.backward, cost.down, cost.up) == (1, 1, 0, 0, 0)

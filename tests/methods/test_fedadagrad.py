@@ -51,7 +51,7 @@ def test_without_momentum_it_is_pytorchs_adagrad(v0):
 
 
 def test_cost_is_two_vectors_at_the_server():
-    cost = FedAdagrad().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1))
+    cost = FedAdagrad().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1, features=8))
     assert (cost.server_memory, cost.client_memory, cost.down, cost.up) == (14, 0, 0, 0)
 
 

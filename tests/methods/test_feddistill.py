@@ -282,7 +282,7 @@ def test_numpy_reference_with_options():
 
 
 def test_cost():
-    size = Sizes(d=100, classes=4, K=6, m=3, epochs=5)
+    size = Sizes(d=100, classes=4, K=6, m=3, epochs=5, features=8)
     cost = FedDistill().cost(size)
     assert (cost.down, cost.up, cost.forward, cost.backward) == (20, 20, 0, 0)
     assert (cost.client_memory, cost.server_memory) == (21, 20)

@@ -217,11 +217,11 @@ def test_the_server_rate_follows_the_clients_or_stays():
 
 
 def test_work_is_at_the_server_and_linear_in_the_cohort():
-    cost = FedDPC().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1))
+    cost = FedDPC().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1, features=8))
     assert (cost.server_memory, cost.client_memory, cost.down, cost.up) == (7, 0, 0, 0)
     assert (cost.ops_begin, cost.ops_step, cost.ops_end) == (0, 0, 1)  # the division by η
     assert cost.ops_receive == 4  # Δ·P, ‖Δ‖², ‖r‖², r = Δ − a P
-    ablation = FedDPC(**PLAIN).cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1))
+    ablation = FedDPC(**PLAIN).cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1, features=8))
     assert (ablation.server_memory, ablation.ops_receive) == (0, 0)
 
 

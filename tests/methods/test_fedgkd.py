@@ -170,7 +170,7 @@ def test_fedgkd_plus_is_the_same_part_on_a_model_with_a_projection_head(cpu):
 
 
 def test_cost():
-    size = Sizes(d=10, classes=4, K=6, m=3, epochs=5)
+    size = Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8)
     one, five = FedGKD(M=1).cost(size), FedGKD(M=5).cost(size)
     assert (one.down, one.up, one.forward, one.server_memory) == (0, 0, 1, 0)
     assert (five.down, five.up, five.forward, five.server_memory) == (10, 0, 1, 50)

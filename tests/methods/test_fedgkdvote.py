@@ -166,6 +166,6 @@ def test_it_needs_held_out_data(refuses):
 
 
 def test_cost():
-    cost = FedGKDVote(M=3).cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5))
+    cost = FedGKDVote(M=3).cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8))
     assert (cost.down, cost.up, cost.forward) == (2 * 10 + 3, 0, 3)
     assert cost.server_memory == 3 * 10 + 3

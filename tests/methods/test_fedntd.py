@@ -135,5 +135,5 @@ def test_a_convex_mix_needs_a_share(refuses):
 
 
 def test_cost():
-    cost = FedNTD().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5))
+    cost = FedNTD().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8))
     assert (cost.forward, cost.teachers, cost.down, cost.up) == (1, 1, 0, 0)

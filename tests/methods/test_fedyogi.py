@@ -54,7 +54,7 @@ def test_there_is_one_server_optimiser(refuses, other):
 
 
 def test_cost_is_two_vectors_at_the_server():
-    cost = FedYogi().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1))
+    cost = FedYogi().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1, features=8))
     assert (cost.server_memory, cost.client_memory, cost.down, cost.up) == (14, 0, 0, 0)
 
 

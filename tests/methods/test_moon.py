@@ -235,6 +235,6 @@ def test_it_needs_a_projection_head(refuses):
 
 
 def test_it_keeps_one_model_a_client():
-    cost = MOON().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5))
+    cost = MOON().cost(Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8))
     assert (cost.forward, cost.teachers, cost.down, cost.up) == (2, 2, 0, 0)
     assert cost.client_memory == 11

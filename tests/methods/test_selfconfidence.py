@@ -170,5 +170,5 @@ def test_lambda_is_a_share(refuses):
 
 
 def test_only_the_global_teacher_costs_a_pass():
-    size = Sizes(d=10, classes=4, K=6, m=3, epochs=5)
+    size = Sizes(d=10, classes=4, K=6, m=3, epochs=5, features=8)
     assert [SelfConfidence(teacher=w).cost(size).forward for w in ("global", "self")] == [1, 0]

@@ -73,7 +73,7 @@ def test_a_constant_update_is_stepped_by_alpha_eta_over_one_minus_beta():
 
 
 def test_cost_is_one_vector_at_the_server():
-    cost = SlowMo().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1))
+    cost = SlowMo().cost(Sizes(d=7, classes=3, K=9, m=4, epochs=1, features=8))
     assert (cost.server_memory, cost.client_memory, cost.down, cost.up) == (7, 0, 0, 0)
     assert cost.ops_begin == cost.ops_step == cost.ops_end == 0
 

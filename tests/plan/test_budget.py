@@ -1,9 +1,11 @@
 """What a plan costs."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from fedbench.base import registry
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
@@ -11,7 +13,7 @@ from fedbench.plan.budget import by_table
 from fedbench.plan.cost import costs, passes
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import make_plan
-from fedbench.plan.speeds import GPU_CORES, Speeds, measured_speeds
+from fedbench.plan.speeds import GPU_CORES, USUAL, Speeds, measured_speeds
 from fedbench.spec import RunSpec
 from tests.engine.records import record
 from tests.project import make_project
@@ -71,6 +73,11 @@ def test_measured_speed_replaces_the_reference():
     assert found["half"].passes == pytest.approx(7_210)
     assumed = costs(runs, Speeds({"mlp": 100.0}), assumed_samples)["run"]
     assert assumed.gpu_seconds == pytest.approx(found["run"].core_seconds / GPU_CORES)
+
+
+def test_a_model_that_declares_no_speed_is_taken_to_have_a_usual_one(monkeypatch):
+    monkeypatch.setattr(registry, "find", lambda *_: SimpleNamespace(constants={}))
+    assert Speeds().on_core(RunSpec()) == USUAL
 
 
 def test_a_file_that_is_not_read_is_taken_to_have_10000_samples():

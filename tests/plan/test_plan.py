@@ -67,6 +67,14 @@ def test_a_scale_cuts_and_names_what_it_substitutes(tiny):
     }
 
 
+def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\nsubstitutes: {sampler: {uniform: bernoulli}}\n"
+    )
+    plan = make_plan(tiny, "small")
+    assert {run.sampler.name for run in plan.runs.values()} == {"bernoulli"}
+
+
 def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     (tiny / "scales/small.yaml").write_text(
         "about: small\nlimit: {rounds: 1}\nsettings: {lr: 0.5}\n"
@@ -314,6 +322,18 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
         ("scales/paper.yaml", "printed.", "printed.\nseeds: 0", "seeds = 0 is not allowed"),
         ("scales/paper.yaml", "printed.", "printed.\npapers: {tinny: {}}", "no such paper"),
         ("scales/paper.yaml", "printed.", "printed.\nsettings: {lr: -1}", "lr = -1 is not allowed"),
+        (
+            "scales/paper.yaml",
+            "printed.",
+            "printed.\nlevels: {methd: [FedAvg]}",
+            "levels: no axis 'methd'; did you mean 'method'?",
+        ),
+        (
+            "scales/paper.yaml",
+            "printed.",
+            "printed.\npapers: {tiny: {levels: {method: [FedAv]}}}",
+            "papers.tiny.levels: no level of method 'FedAv'; did you mean 'FedAvg'?",
+        ),
     ],
 )
 def test_bad_yaml_is_one_sentence_that_names_the_file(refuses, tiny, file, old, new, words):

@@ -23,6 +23,25 @@ def searched(by, on="held-out"):
     return RunSpec(rounds=3, tune={"grid": {"lr": [0.01, 0.1, 1.0]}, "by": by, "on": on})
 
 
+def test_switches_and_null_are_tried_as_they_are():
+    grid = {"fedgkd.scale_t": [True, False], "clip": [None, 10.0]}
+    trials = trial_runs(RunSpec(parts=["fedgkd"], tune={"grid": grid}))
+    tried = [(trial.parts[0].params["scale_t"], trial.clip) for trial in trials]
+    assert tried == [(True, None), (True, 10.0), (False, None), (False, 10.0)]
+
+
+@pytest.mark.parametrize(
+    "tune",
+    [
+        {"grid": {"validation": [0.1, 0.2]}},
+        {"grid": {"lr": [0.1]}, "trials": {"validation": 0.2}},
+    ],
+)
+def test_what_a_search_holds_out_is_its_share(refuses, tune):
+    with refuses(r"validation cannot be searched or set, .* tune\.share"):
+        RunSpec(tune=tune)
+
+
 def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
     # lr   curve           final  mean
     # .01  0.2 0.2 0.9     0.9    0.433

@@ -31,6 +31,16 @@ def judged(folder, accuracy, paper=SKEWED, printed=PRINTED):
     return plan, folder / "results"
 
 
+def test_a_partition_at_its_defaults_is_as_skewed_as_these_say(tmp_path):
+    # dr has α = 0.1 by default: FedAvg's runs there are not mild
+    plain = SKEWED.replace(
+        "{each: {partition: {dr: {alpha: $}}}}",
+        "{1: {partition: {dr: {alpha: 1}}}, 0.1: {partition: dr}}",
+    )
+    plan, results = judged(tmp_path, lambda run: 0.5 if run.partition.params else 0.2, plain)
+    assert learned(plan, results)[0].best == pytest.approx(0.5)
+
+
 def is_mild(run):
     return run.partition.params["alpha"] == 1
 

@@ -1,6 +1,5 @@
 """ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes of ImageNet."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.base.checked import Count
+from fedbench.base.cores import cores
 from fedbench.base.errors import FedbenchError
 from fedbench.data import mapped
 from fedbench.data.dataset import Dataset, Normalisation
@@ -95,6 +95,6 @@ def _listing(source: Path, part: str) -> Listing:
 
 def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
     """The decoded images in order; all cores work, and few images are in memory at a time."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         for first in range(0, len(files), _CHUNK):
             yield from pool.map(partial(read, side=size), files[first : first + _CHUNK])

@@ -1,7 +1,7 @@
 """What each method computes in a round, in vector operations, phase by phase."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbench.report.tables.fact import Fact, PaperReader, added_cost
@@ -72,9 +72,9 @@ def _server(parts: list[Any], epochs: int) -> list[Terms]:
 
 
 def _cost(parts: list[Any], epochs: int, m: int) -> Terms:
-    from fedbench.core.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import LARGE  # only here, as it loads torch
 
-    return added_cost(parts, Sizes(d=1, classes=1, K=100, m=m, epochs=epochs))
+    return added_cost(parts, replace(LARGE, m=m, epochs=epochs))
 
 
 def _moves(part: Any) -> bool:

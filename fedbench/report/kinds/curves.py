@@ -1,7 +1,7 @@
 """Curves over the rounds, or over what they have cost: traffic, seconds, computation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -27,14 +27,14 @@ def passes_per_round(run: RunSpec) -> float:
     in all E epochs. By what the parts declare it is E (1 + forward − teachers) + teachers. Raises
     `FedbenchError` where local work is counted in steps.
     """
-    from fedbench.core.part import Sizes  # only here, as it loads torch
+    from fedbench.core.part import LARGE  # only here, as it loads torch
 
     epochs = run.local_epochs
     if epochs is None:
         raise FedbenchError(
             f"run {run.id}: steps = {run.steps}, but units are counted in epochs; use x: round"
         )
-    size = Sizes(d=1, classes=1, K=run.clients, m=1, epochs=epochs)
+    size = replace(LARGE, epochs=epochs)
     parts = [registry.build("method", part.name, part.params) for part in run.parts]
     costs = [part.cost(size) for part in parts]
     once = sum(cost.teachers for cost in costs)

@@ -1,6 +1,6 @@
 """What a method exchanges and computes; FedAvg sends one model and makes one pass each way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from fedbench.report.tables.fact import added_cost, constant, network
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from torch.nn import Linear
 
     from fedbench.core.part import Sizes
-
-_LARGE = 10**9  # weights of a model so large that only what grows with it counts
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,9 @@ def of_network(run: RunSpec, parts: list[Any]) -> Exchange:
 
 def of_large_model(parts: list[Any], epochs: int) -> Exchange:
     """With these parts, for a model so large that nothing but models counts; imports torch."""
-    from fedbench.core.part import Sizes
+    from fedbench.core.part import LARGE
 
-    return _of(parts, Sizes(d=_LARGE, classes=10, K=100, m=10, epochs=epochs))
+    return _of(parts, replace(LARGE, epochs=epochs))
 
 
 def _of(parts: list[Any], sizes: "Sizes") -> Exchange:

@@ -54,15 +54,16 @@ def test_points_of_fig_7_that_are_another_run_share_it():
             ("add, 1", "λ + |Δ|/|r|", 1), ("mult, 1", "1 + λ|Δ|/|r|", 1),
             ("add, 0", "λ + |Δ|/|r|", 0), ("mult, 0", "1 + λ|Δ|/|r|", 0),
             ("ratio, 0", "|Δ|/(|r| + λ)", 0), ("gain, 0", "λ|Δ|/|r|", 0),
+            ("gain, 1", "λ|Δ|/|r|", 1),
         )
     }  # fmt: skip
     assert of["add, 1"] == of["mult, 1"] == {r.id for r in runs("ablation", **at, method="FedDPC")}
     projected = runs("ablation", **at, method="FedDPC (projection only)")
     assert of["mult, 0"] == {run.id for run in projected}
-    assert of["add, 0"] == of["ratio, 0"]
+    assert of["add, 0"] == of["ratio, 0"] == of["gain, 1"]
     assert of["gain, 0"] == set()
-    # λ = 1 of mult and λ = 0 of ratio are runs of add; gain has none at λ = 0
-    assert len({run.id for run in runs("lambdas", **at)}) == 3 * (8 + 7 + 7 + 7)
+    # λ = 1 of mult, λ = 0 of ratio and λ = 1 of gain are runs of add; gain has none at λ = 0
+    assert len({run.id for run in runs("lambdas", **at)}) == 3 * (8 + 7 + 7 + 6)
 
 
 def test_each_scaling_is_the_one_its_name_says():

@@ -24,7 +24,7 @@ ROOMS = {  # a room → the rooms it may use, imports inside functions counted
     "models": "base data",
     "methods": "base core",
     "paper": "base spec",
-    "plan": "base paper spec store",
+    "plan": "base paper sampling spec store",
     "engine": "base core data models sampling spec store",
     "analysis": "base core data engine methods models spec",
     "probes": "base core engine methods analysis",

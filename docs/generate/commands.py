@@ -10,10 +10,13 @@ from fedbench.cli.app import Panel
 
 
 def commands() -> str:
-    """A section for each command of `fedbench`, under the headings of `fedbench --help`."""
+    """A section for each command of `fedbench`, under the headings of `fedbench --help`.
+
+    In the order of the alphabet: another one would follow what was imported first.
+    """
     group: Any = get_command(app)
     panels = {panel: f"## {panel}" for panel in Panel}
-    for name, command in group.commands.items():
+    for name, command in sorted(group.commands.items()):
         panels[Panel(command.rich_help_panel)] += f"\n\n{_section(name, command)}"
     return "\n\n".join(panels.values())
 

@@ -29,14 +29,6 @@ from fedbench.engine.server import copies_for_parts, open_round
 from fedbench.engine.turns import prepare
 from fedbench.engine.workers import Workers
 from fedbench.models.architecture import BodyHead
-from fedbench.spec import Choice
-
-# Fig. 7's three: no regularisation, a proximal term on the classifier, self-confidence distillation
-MODES = {
-    "none": (),
-    "prox": (Choice(name="fedprox", params={"mu": 0.01}),),  # the paper's grid is 0.1, 0.01, 0.001
-    "self-kd": (Choice(name="selfconfidence", params={"lam": 0.35}),),
-}
 
 
 @dataclass(frozen=True)
@@ -66,23 +58,6 @@ class Calibrated:
     test_accuracy: float
     heads: Tensor
 
-    def summary(self) -> dict[str, float]:
-        """Unweighted means over the clients that have test samples, and the gains over x_T."""
-        scored = self.clients[self.clients["test_samples"] > 0]
-        calibrated, global_model = (
-            float(scored["accuracy"].mean()),
-            float(scored["global_accuracy"].mean()),
-        )
-        return {
-            "accuracy": calibrated,
-            "global_accuracy": global_model,
-            "test_accuracy": self.test_accuracy,
-            "gain_on_shares": calibrated - global_model,
-            "gain_over_test_accuracy": calibrated - self.test_accuracy,
-            "clients": len(scored),
-            "excluded": len(self.clients) - len(scored),
-        }
-
 
 def require_classifier(problem: Problem) -> None:
     """Raise `FedbenchError` if the model has no head, or the data no classes."""
@@ -91,11 +66,6 @@ def require_classifier(problem: Problem) -> None:
             "calibration needs a classifier: data with classes and a module with children body "
             "and head"
         )
-
-
-def mode(name: str) -> tuple[Part, ...]:
-    """The parts of one of Fig. 7's three modes."""
-    return tuple(registry.build("method", part.name, part.params) for part in MODES[name])
 
 
 def calibrate(

@@ -2,7 +2,8 @@
 
 import difflib
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
@@ -16,6 +17,15 @@ class FedbenchError(ValueError):
 
     def __init__(self, text: object) -> None:
         super().__init__(_shortened(_printable(str(text))))
+
+
+@contextmanager
+def at(place: str) -> Iterator[None]:
+    """Put the place in front of every `FedbenchError` raised in the block."""
+    try:
+        yield
+    except FedbenchError as error:
+        raise FedbenchError(f"{place}: {error}") from None
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:

@@ -10,40 +10,76 @@ from fedbench.cli.app import DataFolder, Device, Panel, ResultsFolder, app, cons
 from fedbench.cli.reproduce import reproduce
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.paper.bench import Bench
     from fedbench.plan.plan import Plan
 
-_METHODS = (
-    "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
-    "joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: 0.1}}]}'; 'all' "
-    "is every named method."
-)
-_DATASET = "A data set, as in a run's settings; may be given several times. Default: digits."
-_PARTITION = "A partition, such as '{dl: {alpha: 0.1}}'; may be given several times. Default: iid."
-_TUNE = (
-    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
-    "be given several times. Values are scored on held-out training data."
-)
-_SET = "setting=value, for all runs: rounds=50; may be given several times."
-_TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
-_OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
+_Methods = Annotated[
+    str,
+    typer.Option(
+        help="What is compared, separated by commas: names as `fedbench list methods` shows them, "
+        "several joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: "
+        "0.1}}]}'; 'all' is every named method."
+    ),
+]
+_DataSets = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A data set, as in a run's settings; may be given several times. Default: digits."
+    ),
+]
+_Partitions = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A partition, such as '{dl: {alpha: 0.1}}'; may be given several times. Default: iid."
+    ),
+]
+_Seeds = Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")]
+_Tune = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A setting that is searched for every method alike, with the values to try: "
+        "lr=0.01,0.1; may be given several times. Values are scored on held-out training data."
+    ),
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="setting=value, for all runs: rounds=50; may be given several times."
+    ),
+]
+_Metric = Annotated[str, typer.Option(help="What methods are ranked by.")]
+_Targets = Annotated[
+    str,
+    typer.Option(
+        help="Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
+    ),
+]
+_Out = Annotated[
+    Path,
+    typer.Option(
+        help="Folder for the file with the comparison and its report; its name is the comparison's."
+    ),
+]
+_Cores = Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")]
+_PlanOnly = Annotated[
+    bool, typer.Option("--plan", help="Write the file, say what it costs, train nothing.")
+]
 
 
 @app.command(rich_help_panel=Panel.papers)
 def bench(
-    methods: Annotated[str, typer.Option(help=_METHODS)],
-    dataset: Annotated[list[str] | None, typer.Option(help=_DATASET)] = None,
-    partition: Annotated[list[str] | None, typer.Option(help=_PARTITION)] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 3,
-    tune: Annotated[list[str] | None, typer.Option(help=_TUNE)] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
-    metric: Annotated[str, typer.Option(help="What methods are ranked by.")] = "accuracy",
-    targets: Annotated[str, typer.Option(help=_TARGETS)] = "",
-    out: Annotated[Path, typer.Option(help=_OUT)] = Path("bench"),
-    cores: Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")] = "all",
+    methods: _Methods,
+    dataset: _DataSets = None,
+    partition: _Partitions = None,
+    seeds: _Seeds = 3,
+    tune: _Tune = None,
+    settings: _Settings = None,
+    metric: _Metric = "accuracy",
+    targets: _Targets = "",
+    out: _Out = Path("bench"),
+    cores: _Cores = "all",
     device: Device = "auto",
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Write the file, say what it costs, train nothing.")
-    ] = False,
+    plan: _PlanOnly = False,
     results: ResultsFolder = Path("results"),
     data_dir: DataFolder = None,
 ) -> None:
@@ -53,12 +89,9 @@ def bench(
     are used again, and a longer list of methods trains only the new ones.
     """
     with sentences():
-        from fedbench.base.plugins import search_also
-        from fedbench.base.strict import require_name
         from fedbench.base.yamlfile import parse
-        from fedbench.paper.bench import Bench, chosen_methods, grid_of, write_bench
+        from fedbench.paper.bench import Bench, chosen_methods, grid_of
 
-        require_name("the folder's name", out.name, out)
         comparison = Bench(
             methods=chosen_methods(methods),
             datasets=_values(dataset, "digits"),
@@ -69,16 +102,23 @@ def bench(
             metric=metric,
             targets=[_score(metric, text) for text in split(targets)],
         )
-        write_bench(comparison, out / "papers" / f"{out.name}.yaml")
-        search_also(out)
+        _write(comparison, out)
         planned = _planned(out.name, results, data_dir)
         if not plan:
-            reproduce(
-                cores,
-                **{"papers": out.name, "scale": "paper", "device": device, "data_dir": data_dir},
-                **{"results": results, "reports": out / "reports"},
-            )
+            places = {"data_dir": data_dir, "results": results, "reports": out / "reports"}
+            reproduce(cores, papers=out.name, scale="paper", device=device, **places)
             _show_board(planned, out, results)
+
+
+def _write(comparison: "Bench", out: Path) -> None:
+    """Write the comparison as a paper's file, where papers are looked for from now on."""
+    from fedbench.base.plugins import search_also
+    from fedbench.base.strict import require_name
+    from fedbench.paper.bench import write_bench
+
+    require_name("the folder's name", out.name, out)
+    write_bench(comparison, out / "papers" / f"{out.name}.yaml")
+    search_also(out)
 
 
 def _values(texts: list[str] | None, usual: str) -> list[Any]:

@@ -43,6 +43,7 @@ def learned(
         from fedbench.plan.outlook import planned
         from fedbench.report.learned import NEAR_SHARE, near_chance
         from fedbench.report.learned import learned as judged
+        from fedbench.report.values.chance import NEAR
 
         plan = planned(workflow, scale, split(papers))
         tables = judged(plan, results)
@@ -55,7 +56,7 @@ def learned(
     apart = sum(table.tells_methods_apart for table in tables)
     weak = [table.name for table in tables if not table.learns]
     console.print(f"{len(weak)} of {len(tables)} tables learn too little: {', '.join(weak) or '–'}")
-    console.print(f"{len(near)} of {runs} runs end within 1.5 times chance")
+    console.print(f"{len(near)} of {runs} runs end within {NEAR:g} times chance")
     console.print(f"in {apart} of {len(tables)} tables methods differ by more than seeds do")
     if weak or len(near) > NEAR_SHARE * runs or 2 * apart < len(tables):
         raise typer.Exit(1)

@@ -2,35 +2,58 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.cli.app import AsJson, DataFolder, Panel, app, sentences
 from fedbench.cli.rows import print_rows
 
-_RULES = (
-    "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
-    "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
-)
-_SET = "parameter=value, for every partition named; may be given several times."
-_DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
-_SEED = "Seed of the split: a run's data_seed, or its seed if it has no data_seed."
-_HELD_OUT = "Share of the training data that is held out, from 0 to 1."
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.cli.preview import Preview
+
+_Rules = Annotated[
+    list[str],
+    typer.Argument(
+        help="A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side "
+        "by side. Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 "
+        "--out dp.png"
+    ),
+]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="parameter=value, for every partition named; may be given several times."
+    ),
+]
+_DataSet = Annotated[
+    str,
+    typer.Option(help="A data set's name, or with parameters '{file: {path: mine.csv}}'."),
+]
+_Clients = Annotated[int, typer.Option(help="Number of clients.")]
+_Seed = Annotated[
+    int,
+    typer.Option(help="Seed of the split: a run's data_seed, or its seed if it has no data_seed."),
+]
+_HeldOut = Annotated[
+    float, typer.Option(help="Share of the training data that is held out, from 0 to 1.")
+]
+_Out = Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")]
+_First = Annotated[
+    int | None, typer.Option(min=1, help="Show only this many clients in the picture.")
+]
 
 
 @app.command(rich_help_panel=Panel.runs)
 def partition(
-    rules: Annotated[list[str], typer.Argument(help=_RULES)],
-    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
-    dataset: Annotated[str, typer.Option(help=_DATASET)] = "digits",
-    clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
-    seed: Annotated[int, typer.Option(help=_SEED)] = 0,
-    validation: Annotated[float, typer.Option(help=_HELD_OUT)] = 0.0,
-    out: Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")] = None,
-    first: Annotated[
-        int | None, typer.Option(min=1, help="Show only this many clients in the picture.")
-    ] = None,
+    rules: _Rules,
+    settings: _Settings = None,
+    dataset: _DataSet = "digits",
+    clients: _Clients = 10,
+    seed: _Seed = 0,
+    validation: _HeldOut = 0.0,
+    out: _Out = None,
+    first: _First = None,
     as_json: AsJson = False,
     data_dir: DataFolder = None,
 ) -> None:
@@ -49,14 +72,22 @@ def partition(
         chosen = [read_value(rule) for rule in rules]
         splits = previews(RunSpec(**base, seed=seed), chosen, parse(settings or []), data_dir)
         if out:
-            from fedbench.report.figures.look import write
-            from fedbench.report.figures.partitions import PartitionCounts, draw_partitions
-
-            panels = [PartitionCounts(each.title, each.counts) for each in splits]
-            write(lambda: draw_partitions(panels, splits[0].heading, first), out)
+            _draw(splits, out, first)
     if as_json:
         print(json.dumps([each.facts() for each in splits], ensure_ascii=False))
-        return
+    else:
+        _print(splits)
+
+
+def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
+    from fedbench.report.figures.look import write
+    from fedbench.report.figures.partitions import PartitionCounts, draw_partitions
+
+    panels = [PartitionCounts(each.title, each.counts) for each in splits]
+    write(lambda: draw_partitions(panels, splits[0].heading, first), out)
+
+
+def _print(splits: "list[Preview]") -> None:
     words = {each.title: each.words() for each in splits}
     print_rows(
         [{"": k} | {title: each[k] for title, each in words.items()} for k in splits[0].words()]

@@ -193,11 +193,14 @@ def report(
         from fedbench.base.cores import cores
         from fedbench.plan.outlook import planned
         from fedbench.report import build
+        from fedbench.report.lacking import lacking
 
         plan = planned(workflow, scale, split(papers), split(tables))
         written = build(plan, results, out, workflow / "papers", workers or cores())
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
+        if words := lacking(plan, results):
+            console.print(words, soft_wrap=True)
 
 
 @app.command(rich_help_panel=Panel.steps)

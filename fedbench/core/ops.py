@@ -63,6 +63,11 @@ def count_of_models(M: int, t: int, from_start: bool) -> int:
     return min(M, max(t + from_start, 1))
 
 
+def adaptive_state(w: Tensor, v0: float | None, tau: float) -> dict[str, Tensor]:
+    """The state of `adaptive_step` before round 0: m = 0, and v = v0, or τ² without one."""
+    return {"m": torch.zeros_like(w), "v": torch.full_like(w, tau**2 if v0 is None else v0)}
+
+
 def adaptive_step(
     d: Tensor, v: Tensor, mine: dict[str, Tensor], rates: tuple[float, float, float]
 ) -> Tensor:

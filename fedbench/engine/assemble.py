@@ -21,7 +21,7 @@ from fedbench.data.shares import Rows, check_partition, hold_out
 from fedbench.data.source import load_data
 from fedbench.engine import scoring
 from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
-from fedbench.engine.fit import refuse_misfit
+from fedbench.engine.fit import refuse_lone_samples, refuse_misfit
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
@@ -73,6 +73,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
+    refuse_lone_samples(net, rows, spec.batch, prepare(x[:1]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     loss = objects.get("loss") or _usual_loss(data)
     task = LocalTask(

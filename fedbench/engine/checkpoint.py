@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fedbench.base import stop
+from fedbench.base import signals
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists
 from fedbench.engine.problem import Problem
@@ -48,10 +48,12 @@ class Checkpoints:
         """Save one if it is due; stop if a signal has asked for it, unless the run is over."""
         if (time.monotonic() - self._saved) / 60 >= self._minutes:
             self._try_to_save(progress)
-        if stop.requested() and not over:
+        if signals.requested() and not over:
             where = self._try_to_save(progress)
             run_id, rounds = self._problem.identity.id, self._problem.spec.rounds
-            stop.stop_if_requested(f"after round {progress.round} of {rounds} of {run_id}; {where}")
+            signals.stop_if_requested(
+                f"after round {progress.round} of {rounds} of {run_id}; {where}"
+            )
 
     def _try_to_save(self, progress: Progress) -> str:
         """Save a checkpoint; says where. One that cannot be written ends no run."""

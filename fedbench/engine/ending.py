@@ -5,10 +5,10 @@ A run that was killed and resumed has the same history, and so ends at the same 
 
 from collections.abc import Sequence
 
-from fedbench.base.ending import Stop
 from fedbench.base.errors import FedbenchError
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Row
+from fedbench.spec.stop import Stop
 
 
 def require_score(problem: Problem) -> None:

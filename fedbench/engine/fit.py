@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError, short
+from fedbench.core import chance
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Dataset, Inputs
+from fedbench.data.shares import Rows
 from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
@@ -71,3 +73,24 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
             f"{place} gives outputs of shape {tuple(outputs.shape)} for {len(x)} samples; data set "
             f"'{data.name}' has {labels}, so it must give {(len(x), width)}"
         )
+
+
+def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, name: str) -> None:
+    """Raise `FedbenchError` if a batch of one prepared sample x (1, …) would end in torch's error.
+
+    Such batches are those of a client with one sample, and all with `batch` = 1. Batch norm takes
+    none, unless a sample has several values per channel, as images have.
+    """
+    lone = [client for client, its in enumerate(rows) if batch == 1 or len(its) == 1]
+    if not (lone and net.has_batch_norm):
+        return
+    start = net.start()
+    try:
+        with torch.no_grad(), chance.seeded(0, x.device):
+            net.train(start.w, start.buffers, x)
+    except ValueError:
+        why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"
+        raise FedbenchError(
+            f"model: {name} has batch normalisation, which cannot train on a batch of one sample, "
+            f"but {why}; choose another model, or see to it that every batch has two"
+        ) from None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.stop import stoppable
+from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
 from fedbench.core.round import Round, State
 from fedbench.engine.assemble import Objects, assemble

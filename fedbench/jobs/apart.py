@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.stop import SIGNALS
+from fedbench.base.signals import SIGNALS
 from fedbench.store import Results, RunFolder, Status, left_by, note_failure, state
 
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else

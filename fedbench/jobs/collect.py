@@ -71,6 +71,7 @@ def _column(values: list[Any]) -> pd.Series:
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
+    _require_its_settings(run, actual, folder)
     settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record["data"])
@@ -86,6 +87,27 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
         raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
 
 
+def _require_its_settings(run: RunSpec, actual: RunSpec, folder: RunFolder) -> None:
+    """Raise `FedbenchError` if a run was trained with other settings than are its own."""
+    wrong = _other_setting(run, actual)
+    if wrong:
+        raise FedbenchError(
+            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
+            f"say; {folder.remedy}"
+        )
+
+
+def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
+    """The name of a setting that is not the run's; its search may choose any value of its grid."""
+    chosen, tried = _chosen(run, actual), run.tune.grid if run.tune else {}
+    untried = [name for name, value in chosen.items() if value not in tried[name]]
+    if untried:
+        return untried[0]
+    wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
+    found = actual.settings()
+    return next((k for k in RunSpec.model_fields if wanted.get(k) != found.get(k)), None)
+
+
 def _substitutes(data: dict[str, str]) -> str:
     """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
 
@@ -99,11 +121,16 @@ def _substitutes(data: dict[str, str]) -> str:
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:
     """The settings that a search chose, as JSON; empty without a search."""
+    return json.dumps(_chosen(run, actual)) if run.tune else ""
+
+
+def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
+    """What a run was trained with where its search has several values; empty without a search."""
     if run.tune is None:
-        return ""
+        return {}
     of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
     fields = {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
-    return json.dumps({k: (of_parts | fields)[k] for k in run.tune.grid})
+    return {k: (of_parts | fields).get(k) for k in run.tune.grid}
 
 
 def columns(spec: RunSpec) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from mlflow.tracking import MlflowClient
 from fedbench.engine.progress import Row
 from fedbench.jobs.collect import columns
 from fedbench.jobs.live import Open, Tracker
-from fedbench.jobs.mlflow_client import client_of, experiment_of
+from fedbench.jobs.mlflow_client import client_of, default_uri, experiment_of
 from fedbench.jobs.told import RUN, metric_name
 from fedbench.spec import RunSpec
-from fedbench.store import Results
 
 EXPERIMENT = "fedbench-live"
 _BRIEF = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "5", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
@@ -26,7 +25,7 @@ def opener(place: str, folder: Path) -> Open:
     """Opens a run at the tracking URI `place`, or in the folder's `mlflow.db`."""
     for name, value in _BRIEF.items():
         os.environ.setdefault(name, value)
-    uri = place or f"sqlite:///{Results(folder).database.resolve()}"
+    uri = place or default_uri(folder)
 
     def opened(spec: RunSpec) -> Tracker:
         return _LiveRun(client_of(uri), spec)

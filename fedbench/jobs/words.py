@@ -1,10 +1,10 @@
 """The state of a workflow's runs in words, for a terminal and a log alike."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fedbench.jobs.status import Overview
 
-_SHOWN = 5  # failed runs that are named; the report names all
+_SHOWN = 5  # runs of a kind that are named; the report names all that failed
 
 
 def duration(seconds: float) -> str:
@@ -41,3 +41,12 @@ def unfinished(seen: Overview, command: str) -> Iterator[str]:
     if seen.left and not seen.failed:
         done = seen.everything.complete
         yield f"{done:,} of {seen.everything.runs:,} runs are done. To go on: {command}"
+
+
+def lost(run_ids: Sequence[str]) -> Iterator[str]:
+    """The finished runs that are trained again, since their record was deleted."""
+    if run_ids:
+        yield "Runs to be trained again, since their run.json was deleted:"
+        yield from (f"  {run_id}" for run_id in run_ids[:_SHOWN])
+    if len(run_ids) > _SHOWN:
+        yield f"  and {len(run_ids) - _SHOWN:,} more"

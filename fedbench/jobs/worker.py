@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.stop import stop_if_requested, stoppable
+from fedbench.base.signals import stop_if_requested, stoppable
 from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
 from fedbench.engine.training import run
@@ -43,8 +43,8 @@ def train(
             prefix = f"[{place}/{len(run_ids)}] {run_id}"
             folder = Results(results).run(run_id)
             try:
-                run = schedule.run(run_id)
-                how = _train_unless_finished(run, folder, results, machine, data_dir, say, follow)
+                spec = schedule.run(run_id)
+                how = _train_unless_finished(spec, folder, results, machine, data_dir, say, follow)
                 say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)

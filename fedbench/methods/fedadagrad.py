@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checked import BelowOne, NonNegative, Positive
-from fedbench.core.ops import adaptive_step
+from fedbench.core.ops import adaptive_state, adaptive_step
 from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
 
@@ -29,8 +28,7 @@ class FedAdagrad(Part):
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The momentum starts at m = 0, and v at `v0`."""
-        v = self.tau**2 if self.v0 is None else self.v0
-        return {"m": torch.zeros_like(w), "v": torch.full_like(w, v)}
+        return adaptive_state(w, self.v0, self.tau)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g m/(√v + τ) after D̄² was added to v."""

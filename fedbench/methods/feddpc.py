@@ -54,15 +54,17 @@ class FedDPC(Part):
             )
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """P = 0, since there was no update yet."""
-        return {"P": torch.zeros_like(w)}
+        """P = 0, since there was no update yet; without projection nothing is stored."""
+        return {"P": torch.zeros_like(w)} if self.projection else {}
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """The vector s_i r_i, in model units; only λ in 'ratio' makes s_i depend on units."""
         if not self.projection:
             return delta
         P = r.mine["P"]
-        square = dot(P, P)
+        if r.i == 0:
+            r.mine["square"] = dot(P, P)  # the same for all clients; `step` drops it
+        square = r.mine["square"]
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
         if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
             return residual
@@ -70,7 +72,9 @@ class FedDPC(Part):
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """κ d; d becomes the next round's P, whose length does not matter."""
-        r.mine["P"] = d
+        if self.projection:
+            del r.mine["square"]
+            r.mine["P"] = d
         return (self.kappa * r.fed.lr / r.lr if self.eta_g == "constant" else self.kappa) * d
 
     def cost(self, size: Sizes) -> Cost:

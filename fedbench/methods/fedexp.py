@@ -50,8 +50,8 @@ class FedExP(Part):
         return ratio.clamp(min=1) * d
 
     def cost(self, size: Sizes) -> Cost:
-        """‖D_i‖² per client, ‖D̄‖² and the scaling; single numbers do not count."""
-        return Cost(ops_receive=1, ops_server=2)
+        """‖D_i‖² per client, ‖D̄‖² and the scaling; the sum is one number."""
+        return Cost(server_memory=1, ops_receive=1, ops_server=2)
 
     def _eps(self, r: Round) -> float:
         eps = self.eps * (len(r.clients) if self.times_cohort else 1)

@@ -43,9 +43,12 @@ class FedVARP(Part):
         return (self.eta_g * r.lr * (r.p @ r.steps) if self.normalise else self.eta_g) * v
 
     def cost(self, size: Sizes) -> Cost:
-        """The server stores K vectors; a client divides by η H, as the FedDPC paper counts it."""
+        """The server stores K vectors and Ȳ twice; a client divides by η H.
+
+        The FedDPC paper counts that division.
+        """
         return Cost(
-            server_memory=size.K * size.d,
+            server_memory=(size.K + 2) * size.d,
             ops_end=1,
             ops_receive=1,  # D_i − Y_i
             ops_server=2,  # + Ȳ, and the step

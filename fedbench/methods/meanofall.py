@@ -40,5 +40,5 @@ class MeanOfAll(Part):
         return named if self.leads else {"next": w} | named
 
     def cost(self, size: Sizes) -> Cost:
-        """The server stores K vectors."""
-        return Cost(server_memory=size.K * size.d, ops_maintain=2 * size.m + 1)
+        """The server stores K vectors and their mean."""
+        return Cost(server_memory=(size.K + 1) * size.d, ops_maintain=2 * size.m + 1)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.core.part import Cost, Part, Sizes
+from fedbench.core.part import Part
 from fedbench.core.round import Round
 
 
@@ -25,7 +25,3 @@ class MeanOfTwo(Part):
         """Score the mean, as 'two'."""
         named = {"two": (r.w + w) / 2 if r.round else w}
         return named if self.leads else {"next": w} | named
-
-    def cost(self, size: Sizes) -> Cost:
-        """The server stores x_t."""
-        return Cost(server_memory=size.d)

@@ -37,8 +37,8 @@ class MFL(Part):
         return "hands its buffer from client to client" if self.buffer == "chained" else ""
 
     def server(self, w: Tensor, fed: Fed) -> State:
-        """The momentum starts at V_0 = 0."""
-        return {"v": torch.zeros_like(w)}
+        """The momentum starts at V_0 = 0, if clients inherit it from the server."""
+        return {"v": torch.zeros_like(w)} if self.buffer in ("aggregated", "chained") else {}
 
     def client(self, w: Tensor, fed: Fed) -> State:
         """With 'client_stale', the client's buffer starts at 0."""

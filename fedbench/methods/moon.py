@@ -17,8 +17,9 @@ class MOON(Part):
     """Add μ times the mean of −log(e^{s_g/τ} / (e^{s_g/τ} + e^{s_p/τ})).
 
     s_g and s_p are the cosines of the student's projected features with those of the global model
-    and with those of the model that the client trained in its last turn. Li, He & Song,
-    "Model-Contrastive Federated Learning", CVPR 2021.
+    and with those of the model that the client trained in its last turn. With `first: random` that
+    model's layers are drawn as PyTorch draws layers by itself, and not by a model's own rule, such
+    as He's weights. Li, He & Song, "Model-Contrastive Federated Learning", CVPR 2021.
     """
 
     # 5 for CIFAR, 1 for Tiny-ImageNet, 0.1 for text in the FedGKD paper; 0 is FedAvg

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fedbench.plan.data import samples
 from fedbench.plan.speeds import Speeds
+from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
 
 Sizes = Callable[[Choice], tuple[int, int]]  # training and test samples of a data set
@@ -54,7 +55,7 @@ def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
 
 
 def _passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
-    cohort = max(1, round(run.clients * run.participation))
+    cohort = cohort_size(run.clients, run.participation)
     share = train * (1 - run.validation) / run.clients
     work = (
         run.steps * min(run.batch or share, share) if run.steps else (run.local_epochs or 1) * share

@@ -1,12 +1,13 @@
-"""Has Snakemake write a plan again that is there, but is of another selection."""
+"""Has Snakemake do again what it takes for done: a plan of another selection, a run."""
 
 import atexit
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import write_bytes
+from fedbench.base.files import exists, write_bytes, write_text
 
 _LONG_AGO = 1  # second since 1970: older than all that a plan is made from
 
@@ -31,3 +32,32 @@ def _restore(file: Path, was: os.stat_result) -> None:
     with suppress(OSError):
         if file.stat().st_mtime == _LONG_AGO:
             os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+def ask_again(mark: Path) -> None:
+    """Write the mark, an input of a run's job, so that Snakemake trains the run again.
+
+    The mark has the time in it: Snakemake takes an input that is newer for unchanged if its content
+    is what the job was given the last time, and would train a run that fails no third time.
+    """
+    write_text(mark, f"{time.time_ns()}\n")
+
+
+def ask_until_the_end(mark: Path, stamp: Path) -> None:
+    """The same until this process ends; after a dry run the mark is what it was.
+
+    It stays if the stamp is newer, since the run was trained, or gone, since it was begun.
+    """
+    was = (mark.read_bytes(), mark.stat()) if exists(mark) else None
+    ask_again(mark)
+    atexit.register(_take_back, mark, stamp, was)
+
+
+def _take_back(mark: Path, stamp: Path, was: tuple[bytes, os.stat_result] | None) -> None:
+    with suppress(OSError, FedbenchError):
+        if stamp.stat().st_mtime_ns > mark.stat().st_mtime_ns:
+            return
+        mark.unlink()
+        if was:
+            write_bytes(mark, was[0])
+            os.utime(mark, ns=(was[1].st_atime_ns, was[1].st_mtime_ns))

@@ -1,11 +1,10 @@
 """Checks before anything is trained that every table, figure and claim will have its values."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.columns import require_column
@@ -29,22 +28,22 @@ def planned(
     """
     plan = make_plan(workflow, scale, papers, tables)
     for name, paper in plan.papers.items():
-        numbers = read_printed(printed_file(workflow / "papers", name))
-        check_printed(numbers, plan.whole[name])
-        with _at(str(find_file(workflow / "papers", f"{name}.yaml"))):
+        with at(str(find_file(workflow / "papers", f"{name}.yaml"))):
             _check_items(plan, name, paper)
             _check_claims(plan, name, paper)
+        numbers = read_printed(printed_file(workflow / "papers", name))
+        check_printed(numbers, plan.whole[name])
     return plan
 
 
 def _check_items(plan: Plan, name: str, paper: Paper) -> None:
     for key, table in paper.tables.items():
         runs = _runs(plan, name, table.grid, table.where)
-        with _at(f"tables.{key}.metrics"):
+        with at(f"tables.{key}.metrics"):
             _require(table.metrics, runs)
     for key, figure in paper.figures.items():
         runs = _runs(plan, name, figure.grid, figure.where)
-        with _at(f"figures.{key}"):
+        with at(f"figures.{key}"):
             _check_figure(figure, runs)
 
 
@@ -69,7 +68,7 @@ def _check_claims(plan: Plan, name: str, paper: Paper) -> None:
             continue
         table = paper.tables.get(claim.table)
         runs = _runs(plan, name, table.grid if table else claim.grid, {})
-        with _at(f"claims.{key}"):
+        with at(f"claims.{key}"):
             _require(tuple(_measured(claim)), runs)
 
 
@@ -90,12 +89,3 @@ def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:
 
 def _runs(plan: Plan, name: str, grid: str, where: Where) -> list[RunSpec]:
     return [cell.run for cell in plan.select(name, grid, where)]
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Put the place in front of every error raised in the block."""
-    try:
-        yield
-    except FedbenchError as error:
-        raise FedbenchError(f"{place}: {error}") from None

@@ -5,12 +5,11 @@ whichever tables, figures or papers they belong to.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import at
 from fedbench.base.plugins import find_file
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
@@ -140,7 +139,7 @@ def _shown(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
 
 
 def _trials(run: RunSpec) -> list[RunSpec]:
-    with _at(f"the search of run {run.id}"):
+    with at(f"the search of run {run.id}"):
         return trial_runs(run)
 
 
@@ -186,7 +185,7 @@ def _seeded(
     place: str, names: tuple[str, str], paper: Paper, coords: dict[str, Level], by: Cut
 ) -> Iterator[Cell]:
     grid = paper.grids[names[1]]
-    with _at(place):
+    with at(place):
         settings = resolve(paper, grid, coords)
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
@@ -195,12 +194,3 @@ def _seeded(
         : by.most_seeds(names[1], coords)
     ]:  # its values are checked, as all others of `small` are
         yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Put the place in front of every error raised in the block."""
-    try:
-        yield
-    except FedbenchError as error:
-        raise FedbenchError(f"{place}: {error}") from None

@@ -1,6 +1,7 @@
 """Searches of settings: which trials a search needs, and which settings they choose."""
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +84,11 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     tried = points(tune)
     if failed := [trial.id for trial in trials if has_failed(trial.id, results)]:
         return {"failed": failed}
-    same_data([(trial, complete(trial.id, results)[1]) for trial in trials], results)
-    of_point = [[trial for trial in trials if _is(trial, point)] for point in tried]
-    scores = [_score(members, tune, results) for members in of_point]
-    ends = [not any(_has_diverged(trial, results) for trial in members) for members in of_point]
+    ended = [_Trial(trial, *complete(trial.id, results)) for trial in trials]
+    same_data([(trial.spec, trial.record) for trial in ended], results)
+    of_point = [[trial for trial in ended if _is(trial.spec, point)] for point in tried]
+    scores = [_score(members, tune) for members in of_point]
+    ends = [not any(trial.diverged for trial in members) for members in of_point]
     best = max(range(len(tried)), key=lambda i: (ends[i], scores[i]))
     return {
         "chosen": tried[best],
@@ -103,25 +105,38 @@ def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
     return trial.changed(**point) == trial
 
 
-def _score(trials: list[RunSpec], tune: Tune, results: Path) -> float:
+@dataclass(frozen=True)
+class _Trial:
+    """A trial that was trained to its end, its folder, and its record, which is read once."""
+
+    spec: RunSpec
+    folder: RunFolder
+    record: dict[str, Any]
+
+    @property
+    def diverged(self) -> bool:
+        """Whether it ended early."""
+        return bool(self.record["status"] == "diverged")
+
+
+def _score(trials: list[_Trial], tune: Tune) -> float:
     """The mean score of the trials at one point of the grid, which differ in their seeds."""
     column = "val_accuracy" if tune.on == "held-out" else "accuracy"
-    return sum(_score_of(trial, column, tune.by, results) for trial in trials) / len(trials)
+    return sum(_score_of(trial, column, tune.by) for trial in trials) / len(trials)
 
 
-def _score_of(trial: RunSpec, column: str, by: str, results: Path) -> float:
+def _score_of(trial: _Trial, column: str, by: str) -> float:
     """A trial's last accuracy, its best, or the mean; 0 if it diverged before any evaluation."""
-    folder, _ = complete(trial.id, results)
-    history = folder.history()
+    history = trial.folder.history(trial.record)
     scored = history.dropna(subset=[column]) if column in history else history.head(0)
     if scored.empty:
-        _refuse_unscored(folder, column)
+        _refuse_unscored(trial, column)
         return 0.0
     values = scored[column]
     last = float(values.iloc[-1])
     if by == "best":
         return float(values.max())
-    missing = _never_made(trial, int(scored["round"].iloc[-1])) if _diverged(folder) else 0
+    missing = _never_made(trial.spec, int(scored["round"].iloc[-1])) if trial.diverged else 0
     total = float(values.sum()) + missing * last  # a diverged model does not change any more
     return last if by == "final" else total / (len(values) + missing)
 
@@ -131,22 +146,13 @@ def _never_made(trial: RunSpec, last: int) -> int:
     return -(-trial.rounds // trial.eval_every) - -(-last // trial.eval_every)
 
 
-def _refuse_unscored(folder: RunFolder, column: str) -> None:
+def _refuse_unscored(trial: _Trial, column: str) -> None:
     """Raise `FedbenchError` if a trial has no score although it did not diverge."""
-    if not _diverged(folder):
+    if not trial.diverged:
         raise FedbenchError(
-            f"{folder.path}: has no '{column}', by which its search chooses; a search needs data "
-            "with classes and finished trials"
+            f"{trial.folder.path}: has no '{column}', by which its search chooses; a search needs "
+            "data with classes and finished trials"
         )
-
-
-def _has_diverged(trial: RunSpec, results: Path) -> bool:
-    return _diverged(complete(trial.id, results)[0])
-
-
-def _diverged(folder: RunFolder) -> bool:
-    record = folder.record()
-    return record is not None and record["status"] == "diverged"
 
 
 def _on_edge(point: dict[str, Any], tune: Tune) -> list[str]:

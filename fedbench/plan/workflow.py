@@ -14,13 +14,13 @@ from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.cost import costs
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.deal import Job, deal
-from fedbench.plan.outdated import outdate
+from fedbench.plan.outdated import ask_until_the_end, outdate
 from fedbench.plan.plan import Plan
 from fedbench.plan.plugins import plugin_files
 from fedbench.plan.schedule import fits, schedule, to_json
 from fedbench.plan.speeds import Speeds
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results
+from fedbench.store import Results, failure_file
 
 _ENDINGS = ("csv", "tex", "md")  # of a table's files
 DRAWN = ("svg", "png", "pdf")  # endings of a figure's files, for pages, for slides, for papers
@@ -104,6 +104,20 @@ class WorkflowPaths:
             outdate(file)
         elif exists(file) and not fits(file, planned):
             outdate(file)
+
+    def reopen(self) -> list[str]:
+        """Have runs trained again that have a stamp and no record; returns their ids.
+
+        Somebody has deleted the record, as a message about a damaged one asks for. A run that
+        failed has none either; the end of the workflow has asked for that already.
+        """
+        folders = self._results
+        stamped = (run_id for run_id in self.scheduled.runs if exists(folders.stamp(run_id)))
+        unrecorded = [run_id for run_id in stamped if not folders.run(run_id).has_record()]
+        gone = [key for key in unrecorded if not exists(failure_file(folders.run(key)))]
+        for run_id in gone:
+            ask_until_the_end(folders.retry(run_id), folders.stamp(run_id))
+        return gone
 
     @property
     def tracked(self) -> str:

@@ -1,11 +1,9 @@
 """Checks what a report will show before any training, by making what needs no run."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
 from fedbench.plan.plan import Plan
@@ -24,20 +22,12 @@ def check_report(plan: Plan, papers: Path) -> None:
     for name, paper in plan.papers.items():
         printed = read_printed(printed_file(papers, name))
         for key, claim in plan.asked[name].claims.items():
-            with _at(str(find_file(papers, f"{name}.yaml"))):
+            with at(str(find_file(papers, f"{name}.yaml"))):
                 if not isinstance(claim, Together):
                     expand(f"claims.{key}", claim, plan.asked[name])
         for key, figure in paper.figures.items():
-            with _at(f"{find_file(papers, f'{name}.yaml')}: figures.{key}"):
+            with at(f"{find_file(papers, f'{name}.yaml')}: figures.{key}"):
                 registry.build("figure", figure.kind.name, figure.kind.params)
         for key in paper.facts:
-            with _at(f"{find_file(papers, f'{name}.yaml')}: facts.{key}"):
+            with at(f"{find_file(papers, f'{name}.yaml')}: facts.{key}"):
                 fact_table(key, paper, printed)
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    try:
-        yield
-    except FedbenchError as error:
-        raise FedbenchError(f"{place}: {error}") from None

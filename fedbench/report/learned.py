@@ -87,7 +87,7 @@ def learned(plan: Plan, results: Path) -> list[Learned]:
 
 
 def near_chance(plan: Plan, results: Path) -> tuple[list[str], int]:
-    """The ids of the runs that end within 1.5 times chance, and the number of all runs."""
+    """The ids of the runs that end within `NEAR` times chance, and the number of all runs."""
     scores = {k: v for name in plan.papers for k, v in _scores(plan, name, results).items()}
     near = [key for key, score in scores.items() if score.last < NEAR * score.chance]
     return near, len(scores)

@@ -91,7 +91,7 @@ def _page(
         _count(list(ids), of_paper.frame, paths),
         _hours(plan, (key,), records, speeds),
         making(records[run] for run in ids if run in records),
-        tuple(searches(plan, key, paths, lost)),
+        tuple(searches(plan, key, of_paper.collected.winner, lost)),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
         of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
     )

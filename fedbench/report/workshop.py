@@ -139,7 +139,8 @@ class _Bench:
     def table(self, at: tuple[str, str]) -> TableOnPage:
         """A table of runs."""
         table = self.plan.papers[at[0]].tables[at[1]]
-        blind = chosen_near_chance(self.plan, at[0], self.of_paper.collected.winner)
+        collected = self.of_paper.collected
+        blind = chosen_near_chance(self.plan, at[0], collected.winner, collected.states)
         cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed, blind)
         layout, words = arrange(table, cells), caption(table)
         stem = f"tables/{at[0]}/{at[1]}"

@@ -13,13 +13,13 @@ from pydantic import Field, model_validator
 from fedbench.base import registry
 from fedbench.base.choice import Choice
 from fedbench.base.digest import digest
-from fedbench.base.ending import Stop
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
 from fedbench.spec.assign import assign
 from fedbench.spec.augment import Augment
 from fedbench.spec.numbers import Whole
+from fedbench.spec.stop import Stop
 from fedbench.spec.tune import Tune
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 from filelock import FileLock, Timeout
 
-from fedbench.base import stop
+from fedbench.base import signals
 from fedbench.base.files import matching
 from fedbench.base.partial import PARTIAL
 from fedbench.store.run import RunFolder
@@ -43,9 +43,9 @@ def _acquire(lock: FileLock, folder: RunFolder, say: Callable[[str], None]) -> N
     except Timeout:
         say(f"{folder.path}: another process trains this run; waiting until it has ended")
         try:
-            lock.acquire(poll_interval=_PAUSE, cancel_check=lambda: bool(stop.requested()))
+            lock.acquire(poll_interval=_PAUSE, cancel_check=lambda: bool(signals.requested()))
         except Timeout:
-            stop.stop_if_requested(f"while another process trained the run in {folder.path}")
+            signals.stop_if_requested(f"while another process trained the run in {folder.path}")
 
 
 def _tidy(folder: RunFolder) -> None:

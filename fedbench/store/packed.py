@@ -11,6 +11,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import mapping
 from fedbench.base.strict import require_name
 from fedbench.store.run import DONE, Record, RunFolder, require_record
+from fedbench.store.sealed import require_sealed, sealed_again
 
 Files = Mapping[str, bytes]  # the bytes of files by their names
 
@@ -30,7 +31,7 @@ def packed(folder: RunFolder, run_id: str) -> Files | None:
     if record is None:
         return None
     kept = {name: sum_ for name, sum_ in record.get("files", {}).items() if name != _WEIGHTS}
-    told = record | {"data": anywhere(record["data"]), "files": kept}
+    told = sealed_again(record | {"data": anywhere(record["data"]), "files": kept})
     return {name: (folder.path / name).read_bytes() for name in kept} | {RECORD: as_json(told)}
 
 
@@ -61,6 +62,7 @@ def require_packed(run_id: str, files: Files, place: str) -> dict[str, Any]:
         raise FedbenchError(f"{place}: holds the record of run {fields.id}; {_AGAIN}")
     _require_identity(run_id, record.get("settings"), place)
     _require_tables(fields, files, place)
+    require_sealed(f"{place}: {RECORD}", record, _AGAIN)
     return record
 
 

@@ -40,7 +40,7 @@ class Results:
         return self.runs.joinpath(run_id, ".done")
 
     def retry(self, run_id: str) -> Path:
-        """The empty file whose time says since when a failed run is to be trained again."""
+        """The file whose time says since when a run is to be trained again."""
         return self.runs.joinpath(run_id, ".retry")
 
     def data(self, key: str) -> Path:

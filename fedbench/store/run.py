@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
 from fedbench.base.strict import Strict, checked
+from fedbench.store.sealed import require_sealed, sealed
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
@@ -98,29 +99,36 @@ class RunFolder:
 
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
-        file = self.path / "run.json"
-        if not exists(file):
-            return None
-        try:
-            record = read_json(file)
-        except FedbenchError as error:
-            raise FedbenchError(
-                f"{file}: not a run's record in JSON ({error}); {self.remedy}"
-            ) from None
-        return record if record.get("status") in DONE else None
+        record = self._read()
+        return record if record and record.get("status") in DONE else None
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
         """The record of the run `run_id` if it is complete and its files are as they were written.
 
         Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
         """
-        record = self.record()
-        if record is None:
+        file, record = self.path / "run.json", self._read()
+        require_sealed(file, record or {}, self.remedy)
+        if not record or record.get("status") not in DONE:
             return None
         self._require_id(record, run_id)
-        for name in require_record(self.path / "run.json", record, self.remedy).files:
+        files = require_record(file, record, self.remedy).files
+        if "files" in record and "rounds.parquet" not in files:
+            raise FedbenchError(f"{file}: files has no checksum of rounds.parquet; {self.remedy}")
+        for name in files:
             self._content(name, record)
         return record
+
+    def _read(self) -> dict[str, Any] | None:
+        file = self.path / "run.json"
+        if not exists(file):
+            return None
+        try:
+            return read_json(file)
+        except FedbenchError as error:
+            raise FedbenchError(
+                f"{file}: not a run's record in JSON ({error}); {self.remedy}"
+            ) from None
 
     def require_run(self, run_id: str) -> None:
         """Raise `FedbenchError` if the record is another run's than this."""
@@ -206,7 +214,7 @@ class RunFolder:
         tensors: "Mapping[str, Tensor]",
         tables: Mapping[str, pd.DataFrame],
     ) -> None:
-        """Write all files, run.json with their checksums last, then delete the checkpoint."""
+        """Write all files, run.json with their checksums and its own last, then no checkpoint."""
         files = {}
         for name, frame in {**tables, "rounds": history}.items():
             file = f"{name}.parquet"
@@ -215,7 +223,7 @@ class RunFolder:
                 files[file] = _sha256(temporary)
         if tensors:
             files["model.safetensors"] = self._write_weights(tensors)
-        whole = {**record, "files": files}
+        whole = sealed({**record, "files": files})
         write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         self.forget_checkpoint()
 

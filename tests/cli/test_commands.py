@@ -5,6 +5,9 @@ import json
 import pandas as pd
 import pytest
 
+from fedbench.jobs.collect import collect
+from fedbench.store import Results, write_frame
+from tests.jobs.made_runs import project
 from tests.project import make_project
 
 SPEC = "model: {mlp: {hidden: 4}}\nclients: 4\nrounds: 3\nparts: [{fedprox: {mu: 0.1}}]\n"
@@ -142,6 +145,18 @@ def test_a_report_before_any_run_shows_every_cell_as_missing(cli, tmp_path, monk
     table = pd.read_csv(tmp_path / "reports/paper/tables/tiny/table1.csv")
     assert table["n_seeds"].tolist() == [0, 0]
     assert table["measured_mean"].isna().all()
+    assert done.output.endswith("4 of 4 runs are missing\n")
+
+
+def test_a_report_of_all_runs_says_nothing_of_missing_ones(cli, tmp_path, monkeypatch):
+    plan = project(tmp_path)
+    frame = Results(tmp_path / "results").frame("paper", "tiny")
+    runs = {cell.run_id: cell.run for cell in plan.cells}
+    write_frame(collect(list(runs.values())[1:], tmp_path / "results"), frame)
+    monkeypatch.chdir(tmp_path)
+    assert cli("report", "--scale", "paper").output.endswith("1 of 4 runs are missing\n")
+    write_frame(collect(list(runs.values()), tmp_path / "results"), frame)
+    assert "missing" not in cli("report", "--scale", "paper").output
 
 
 @pytest.fixture

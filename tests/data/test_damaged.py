@@ -475,6 +475,14 @@ def test_settings_that_name_what_is_not_there(settings, words, tmp_path):
     assert words in refusal(File(**settings), tmp_path)
 
 
+def test_a_file_of_the_working_folder_is_found_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.csv").write_text("a,kind\n1,x\n2,y\n")
+    words = "it is in the working folder: give `--data-dir .` or an absolute path"
+    assert refusal(File("my.csv"), tmp_path / "data").endswith(words)
+    assert words not in refusal(File("gone.csv"), tmp_path / "data")
+
+
 @pytest.mark.parametrize("settings", [{"test": 0.0}, {"test": 1.0}, {"seed": -1}, {"path": 3}])
 def test_settings_out_of_range(refuses, settings):
     with refuses(r"^File: \w+ = .* is not allowed; it must be"):

@@ -75,7 +75,7 @@ def refused(call, *fragments):
         ({"momentum": 1.0}, ["momentum = 1.0", "less than 1"]),
         ({"betas": (0.9, 1.0)}, ["betas.1 = 1.0", "less than 1"]),
         ({"epochs": 2, "steps": 3}, ["epochs = 2", "steps = 3", "keep one"]),
-        ({"optimizer": "adam", "momentum": 0.9}, ["adam", "betas", "not momentum"]),
+        ({"optimizer": "adam", "momentum": 0.9}, ["momentum = 0.9", "no effect", "adam"]),
         ({"nesterov": True}, ["nesterov", "momentum > 0"]),
         ({"nesterov": True, "momentum": 0.9, "dampening": 0.1}, ["nesterov", "dampening = 0"]),
     ],
@@ -212,6 +212,31 @@ def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
 )
 def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
+
+
+NORMED = nn.Sequential(nn.BatchNorm1d(30), nn.Linear(30, 3))
+OF_IMAGES = nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(432, 3))
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"batch": None}, "but client 1 has a single training sample"),
+        ({"batch": 1}, "but batch = 1"),
+    ],
+    ids=str,
+)
+def test_batch_norm_of_one_sample(settings, why):
+    spec = RunSpec(clients=2, **settings)
+    of_two = {"data": TABLE, "model": NORMED, "partition": blocks([3, 1])}
+    refused(lambda: run(spec, machine=CPU, **of_two), "model: Sequential", why)
+
+
+def test_batch_norm_takes_one_image_and_two_rows():
+    for batch, data, model, sizes in ((1, PHOTOS, OF_IMAGES, [3, 1]), (2, TABLE, NORMED, [2, 2])):
+        given = {"data": data, "model": model, "partition": blocks(sizes)}
+        with pytest.raises(AssertionError, match="training started"):
+            run(RunSpec(clients=2, batch=batch), machine=CPU, **given)
 
 
 # --- folders ------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 import pytest
 
 from fedbench import Machine, RunSpec, run
-from fedbench.base.ending import Stop
 from fedbench.engine.assemble import assemble
 from fedbench.engine.training import Training
 from fedbench.jobs.collect import columns
+from fedbench.spec.stop import Stop
 from fedbench.store import RunFolder
 from tests.methods.one_weight import train
 

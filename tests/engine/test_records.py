@@ -14,6 +14,7 @@ from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, read_frame, write_frame
+from fedbench.store.sealed import sealed
 
 CPU = Machine(device="cpu", workers=1)
 SPEC = RunSpec(clients=2, rounds=4, batch=None, model={"mlp": {"hidden": 4}})
@@ -85,11 +86,49 @@ def test_rows_that_were_removed_are_noticed(results):
     refused(lambda: collect([SPEC], results), file, "not the file that the run wrote")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "diverged"},
+        {"status": "broken"},  # or it would count as not trained yet
+        {"files": {}},
+        {"seconds": {"train": 0.1}},
+        {"note": "mine"},
+    ],
+)
+def test_an_edited_record_is_noticed(results, change):
+    file = folder(results) / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    wanted = (file, "not the record that the run wrote", f"delete the folder {folder(results)}")
+    refused(lambda: collect([OTHER, SPEC], results), *wanted)
+    failed, (said,) = work(results)
+    assert failed == [SPEC.id]
+    assert all(str(word) in said for word in wanted)
+
+
+def test_a_record_without_a_checksum_of_its_own_still_names_its_files(results):
+    file = folder(results) / "run.json"
+    record = json.loads(file.read_text())
+    del record["checksum"]  # as published runs were recorded
+    file.write_text(json.dumps(record))
+    assert len(collect([SPEC], results)) == 4
+    file.write_text(json.dumps(record | {"files": {}}))
+    refused(lambda: collect([SPEC], results), file, "files has no checksum of rounds.parquet")
+
+
+def test_other_settings_than_the_runs_own_are_noticed_by_name(results):
+    file = folder(results) / "run.json"
+    record = json.loads(file.read_text())
+    record["resolved"]["lr"] = 0.5
+    file.write_text(json.dumps(sealed(record)))
+    refused(lambda: collect([SPEC], results), file, "resolved: lr is not what the settings")
+
+
 def without_checksums(results):
     """As runs of earlier versions were recorded."""
     file = folder(results) / "run.json"
     record = json.loads(file.read_text())
-    del record["files"], record["data"]["checksum"]
+    del record["files"], record["data"]["checksum"], record["checksum"]
     file.write_text(json.dumps(record))
 
 
@@ -191,7 +230,7 @@ def test_runs_without_a_checksum_are_compared_by_their_files(tmp_path):
     (first, _), (second, _) = (train_own(tmp_path, tmp_path, seed) for seed in (0, 1))
     file = folder(tmp_path, first) / "run.json"
     record = json.loads(file.read_text())
-    del record["data"]["checksum"]
+    del record["data"]["checksum"], record["checksum"]
     file.write_text(json.dumps(record))
     assert len(collect([first, second], tmp_path)) == 8
     record["data"]["sha256"] = "0" * 64

@@ -13,8 +13,7 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.__main__ import app
-from fedbench.base import stop
-from fedbench.base.stop import Stopped
+from fedbench.base.signals import Stopped
 from fedbench.store import CHECKPOINT
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=4, parts=["scaffold"])
@@ -81,7 +80,7 @@ def test_the_echo_of_a_signal_is_no_second_one(cpu, tmp_path):
 
 
 def test_a_second_signal_stops_at_once(cpu, tmp_path, monkeypatch):
-    monkeypatch.setattr(stop, "_ECHO", -1.0)
+    monkeypatch.setattr("fedbench.base.signals._ECHO", -1.0)
     with pytest.raises(Stopped, match="stopped by SIGINT at once") as stopped:
         run(SPEC, out=tmp_path, machine=cpu, watch=at_round(2, signal.SIGINT, signal.SIGINT))
     assert stopped.value.code == 130

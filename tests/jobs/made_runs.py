@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from fedbench.plan.plan import make_plan
-from fedbench.plan.search import select
+from fedbench.plan.search import points, select
 from fedbench.store import Results, RunFolder
 from tests.project import PAPER, make_project
 
@@ -19,11 +19,20 @@ SEARCHING = PAPER.replace(
 
 
 def finish(results, spec, accuracy=0.5, status="finished", **changes):
-    """Write the folder of a run of two rounds that ended with this accuracy."""
+    """Write the folder of a run of two rounds that ended with this accuracy.
+
+    Its search, if it has one, chose the first point of the grid.
+    """
+    chosen = points(spec.tune)[0] if spec.tune else {}
     record = {
         **{"id": spec.id, "status": status, "rounds": 2, "settings": spec.settings()},
-        **{"resolved": spec.changed(tune=None).model_dump(mode="json"), "seconds": {"train": 1.5}},
-        **{"sample_passes": 8, "device": "cpu", "data": {"name": "digits", "checksum": CHECKSUM}},
+        **{"resolved": spec.changed(tune=None, **chosen).model_dump(mode="json")},
+        **{
+            "seconds": {"train": 1.5},
+            "sample_passes": 8,
+            "device": "cpu",
+            "data": {"name": "digits", "checksum": CHECKSUM},
+        },
     }
     column = "val_accuracy" if spec.validation else "accuracy"
     history = pd.DataFrame({"round": [1, 2], column: [0.25, accuracy]})

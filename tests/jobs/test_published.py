@@ -15,6 +15,7 @@ from fedbench.jobs.export import export
 from fedbench.jobs.restore import published_files, restore
 from fedbench.spec import NUMERICS
 from fedbench.store import Results, note_failure, signs_of_life
+from fedbench.store.packed import as_json, packed
 from fedbench.store.published import Kind, Thing, read_published, write_published
 from tests.jobs.made_runs import (
     CHECKSUM,
@@ -256,12 +257,36 @@ def test_a_kill_leaves_whole_runs_or_none(plan, file, there, monkeypatch, writes
 
 
 def changed(file, run_id, **fields):
-    """Write the file again, as somebody with bad intentions would, with a run's record changed."""
+    """Write the file again, as somebody with bad intentions would, with a run's record changed.
+
+    It loses its own checksum, which would tell of it; records of earlier versions have none.
+    """
     things = {thing: dict(files) for thing, files in read_published(file).items()}
     files = things[Thing(Kind.run, run_id)]
-    record = json.loads(files["run.json"]) | fields
+    record = json.loads(files["run.json"])
+    del record["checksum"]
+    record |= fields
     files["run.json"] = json.dumps(record).encode()
     write_published(things, file)
+
+
+def test_a_packed_record_that_was_edited_is_one_sentence(plan, file, there, refuses):
+    things = {thing: dict(files) for thing, files in read_published(file).items()}
+    files = things[Thing(Kind.run, next(iter(plan.runs)))]
+    files["run.json"] = files["run.json"].replace(b'"device": "cpu"', b'"device": "gpu"')
+    write_published(things, file)
+    with refuses("run.json: is not the record that the run wrote, by its field 'checksum'"):
+        restore([file], there)
+
+
+def test_a_record_without_a_checksum_of_its_own_is_packed_as_it_is(plan, results):
+    """The published runs have none: they must be packed into the same bytes as before."""
+    run_id = next(iter(plan.runs))
+    place = Results(results).run(run_id).path / "run.json"
+    record = json.loads(place.read_text())
+    del record["checksum"]
+    place.write_bytes(as_json(record))
+    assert packed(Results(results).run(run_id), run_id)["run.json"] == as_json(record)
 
 
 DEEP = json.loads("[" * 600 + "]" * 600)

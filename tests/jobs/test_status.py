@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import duration, failures, unfinished
+from fedbench.jobs.words import duration, failures, lost, unfinished
 from fedbench.store import Results, note_failure, signs_of_life
 from tests.jobs.four_runs import IDS, SPEEDS, finish, plan
 
@@ -68,22 +68,28 @@ def test_a_complete_run_is_read_once(watcher, tmp_path):
 
 def test_a_retry_is_newer_than_the_stamp_and_deletes_the_winner_that_a_run_was_tried_for(tmp_path):
     results, schedule = Results(tmp_path), plan()
-    watcher = Watcher(schedule, tmp_path, SPEEDS)
     finish(tmp_path, IDS[0], 1.0)
     finish(tmp_path, IDS[1], 1.0)
     for file in (results.stamp(IDS[0]), results.stamp(IDS[1]), results.winner("0123")):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    (results.run(IDS[1]).path / "run.json").unlink()  # by somebody; Snakemake sees the stamp alone
-    let_retry(schedule, watcher.look(), tmp_path)
+    let_retry(schedule, Watcher(schedule, tmp_path, SPEEDS).look(), tmp_path)
     assert not results.retry(IDS[0]).exists()
-    assert not results.retry(IDS[2]).exists()  # it has no stamp, so Snakemake trains it anyway
-    assert results.retry(IDS[1]).stat().st_mtime_ns >= results.stamp(IDS[1]).stat().st_mtime_ns
     assert results.winner("0123").exists()
     (results.run(IDS[0]).path / "run.json").write_text("damaged")
     let_retry(schedule, Watcher(schedule, tmp_path, SPEEDS).look(), tmp_path)
-    assert results.retry(IDS[0]).exists()
+    assert results.retry(IDS[0]).stat().st_mtime_ns >= results.stamp(IDS[0]).stat().st_mtime_ns
+    assert not results.retry(IDS[1]).exists()
     assert not results.winner("0123").exists()
+
+
+def test_runs_without_their_record_are_named_five_at_most():
+    assert list(lost([])) == []
+    assert list(lost(["a"])) == [
+        "Runs to be trained again, since their run.json was deleted:",
+        "  a",
+    ]
+    assert list(lost("abcdefg"))[-2:] == ["  e", "  and 2 more"]
 
 
 def test_after_a_stop_the_end_says_how_to_go_on(watcher, tmp_path):

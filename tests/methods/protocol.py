@@ -5,6 +5,8 @@
 EXTRA    list of parameters that deserve a run of their own, beside the defaults
 NEUTRAL  list of parameters at which the method is FedAvg, bit for bit; {} stands for the defaults
 NEEDS    settings of a run without which the method cannot train (optional)
+UNCOUNTED  which of its passes, forward and backward, are not compared with what is counted, each
+         with the reason (optional)
 QUICK    parameters with which it is quick, and strong enough to be noticed, when the tests only try
          it beside other methods (optional; else its defaults)
 
@@ -20,13 +22,13 @@ from fedbench import FedbenchError, RunSpec
 from fedbench.base import registry
 
 METHODS = sorted(registry.entries("method"))
-KINDS = {"EXTRA": list, "NEUTRAL": list, "NEEDS": dict, "QUICK": dict}
+KINDS = {"EXTRA": list, "NEUTRAL": list, "NEEDS": dict, "QUICK": dict, "UNCOUNTED": dict}
 REQUIRED = ("EXTRA", "NEUTRAL")
 
 
 @functools.cache
 def declared(name, what):
-    """What the test file of a method says under one of the four names; empty if it says nothing."""
+    """What the test file of a method says under one of these names; empty if it says nothing."""
     where = f"tests.methods.test_{name}"
     if importlib.util.find_spec(where) is None:
         return KINDS[what]()
@@ -52,6 +54,8 @@ def _unfit(name, what, value):
     if not isinstance(value, KINDS[what]):
         return [f"test_{name}: {what} must be a {KINDS[what].__name__}"]
     try:
+        if what == "UNCOUNTED" and not value.keys() <= {"forward", "backward"}:
+            return [f"test_{name}: {what}: its keys can be forward and backward"]
         if what == "NEEDS":
             RunSpec(**value)
         for params in value if what in REQUIRED else [value] * (what == "QUICK"):

@@ -3,6 +3,7 @@
 import functools
 import json
 import shutil
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -277,9 +278,54 @@ def test_declared_cost_is_what_was_counted(case):
     (part,) = build_parts(spec)
     d, turns = result.record["parameters"], 3 * spec.rounds
     cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1, features=8))
-    row = result.history.iloc[-1]
+    row, progress = result.history.iloc[-1], driven(case).progress
     assert row["floats_down"] / turns == pytest.approx(d + cost.down)
     assert row["floats_up"] / turns == pytest.approx(d + cost.up)
+    assert numbers(progress.server) == cost.server_memory
+    assert {numbers(states) for states in progress.clients.values()} == {cost.client_memory}
+
+
+def numbers(states):
+    """How many numbers the parts of a run have stored."""
+    return sum(value.numel() for state in states for value in state.values())
+
+
+@every_case
+def test_declared_passes_are_what_was_counted(case, monkeypatch):
+    """Samples through the network, per sample trained on, in the turns of the last cohort."""
+    problem, progress = shared(case), driven(case).progress
+    (part,), d = problem.task.parts, problem.fed.d
+    cost = part.cost(Sizes(d=d, classes=10, K=6, m=3, epochs=1, features=8))
+    r = open_round(problem, progress.global_model, 2)
+    copies = copies_for_parts(problem, r, progress.server)
+    messages, kept = [part.send(copies[0])], next(iter(progress.clients.values()))
+    passed = passes(problem.fed.net, monkeypatch)
+    cohort = [prepare(problem, r, i, messages, kept) for i in r.clients]
+    exchange(problem, copies, cohort)
+    for client in cohort:
+        train_alone(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), client)
+    samples = sum(len(rows) for client in cohort for rows in client.batches.rows)
+    for way in {"forward", "backward"} - declared(next(iter(case)), "UNCOUNTED").keys():
+        assert passed[way] / samples == pytest.approx(1 + getattr(cost, way)), way
+
+
+def passes(net, monkeypatch):
+    """Counts samples through this network from now on; the classifier's share is by its weights."""
+    passed = Counter()
+    head = float(net.head_mask().double().mean())
+
+    def count(called, name, *values):
+        outputs = called(net, *values)
+        logits, share = (outputs, head) if name == "head" else (outputs[0], 1)
+        passed["forward"] += share * len(logits)
+        if logits.requires_grad:
+            logits.register_hook(lambda _: passed.update(backward=share * len(logits)))
+        return outputs
+
+    for name in ("train", "eval", "head"):
+        called = getattr(type(net), name)
+        monkeypatch.setattr(net, name, functools.partial(count, called, name))
+    return passed
 
 
 @every_case

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbench import RunSpec, run
+from fedbench.core.ops import dot
 from fedbench.core.part import Sizes
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.twosided import TwoSided
@@ -68,6 +69,17 @@ def test_the_mean_is_of_the_scaled_residuals_and_becomes_p():
     server = after([1.0, 0.0], FedDPC(kappa=2.0), K=2)
     assert close(server.step([[3.0, 4.0], [0.0, -2.0]]), 0, 5)
     assert close(server.mine["P"], 0, 2.5)
+
+
+def test_the_square_of_p_is_computed_once_per_round_and_not_stored(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "fedbench.methods.feddpc.dot", lambda a, b: seen.append(a is b) or dot(a, b)
+    )
+    server = after([1.0, 0.0], FedDPC(scaling="none"), K=3)
+    server.step([[3.0, 4.0], [0.0, -2.0], [1.0, 1.0]])
+    assert seen == [True, False, False, False]  # P·P, then each Δ·P
+    assert set(server.mine) == {"P"}
 
 
 def test_two_rounds_of_a_run_by_hand():

@@ -20,6 +20,8 @@ from tests.methods.one_weight import close
 
 EXTRA = [{"a": 1.0, "b": 1.0, "labels": "pooled", "size": 8, "noise": 4, "hidden": 6}]
 NEUTRAL = [{"a": 0.0}, {"a": 0.0, "N": 0}]
+_BY_BATCH = "as if a batch had as many samples as `size` generates, since no cost knows the batch"
+UNCOUNTED = {"forward": _BY_BATCH, "backward": _BY_BATCH}
 QUICK = {"N": 2, "hidden": 4, "noise": 2, "size": 4}
 
 SMALL = {"size": 6, "noise": 3, "hidden": 5, "N": 4, "eta": 0.01}

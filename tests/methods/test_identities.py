@@ -281,6 +281,25 @@ def test_and_these_are_not(method):
     different(digits(method, **ONE), digits(**ONE))
 
 
+ON_A_BASE = [("fedprox", {"mu": 0.5}), ("feddyn", {}), ("feddisco", {}), ("scaffold", {})]
+DIVERGENCES = [{"divergence": name} for name in ("kl", "reverse", "js", "ntd")]
+
+
+@pytest.mark.parametrize("base", ON_A_BASE, ids=str)
+@pytest.mark.parametrize("how", DIVERGENCES, ids=str)
+def test_on_a_base_a_distillation_of_strength_zero_is_the_base_bit_for_bit(base, how):
+    want = digits(base)
+    assert np.array_equal(digits(base, ("asd", {"lam": 0.0, **how})), want)
+    different(digits(base, ("asd", {"lam": 5.0, **how})), want)
+
+
+@pytest.mark.parametrize("base", ON_A_BASE, ids=str)
+@pytest.mark.parametrize("how", DIVERGENCES, ids=str)
+def test_on_a_base_a_distillation_with_one_step_is_the_base(base, how):
+    found = digits(base, ("asd", {"lam": 30.0, **how}), **ONE)
+    np.testing.assert_allclose(found, digits(base, **ONE), **NEAR)
+
+
 @pytest.mark.parametrize("base", ["fedsam", "fedspeed"])
 def test_nor_on_a_base_that_takes_its_gradient_elsewhere(base):
     different(digits((base, {}), ("asd", {}), **ONE), digits((base, {}), **ONE))

@@ -39,13 +39,14 @@ def test_every_claim_has_repeats_enough_for_an_interval(paper):
             assert repeats >= FEWEST, key
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_a_margin_is_a_quarter_of_the_size_and_said_to_be_ours(paper):
-    for key, one in published.papers()[paper].claims.items():
-        if isinstance(one, Greater) and one.margin:
-            assert one.margin == one.by / 4, key
-            assert "margin" in one.text, key
-            assert "ours" in one.text, key
+def test_a_margin_is_a_quarter_of_the_size_and_said_to_be_ours():
+    claims = [one for paper in PAPERS for one in published.papers()[paper].claims.values()]
+    with_margin = [one for one in claims if isinstance(one, Greater) and one.margin]
+    assert with_margin
+    for one in with_margin:
+        assert one.margin == one.by / 4, one.text
+        assert "margin" in one.text
+        assert "ours" in one.text
 
 
 def test_a_gap_that_is_not_directly_proportional_is_a_trend_that_does_not_hold():

@@ -65,6 +65,12 @@ def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):
     assert words in str(caught.value)
 
 
+def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):
+    paper = table("metrics: [acuracy]")
+    with refuses(r"tiny\.yaml: tables\.table1\.metrics: no metric 'acuracy'"):
+        planned(project(tmp_path, paper, printed=PRINTED), "paper")
+
+
 def test_a_grid_of_too_many_cells_is_refused_before_it_is_made(refuses, tmp_path):
     levels = list(range(1, 300))
     paper = PAPER.replace("alpha: [1], method", f"alpha: {levels}, rounds: {levels}, method")

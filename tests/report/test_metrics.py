@@ -57,9 +57,11 @@ def test_a_declaration_has_a_label_a_unit_and_a_direction(name, value):
 
 
 def test_probes_that_declare_the_same_column_agree():
-    for one, other in itertools.combinations(PROBES.values(), 2):
-        a, b = (entry.constants.get("COLUMNS", {}) for entry in (one, other))
-        assert all(a[name] == b[name] for name in a.keys() & b.keys())
+    declared = [entry.constants.get("COLUMNS", {}) for entry in PROBES.values()]
+    pairs = itertools.combinations(declared, 2)
+    shared = [(a[name], b[name]) for a, b in pairs for name in a.keys() & b.keys()]
+    assert shared
+    assert all(one == other for one, other in shared)
 
 
 def test_every_column_of_a_run_is_declared():

@@ -3,12 +3,16 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.report import build
 from fedbench.report.pages.searches import SearchOnPage, searches
+from fedbench.report.values.frames import Collected
+from fedbench.report.values.searched import winner as chosen
 from fedbench.store import Results
+from tests.jobs.made_runs import SEARCHING, project
 
 PAPER = """
 title: Toy
@@ -41,7 +45,7 @@ def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[Search
         file = Results(results).winner(search)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(winner))
-    return searches(plan, "toy", Results(results), {"lost"})
+    return searches(plan, "toy", Collected(pd.DataFrame(), Results(results).runs).winner, {"lost"})
 
 
 def winner(
@@ -99,3 +103,35 @@ def test_the_page_warns_of_a_choice_near_chance(plan: Plan, tmp_path: Path) -> N
     assert "1 of 2 searches of settings" in html
     assert "2 searches, 1 of them near chance" in html
     assert '<span class="best">lr=0.1: 62.0</span>' in html
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,  # deleted
+        {"chosen": {"lr": 2}, "trials": [{"lr": 2, "score": 0.9}], "on_edge": []},
+        {"chosen": {"lr": 1}, "trials": [{"lr": 1, "score": 0.9}], "on_edge": []},
+        {"failed": ["a-run"]},
+    ],
+)
+def test_a_winner_that_was_edited_or_deleted_is_chosen_anew(
+    tmp_path: Path, content: dict[str, object] | None
+) -> None:
+    plan = project(tmp_path, SEARCHING)
+    results = Results(tmp_path / "results")
+    run_id, search = next(iter(plan.searches.items()))
+    said = json.loads(results.winner(search).read_text())
+    assert said["trials"] == [{"lr": 1, "score": 0.5}, {"lr": 2, "score": 0.5}]
+    results.winner(search).unlink()
+    if content:
+        results.winner(search).write_text(json.dumps(content))
+    assert chosen(search, plan.runs[run_id], results) == said
+
+
+def test_with_an_edited_trial_nothing_is_known_of_the_choice(tmp_path: Path) -> None:
+    plan = project(tmp_path, SEARCHING)
+    results = Results(tmp_path / "results")
+    run_id, search = next(iter(plan.searches.items()))
+    trial = results.run(plan.trials[search][0]).path / "rounds.parquet"
+    pd.read_parquet(trial).assign(val_accuracy=0.9).to_parquet(trial, index=False)
+    assert chosen(search, plan.runs[run_id], results) == {}

@@ -19,11 +19,12 @@ ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))  # as printed
 
 
 def searched(
-    score: float, folder: Path, dataset: str = "Digits", metric: str = "accuracy"
+    score: float | None, folder: Path, dataset: str = "Digits", metric: str = "accuracy"
 ) -> Finding:
     """Whether A leads B, whose settings a search chose whose best trial has this score.
 
-    Digits has ten classes: guessing gives 0.1, and below 0.15 a trial is near chance.
+    Without a score neither the trials nor the winner are there any more. Digits has ten classes:
+    guessing gives 0.1, and below 0.15 a trial is near chance.
     """
     plan = plan_of({"c": DUEL | {"metrics": [metric]}})
     served = {
@@ -34,12 +35,14 @@ def searched(
     tried = [{"lr": 0.1, "score": score}, {"lr": 1.0, "score": 0.1}]
     file = folder / "searches" / "s.json"
     file.parent.mkdir()
-    file.write_text(json.dumps({"chosen": {"lr": 0.1}, "trials": tried, "on_edge": ["lr"]}))
+    if score is not None:
+        file.write_text(json.dumps({"chosen": {"lr": 0.1}, "trials": tried, "on_edge": ["lr"]}))
     return judge(replace(plan, searches=served), folder, gains(4, 5, 6))["c"]
 
 
-def test_settings_chosen_near_chance_test_nothing(tmp_path: Path) -> None:
-    found = searched(0.14, tmp_path)
+@pytest.mark.parametrize("score", [0.14, None])
+def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path: Path) -> None:
+    found = searched(score, tmp_path)
     assert (found.measured.verdict, found.tested) == (Verdict.UNDECIDED, False)
     assert found.words == "not tested at this scale; shows here"
     assert evidence_words(found).endswith("; settings chosen by trials near chance")

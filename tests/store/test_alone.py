@@ -10,7 +10,7 @@ import pytest
 
 from fedbench import Machine, RunSpec
 from fedbench.base.files import atomic
-from fedbench.base.stop import Stopped, stoppable
+from fedbench.base.signals import Stopped, stoppable
 from fedbench.core.spill import Spill
 from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule

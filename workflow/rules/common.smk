@@ -1,5 +1,6 @@
 # What all rules share: the settings, the plan, and the paths that follow from it.
 import gc
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -8,6 +9,7 @@ from snakemake.settings.types import DeploymentMethod
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
+from fedbench.jobs.words import lost
 from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
 from fedbench.plan.environment import write_environment
@@ -42,8 +44,12 @@ try:
         PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
     )
     PATHS.begin()
+    LOST = PATHS.reopen() if workflow.is_main_process else []
 except FedbenchError as error:
     raise WorkflowError(str(error))
+
+for line in lost(LOST):
+    print(line, file=sys.stderr)
 
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}

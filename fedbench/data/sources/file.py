@@ -66,8 +66,16 @@ class File(Source):
                 f"{' or '.join(_ENDINGS)}"
             )
         if not file.is_file():
-            raise FedbenchError(f"file ({file}): there is no such file; `path` must name one")
+            raise FedbenchError(
+                f"file ({file}): there is no such file; `path` must name one{self._elsewhere()}"
+            )
         return file
+
+    def _elsewhere(self) -> str:
+        """Where the file lies instead, as far as that is easily told."""
+        if not Path(self.path).is_file():
+            return ""
+        return "; it is in the working folder: give `--data-dir .` or an absolute path"
 
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...]]:
         """The arrays, and for a table the names of its features."""

@@ -80,14 +80,18 @@ class MeasuredNumbers(Numbers):
 
         What is compared there is chance as much as the methods, but for what the clients hold.
         """
-        served = {
-            self._searches[cell.run_id]: cell.run.dataset
+        cells = (
+            cell
             for point in points
             if reading(str(point["metric"])).metric.partition("/")[0] not in HELD
             for cell in self.cells(point)
             if cell.run_id in self._searches
-        }
-        return any(near_chance(self._collected.winner(x), data) for x, data in served.items())
+        )
+        return any(self._is_near_chance(cell) for cell in cells)
+
+    def _is_near_chance(self, cell: Cell) -> bool:
+        found = self._collected.winner(self._searches[cell.run_id], cell.run)
+        return near_chance(found, cell.run.dataset, self.collected(cell.run_id))
 
     def at_chance(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points end with an accuracy near that of guessing."""

@@ -7,8 +7,7 @@ from typing import Any
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import words
 from fedbench.report.values.numbers import point_name
-from fedbench.report.values.searched import near_chance, winner
-from fedbench.store import Results
+from fedbench.report.values.searched import WinnerOf, near_chance
 
 _NAMED = 3  # settings of the paper that a row names
 
@@ -32,14 +31,14 @@ class SearchOnPage:
 
 
 def searches(
-    plan: Plan, paper: str, results: Results, diverged: Container[str]
+    plan: Plan, paper: str, winner_of: WinnerOf, diverged: Container[str]
 ) -> list[SearchOnPage]:
     """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
     cells: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         if cell.paper == paper and cell.run_id in plan.searches:
             cells.setdefault(plan.searches[cell.run_id], []).append(cell)
-    winners = {search: winner(results.winner(search)) for search in cells}
+    winners = {search: winner_of(search, its[0].run) for search, its in cells.items()}
     return [_on_page(found, cells[search], diverged) for search, found in winners.items() if found]
 
 

@@ -5,13 +5,13 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
+from fedbench.plan.search import Winner
 from fedbench.report.values.derived import with_derived
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.moments import at_round, at_target, over_rounds
@@ -153,6 +153,7 @@ class Collected:
 
     frame: pd.DataFrame = field(repr=False)
     runs: Path
+    _winners: dict[str, Winner] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def states(self) -> dict[str, str]:
@@ -172,6 +173,8 @@ class Collected:
         folder.require_run(run)
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
-    def winner(self, search: str) -> dict[str, Any]:
-        """What a search chose; empty if it has not yet."""
-        return winner(Results(self.runs.parent).winner(search))
+    def winner(self, search: str, run: RunSpec) -> Winner:
+        """What the search of a run chose, read once; empty if it has not yet."""
+        if search not in self._winners:
+            self._winners[search] = winner(search, run, Results(self.runs.parent))
+        return self._winners[search]

@@ -1,51 +1,63 @@
 """What a search of settings chose, and whether its trials had learned enough to choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import read_json
 from fedbench.plan.plan import Plan
+from fedbench.plan.search import Winner, select, trial_runs
 from fedbench.report.values.chance import NEAR, chance
-from fedbench.spec import Choice
+from fedbench.spec import Choice, RunSpec
+from fedbench.store import Results
+
+WinnerOf = Callable[[str, RunSpec], Winner]  # by the id of the search, and a run that it serves
 
 
-def winner(file: Path) -> dict[str, Any]:
-    """What the search chose; empty if it has not yet, a trial failed, or the file is damaged.
+def winner(search: str, run: RunSpec, results: Results) -> Winner:
+    """What the search of a run chose; empty if it has not yet, a trial failed, or one is damaged.
 
-    The page is written from what is there; what trains with a damaged file says how to mend it.
+    It is chosen anew from the trials: the file may have been edited since, or deleted. Where not
+    all trials are there, the file is all that is known.
     """
+    trials = trial_runs(run)
+    found: Winner = {}
     with suppress(FedbenchError):
-        found = read_json(file)
-        if {"chosen", "trials", "on_edge"} <= found.keys():
-            return found
-    return {}
+        if trials and all(results.run(trial.id).has_record() for trial in trials):
+            found = select(run, trials, results.root)
+        else:
+            found = read_json(results.winner(search))
+    return found if {"chosen", "trials", "on_edge"} <= found.keys() else {}
 
 
-def near_chance(found: dict[str, Any], dataset: Choice) -> bool:
+def near_chance(found: Winner, dataset: Choice, trained: bool = False) -> bool:
     """Whether what the search chose scored next to nothing in its trials.
 
-    That is the best score, unless a trial with a better one diverged.
+    That is the best score, unless a trial with a better one diverged. A run that was `trained` with
+    a choice of which nothing is left may be one of these, and counts as one.
     """
     guess = chance(dataset)
     if guess is None or not found:
-        return False
+        return trained and guess is not None
     chosen = found["chosen"].items()
     scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
     return bool(scores) and scores[0] < NEAR * guess
 
 
 def chosen_near_chance(
-    plan: Plan, paper: str, winner_of: Callable[[str], dict[str, Any]]
+    plan: Plan, paper: str, winner_of: WinnerOf, trained: Container[str]
 ) -> frozenset[str]:
-    """The paper's runs whose settings were chosen by trials that had learned next to nothing."""
+    """The paper's runs whose settings were chosen by trials that had learned next to nothing.
+
+    `trained`: the ids of the runs that are finished.
+    """
     served = {
-        cell.run_id: (plan.searches[cell.run_id], cell.run.dataset)
+        cell.run_id: cell.run
         for cell in plan.cells
         if cell.paper == paper and cell.run_id in plan.searches
     }
-    searches = dict(served.values())
-    blind = {search for search, data in searches.items() if near_chance(winner_of(search), data)}
-    return frozenset(run for run, (search, _) in served.items() if search in blind)
+    return frozenset(
+        run_id
+        for run_id, run in served.items()
+        if near_chance(winner_of(plan.searches[run_id], run), run.dataset, run_id in trained)
+    )

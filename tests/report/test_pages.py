@@ -122,8 +122,8 @@ def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
     report = written(tmp_path, "small", study + "front: long\n")
     seen = text(report / "index.html")
     assert seen.count("FedAvg") >= 8
-    assert "0.2 row 11" in seen
-    assert "0.1 row 12" in seen
+    assert "0.2 (11th of 12)" in seen
+    assert "0.1 (12th of 12)" in seen
 
 
 def test_a_leaderboard_without_a_run_is_not_on_the_front_page(tmp_path: Path) -> None:
@@ -318,6 +318,23 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
     assert made.spent == "1.0 minutes"
     assert made.when == ""  # runs of before did not say
     assert making([]) is None
+
+
+def test_what_one_record_says_of_a_file_is_said_of_all_its_runs() -> None:
+    # the first run was trained before the remark was known; the third has other arrays
+    records = [
+        {"data": {"name": "cifar10", "source": "npz", "checksum": "ab"}},
+        {"data": {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}},
+        {"data": {"name": "cifar10", "source": "npz", "checksum": "cd"}},
+        {"data": {"name": "toy", "source": "made"}},  # without a checksum it stands alone
+    ]
+    made = making(records)
+    assert made is not None
+    assert made.data == (
+        "cifar10, source: npz, note: 98 are JPEG (2 runs)",
+        "cifar10, source: npz (1 run)",
+        "toy, source: made (1 run)",
+    )
 
 
 def test_a_card_says_on_which_machine_and_when() -> None:

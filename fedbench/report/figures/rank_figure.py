@@ -66,7 +66,8 @@ def _axis(ranks: Ranks) -> str:
         return "Mean rank"
     if ranks.tells:
         return "Mean rank, shaded: not told apart from the first"
-    return f"Mean rank; {ranks.counted} can hardly rank so many methods"
+    runs = ranks.counted.partition(" (")[0]  # the title says which
+    return f"Mean rank; {runs} can hardly rank so many methods"
 
 
 def _bars(ranks: Ranks, title: str) -> Figure:

@@ -92,10 +92,10 @@ def _untold(ranks: Ranks, test: Significance) -> str:
 
 
 def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:
-    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several.
+    """'Table I: mean ranks (1 is the best) over 9 settings', with the metric if it has several.
 
     group: the title of the group of rows whose cells alone are ranked.
     """
     what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
     where = f", {group}" if group else ""
-    return f"{table.title}{where}{what}: mean ranks over {ranks.counted} (1 is the best)"
+    return f"{table.title}{where}{what}: mean ranks (1 is the best) over {ranks.counted}"

@@ -21,6 +21,7 @@ from fedbench.report.values import numbers
 from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
 
+PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 _REPORT = Path(__file__).parents[1]
 
 
@@ -81,6 +82,6 @@ def _templates() -> jinja2.Environment:
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
     made.globals |= {"near": NEAR, "blind": BLIND, "shown_rows": FRONT, "ordinal": ordinal}
     made.globals |= {"claims_words": claims_words, "leaders_words": leaders_words}
-    made.globals |= {"meanings": meanings}
+    made.globals |= {"meanings": meanings, "published": PUBLISHED}
     made.tests |= {"table": _is_table, "contains": operator.contains}
     return made

@@ -17,13 +17,14 @@ from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import GREY
 from fedbench.report.values.leads import OUTLIER, Leads, leads
 from fedbench.report.values.metrics import Metric
 
 _WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
 _LETTER = 0.064  # inches of a letter of its name
 _APART: dict[str, Any] = {"color": INK, "markersize": 5}
-_ALIKE: dict[str, Any] = {"color": "#7A8290", "markersize": 5, "markerfacecolor": "none"}
+_ALIKE: dict[str, Any] = {"color": GREY, "markersize": 5, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)

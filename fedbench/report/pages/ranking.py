@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import comb
 
 from fedbench.paper.items import Table
+from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks, Significance
 from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
@@ -32,6 +33,8 @@ class RanksOnPage:
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
+        if moved(ranks):
+            sentences.append("Equal or nearly equal mean ranks are drawn a little apart.")
         sentences += _tested(ranks)
         if ranks.left_out:
             seeds = " with these seeds" * ranks.uneven

@@ -104,9 +104,9 @@ class SeedCase(Strict):
         )
 
     def levels(self) -> str:
-        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened" or RMFL'."""
+        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
         return " and ".join(
-            f"{axis} {' or '.join(quoted(str(level)) for level in as_tuple(wanted))}"
+            f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
             for axis, wanted in self.where.items()
         )
 

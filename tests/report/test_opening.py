@@ -110,6 +110,15 @@ def test_conditions_are_what_all_runs_share() -> None:
     assert conditions([]) == ()
 
 
+def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
+    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
+    seen = text(written(tmp_path, paper=study) / "toy.html")
+    assert seen.count("All runs alike: network MLP, 10 clients, 10 of them per round") == 1
+    assert seen.count("The runs are like those above. α: how alike the clients' data are") == 1
+    assert "none printed" not in seen
+    assert "All runs alike" not in text(written(tmp_path / "paper") / "toy.html")
+
+
 def test_words_of_a_leaderboard_are_explained_where_they_stand() -> None:
     skew, worst = "δ and α: how alike", "the worst tenth are the clients with the lowest"
     found = " ".join(meanings(board({"δ = 0.5, α = 1": TWO["δ = 0.5"]}, metric="client_worst")))

@@ -27,9 +27,10 @@ from fedbench.cli.app import (
 
 _ONLY = (
     "Only claims that one of these words describes, separated by commas: here-holds, here-fails, "
-    "here-undecided, here-limited (cannot hold at this scale), here-untested or here-awaited by "
-    "the runs; shows or shows-not by the means of substitutes; printed-holds, printed-fails, "
-    "printed-undecided or printed-none by the paper's own numbers; fails: by either."
+    "here-undecided, here-limited (cannot be confirmed at this scale), here-untested or "
+    "here-awaited by the runs; same-direction or other-direction by means that test nothing; "
+    "printed-holds, printed-fails, printed-undecided or printed-none by the paper's own numbers; "
+    "fails: by either."
 )
 _COLOURS = {"holds": "green", "fails": "red"}
 

@@ -103,12 +103,22 @@ class SeedCase(Strict):
             for axis, wanted in self.where.items()
         )
 
+    def levels(self) -> str:
+        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
+        return " and ".join(
+            f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
+            for axis, wanted in self.where.items()
+        )
+
     def words(self) -> str:
-        """The points meant, in words: 'dataset CIFAR-10 in epochs'."""
-        levels = [
-            f"{axis} {', '.join(map(str, as_tuple(wanted)))}" for axis, wanted in self.where.items()
-        ]
-        return " in ".join(filter(None, [" and ".join(levels), ", ".join(self.grids)]))
+        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
+        grids = f"the grid{'s' * (len(self.grids) > 1)} {', '.join(self.grids)}"
+        return " in ".join(filter(None, [self.levels(), grids if self.grids else ""]))
+
+
+def quoted(name: str) -> str:
+    """The name, in quotes where a reader could not tell where it ends: "MFL, dampened"."""
+    return f'"{name}"' if any(sign in name for sign in (", ", " = ", " and ")) else name
 
 
 class Cut(Numbers):

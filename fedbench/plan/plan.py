@@ -13,11 +13,13 @@ from fedbench.base.errors import at
 from fedbench.base.plugins import find_file
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
-from fedbench.paper.places import Level, Where, level_text
+from fedbench.paper.places import Level, Where
 from fedbench.paper.scale import Cut, cut, load_scale
+from fedbench.plan.left_out import LeftOut
+from fedbench.plan.left_out import left_out as left_out_of
 from fedbench.plan.points import matches, points
 from fedbench.plan.resolved import printed_choices, resolve
-from fedbench.plan.scale_checks import check_scale, check_tables, everything_of
+from fedbench.plan.scale_checks import check_scale, check_tables
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substituted import substituted
 from fedbench.spec import RunSpec
@@ -38,31 +40,6 @@ class Cell:
     def run_id(self) -> str:
         """The id of its run, worked out once: it is a checksum of all settings."""
         return self.run.id
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """What a scale leaves out of a paper: titles of tables and figures, and levels by axis.
-
-    `about` is what the scale's file says of its changes to this paper, `axes` what the paper's file
-    says of some axes.
-    """
-
-    items: tuple[str, ...]
-    levels: dict[str, tuple[Level, ...]]
-    about: str
-    axes: dict[str, str]
-
-    def words(self) -> str:
-        """All of it in one line; empty if nothing is left out."""
-        return "; ".join([*self.items, *(x for axis in self.levels for x in self._of(axis))])
-
-    def _of(self, axis: str) -> list[str]:
-        """'s (classes per client) 3 and 4': numbers together; names each apart."""
-        name = f"{axis} ({self.axes[axis]})" if axis in self.axes else axis
-        numbers = [level_text(x) for x in self.levels[axis] if not isinstance(x, str)]
-        words = [f"{name} {' and '.join(numbers)}"] if numbers else []
-        return words + [f"{name} {x}" for x in self.levels[axis] if isinstance(x, str)]
 
 
 @dataclass(frozen=True)
@@ -112,7 +89,7 @@ def make_plan(
         for cell in _cells(workflow, name, paper, cuts.of(name))
     ]
     chosen = {name: _shown(name, paper, cells) for name, paper in kept.items()}
-    left_out = {n: _left_out(paper, chosen[n], cuts.of(n)) for n, paper in asked.items()}
+    left_out = {n: left_out_of(paper, chosen[n], cuts.of(n)) for n, paper in asked.items()}
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
     trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
@@ -141,19 +118,6 @@ def _shown(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
 def _trials(run: RunSpec) -> list[RunSpec]:
     with at(f"the search of run {run.id}"):
         return trial_runs(run)
-
-
-def _left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
-    kept = dict(everything_of(chosen))
-    titles = [item.title for key, item in everything_of(paper) if key not in kept]
-    points_out = [case.words() for case in by.seed_cases if not case.seeds]
-    axes: dict[str, list[Level]] = {}
-    for grid in paper.grids.values():
-        for axis, levels in grid.axes.items():
-            gone = [x for x in levels if axis in by.levels and x not in by.levels[axis]]
-            axes.setdefault(axis, []).extend(gone)
-    gone_levels = {axis: tuple(dict.fromkeys(gone)) for axis, gone in axes.items() if gone}
-    return LeftOut((*titles, *points_out), gone_levels, by.about, paper.axes)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

@@ -49,7 +49,7 @@ class Angles(Probe):
     COLUMNS: ClassVar[Columns] = {
         "angle_mean": ("Angle to the last global step", "°", ""),
         "angle_share_obtuse": ("Share of angles above 90°", "", ""),
-        "s_mean": ("Scaling s, mean", "", ""),
+        "s_mean": ("Scaling s", "", ""),
         "residual_variance": ("Variance of the residuals", "", ""),
         "scaled_variance": ("Variance, scaled", "", ""),
         "delta_variance": ("Variance of the updates", "", ""),

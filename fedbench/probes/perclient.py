@@ -22,7 +22,7 @@ class PerClient(Probe):
     """
 
     COLUMNS: ClassVar[Columns] = {
-        "client_accuracy": ("Accuracy at a client, mean", "fraction", "higher"),
+        "client_accuracy": ("Mean accuracy at a client", "fraction", "higher"),
         "client_worst": ("Accuracy at the worst tenth of clients", "fraction", "higher"),
         "client_spread": ("Spread of accuracy over clients", "fraction", "lower"),
     }

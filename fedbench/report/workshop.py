@@ -19,6 +19,7 @@ from fedbench.report.claims import tidy as tidy_claims
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
+from fedbench.report.pages.conditions import conditions
 from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.ranking import RanksOnPage, rank_title
 from fedbench.report.pages.templates import caption
@@ -151,7 +152,8 @@ class _Bench:
         self._text(f"{stem}.tex", to_latex("-".join(at), table, layout, label))
         self._text(f"{stem}.md", to_markdown(table, layout, label))
         diagrams = [self._ranks(at, table, *part) for part in _ranked(table, layout, cells)]
-        return TableOnPage(at[1], table, layout, words, tuple(filter(None, diagrams)))
+        alike = conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
+        return TableOnPage(at[1], table, layout, words, tuple(filter(None, diagrams)), alike)
 
     def fact(self, at: tuple[str, str]) -> FactOnPage:
         """A table that needs no run."""

@@ -149,8 +149,8 @@ def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     overview, *told = findings.findings(tmp_path).split("\n\n")
     names, _, row = overview.splitlines()
     assert names == (
-        "| paper | hold | fail | undecided | cannot hold | not run yet | runs published "
-        "| core hours |"
+        "| paper | hold | fail | undecided | cannot be confirmed | not run yet | runs "
+        "published | core hours |"
     )
     there = len(plan.runs)
     assert row.startswith("| [digits](#digits) | ")

@@ -114,7 +114,7 @@ def test_a_scale_gives_some_points_of_a_grid_more_seeds_or_none(tiny):
     plan = make_plan(tiny, "small")
     seeds = [(cell.grid, cell.coords["method"], cell.seed) for cell in plan.cells]
     assert seeds == [("main", "FedAvg", 0), ("main", "FedProx", 0), ("main", "FedProx", 1)]
-    assert plan.left_out["tiny"].words() == "Table II; again"
+    assert plan.left_out["tiny"].words() == "Table II"  # the only one that shows 'again'
 
 
 def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
@@ -124,7 +124,28 @@ def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
     scale = "about: Half.\npapers: {tiny: {levels: {alpha: [1], method: [FedAvg]}}}\n"
     (tmp_path / "workflow/scales/half.yaml").write_text(scale)
     words = make_plan(tmp_path / "workflow", "half").left_out["tiny"].words()
-    assert words.endswith("alpha (skew of the labels) 0.5 and 2; method FedProx")
+    assert words.endswith("alpha (skew of the labels) 0.5, 2; method FedProx")
+
+
+def test_points_that_are_left_out_name_the_tables_that_lack_them(tmp_path):
+    text = PAPER.replace("FedProx", '"FedProx, weak"')
+    make_project(tmp_path, text)
+    (tmp_path / "workflow/scales/half.yaml").write_text(
+        "about: Half.\npapers:\n  tiny:\n    seed_cases:\n"
+        '    - {seeds: 0, where: {method: "FedProx, weak"}, grids: [main]}\n'
+    )
+    found = make_plan(tmp_path / "workflow", "half").left_out["tiny"]
+    assert found.lines == ('method "FedProx, weak" in Table I, Fig. 1',)
+
+
+def test_a_title_that_is_left_out_names_the_version_that_is_shown(tmp_path):
+    short = "short: {title: 'Table II, in short', grid: main, rows: [alpha], columns: [method]}"
+    text = PAPER.replace("figures:", f"  {short}\nfigures:")
+    make_project(tmp_path, text)
+    scale = "about: Half.\npapers: {tiny: {keep: [table1, short]}}\n"
+    (tmp_path / "workflow/scales/half.yaml").write_text(scale)
+    found = make_plan(tmp_path / "workflow", "half").left_out["tiny"]
+    assert found.items == ('Table II (shown is the version "in short")', "Fig. 1")
 
 
 def test_words_for_an_axis_that_no_grid_has_are_refused(tmp_path):

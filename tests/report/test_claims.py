@@ -592,8 +592,8 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
 def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     found = single(tmp_path, everything, gains(8, 8, 8), "small")
-    assert found.words == "not tested at this scale; shows here"
-    assert evidence_words(found).startswith("shows in 2 of 2 cells")
+    assert found.words == "same direction (not tested at this scale)"
+    assert evidence_words(found).startswith("same direction in 2 of 2 cells")
     against = single(tmp_path, everything, gains(-8, -8, -8), "small")
     assert against.words.endswith("fails")  # the cell that is the paper's own decides
     assert found.substituted.startswith("dataset digits for mnist")
@@ -611,7 +611,7 @@ def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> Non
 
 def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
-    assert found.words == "undecided; it cannot hold at this scale"
+    assert found.words == "undecided; cannot be confirmed at this scale"
     assert [row.note for row in found.rows] == ["not run at this scale", ""]
     assert [row.words for row in found.rows] == ["", "holds"]
     assert evidence_words(found).startswith("holds in 1 of 1 cell, 1 more left out")
@@ -639,7 +639,7 @@ def test_what_a_scale_could_show_of_a_claim(
 
 def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, gains(7, 8, 9), "one")
-    assert (found.words, found.could) == ("undecided; it cannot be decided at this scale", set())
+    assert (found.words, found.could) == ("undecided; cannot be decided at this scale", set())
 
 
 def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
@@ -679,7 +679,17 @@ def test_together_is_all_of_them(tmp_path: Path) -> None:
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
     assert found["both"].words == "fails"
     assert found["self"].words == "holds"
-    assert evidence_words(found["both"]) == "a holds, b fails"
+    assert evidence_words(found["both"]) == "“a” holds; “b” fails"
+
+
+def test_joined_claims_are_named_by_what_they_say(tmp_path: Path) -> None:
+    claims = {
+        "a": DUEL | {"text": "A beats B (Fig. 1)."},
+        "b": DUEL | {"text": "A is far ahead (Fig. 2); read as 100 points.", "by": 100},
+        "both": {"kind": "together", "claims": ["a", "b"]},
+    }
+    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))["both"]
+    assert evidence_words(found) == "“A beats B (Fig. 1)” holds; “A is far ahead (Fig. 2)” fails"
 
 
 PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0

@@ -32,6 +32,11 @@ def test_a_line_is_the_mean_over_seeds_and_single_models_share_one():
     assert lines["single", "normalised"].to_dict() == {0: 7}
 
 
+def test_the_legend_says_of_how_many_models_a_line_is_the_mean():
+    words = [text for _, text in Dissimilarity().legend([ByHand({}, "", "", ())])]
+    assert words == ["mean of the models, normalised", "2 single models, mean, normalised"]
+
+
 def test_before_any_run_there_is_no_line_and_no_legend():
     assert list(_lines(Empty({}, "", "", ()))) == []
     assert Dissimilarity().legend([Empty({}, "", "", ())]) == []

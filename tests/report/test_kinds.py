@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbench.base import registry
 from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
-from fedbench.report.figures.draw import draw, inline, save
+from fedbench.report.figures.draw import _broken_labels, draw, inline, save
 from fedbench.report.figures.look import INK, LOOK
 from fedbench.report.figures.readout import readout
 from fedbench.report.figures.styles import _luminance, styles
@@ -110,7 +110,10 @@ def test_missing_and_diverged_runs_are_in_the_legend(made):
     told = readout(draw_from(plan, "one", Collected(frame, collected.runs)), found)
     assert [line["said"] for line in told[0]["lines"]] == legend(found)
     many = shown((plan, Collected(frame, collected.runs)), "six")
-    assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged)"
+    assert legend(many)[0] == "FedAvg (17 of 18 runs, 1 diverged in CIFAR-10, α = 1)"
+    everywhere = Collected(frame.assign(status="diverged"), collected.runs)
+    lost = legend(shown((plan, everywhere), "six"))[0]
+    assert "2 diverged in CIFAR-10, α = 1; 3 in CIFAR-10, α = 0.5; 3 in" in lost
 
 
 @pytest.mark.parametrize("key", ["one", "levels", "boxes", "bubbles", "changes", "regions"])
@@ -198,7 +201,7 @@ def test_curves_over_the_traffic_that_they_cost(refuses, tmp_path):
 
 @pytest.mark.parametrize(("price", "named"), [(3, ["FedAvg", "FedAvg+ASD"]), (1, ["FedAvg+ASD"])])
 def test_a_front_names_the_methods_that_no_other_beats_in_both(tmp_path, price, named):
-    text = PAPER.replace("{curves: {x: units}}", "{pareto: {cost: megabytes}}")
+    text = PAPER.replace("{curves: {x: units}}", "{pareto: {cost: megabytes, base: ''}}")
     plan = made_up(tmp_path, text=text)
     frame = history(plan.runs)
     asd = frame["run_id"].str.contains("asd")  # ends at a higher accuracy
@@ -223,7 +226,7 @@ def test_a_level_is_a_point_on_a_line(made):
     rows = panel_of(made, "levels").hues[0].readings
     best = made[1].frame.groupby("run_id")["accuracy"].max()
     assert line.get_ydata()[0] == pytest.approx(100 * best[rows[rows["C"] == 0.1]["run"]].mean())
-    assert figure.axes[0].get_ylabel() == "Test accuracy, best (%)"
+    assert figure.axes[0].get_ylabel() == "Test accuracy, best\n(%)"  # as high as the axes
 
 
 def test_levels_must_be_numbers(refuses, made, tmp_path):
@@ -408,7 +411,7 @@ def test_any_two_of_a_papers_variants_can_be_told_apart_in_grey():
     looks = styles([*names, f"{names[1]}, step 1+λ", f"{names[2]}, step 1+λ"])
     assert len({(look.line, look.marker, look.hollow) for look in looks.values()}) == 5
     light = [round(_luminance(mpl.colors.to_rgb(look.colour)), 2) for look in looks.values()]
-    assert light == [0.15, 0.42, 0.22, 0.06, 0.06]
+    assert light == [0.15, 0.42, 0.22, 0.22, 0.06]  # in lines and markers the two of 0.22 differ
 
 
 def test_markers_of_lines_that_run_together_stand_apart(made):
@@ -417,6 +420,26 @@ def test_markers_of_lines_that_run_together_stand_apart(made):
     assert [line.get_markevery() for line in lines] == [
         (start, 7) for start in (0, 1, 2, 3, 4, 5)
     ]  # fmt: skip
+
+
+def test_a_label_that_is_longer_than_its_axes_is_broken(made):
+    figure = shown(made, "boxes")
+    label = figure.axes[0].yaxis.label
+    label.set_text("The length of something along something else that is long")
+    assert _broken_labels(figure)
+    assert "\n" in label.get_text()
+    assert label.get_window_extent().height <= figure.axes[0].bbox.height
+    assert not _broken_labels(figure)
+
+
+def test_numbers_on_both_sides_of_zero_are_blue_and_red():
+    looks = styles([-2, -1, -0.5, 0, 0.5, 1, 2, 5])
+    assert len({look.colour for look in looks.values()}) == 8
+    rgb = {x: mpl.colors.to_rgb(look.colour) for x, look in looks.items()}
+    assert all((rgb[x][2] > rgb[x][0]) == (x < 0) for x in rgb if x)  # more blue than red
+    for side in ((-2, -1, -0.5), (5, 2, 1, 0.5)):
+        light = [_luminance(rgb[x]) for x in side]
+        assert light == sorted(light)  # the further from 0 the darker
 
 
 def test_numbers_go_from_dark_to_light():

@@ -44,7 +44,9 @@ def test_a_number_of_clients_is_no_score():
 def test_prefix_suffix_and_moment_leave_the_meaning():
     found = Metric("val_loss[two]@best")
     assert found.lower_is_better
-    assert found.label == "Validation loss [two], best"
+    assert found.label == "Validation loss of the mean of the last two models, best"
+    assert Metric("accuracy[mine]").label == "Accuracy of the model 'mine'"
+    assert Metric("s_mean@mean").label == "Scaling s, mean"
     assert Metric("accuracy@jumps").lower_is_better
 
 

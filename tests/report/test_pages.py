@@ -25,7 +25,7 @@ from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.spec import Choice
-from tests.report.answers_case import PAPER, _plan, written
+from tests.report.answers_case import PAPER, SCALES, _plan, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
 Read = Callable[[str], str]
@@ -75,7 +75,8 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     )
     apart = apart.replace("grid: main, where: {alpha: 1}, panels: [dataset]", "grid: other")
     row = scores(written(tmp_path, "curves", apart))
-    # hold, fail, undecided, none printed; by the runs: hold, fail, undecided, cannot hold, untested
+    # hold, fail, undecided, none printed; by the runs: hold, fail, undecided, beyond this scale,
+    # untested
     assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 0, 3]
     html = (tmp_path / "reports/curves/toy.html").read_text(encoding="utf-8")
     card = html.partition('id="claim-better"')[2].partition("</article>")[0]
@@ -95,6 +96,20 @@ def test_claims_come_first(tmp_path: Path) -> None:
     index = (folder / "index.html").read_text(encoding="utf-8")
     assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
     assert index.index("B+ leads.") < index.index('id="score"')
+
+
+def test_findings_of_published_runs_say_so_on_pages_of_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SCALES, "cpu", SCALES["full"])
+    found = PAPER + "in_short: B+ leads.\nfindings: {B+ is ahead: B+ leads A by 5 points.}\n"
+    folder = written(tmp_path, "full", found)
+    words = (
+        "These findings are about the published runs at scale cpu, not about the runs shown here."
+    )
+    assert words in text(folder / "toy.html")
+    assert words in text(folder / "index.html")
+    assert words not in text(written(tmp_path, "cpu", found) / "toy.html")
 
 
 def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) -> None:
@@ -122,8 +137,8 @@ def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
     report = written(tmp_path, "small", study + "front: long\n")
     seen = text(report / "index.html")
     assert seen.count("FedAvg") >= 8
-    assert "0.2 row 11" in seen
-    assert "0.1 row 12" in seen
+    assert "0.2 (11th of 12)" in seen
+    assert "0.1 (12th of 12)" in seen
 
 
 def test_a_leaderboard_without_a_run_is_not_on_the_front_page(tmp_path: Path) -> None:
@@ -142,17 +157,20 @@ def test_a_study_ranks_its_methods_per_group_of_rows_and_names_no_paper(tmp_path
     assert re.findall(r'id="(ranks_\w+)"', html) == [
         "ranks_t", "ranks_long", "ranks_long_1", "ranks_long_2"
     ]  # fmt: skip
-    titles = re.findall(r'aria-label="(Table 2.*?mean ranks over .*?) \(', html)
+    titles = re.findall(r'aria-label="(Table 2.*?mean ranks .*?)"', html)
     assert titles == [  # 2 data sets, 2 levels of α, 3 seeds
-        "Table 2: mean ranks over 12 seeds of 4 settings",
-        "Table 2, MNIST: mean ranks over 6 seeds of 2 settings",
-        "Table 2, Digits: mean ranks over 6 seeds of 2 settings",
+        "Table 2: mean ranks (1 is the best) over 12 runs (3 seeds in each of 4 settings)",
+        "Table 2, MNIST: mean ranks (1 is the best) over 6 runs (3 seeds in each of 2 settings)",
+        "Table 2, Digits: mean ranks (1 is the best) over 6 runs (3 seeds in each of 2 settings)",
     ]
     assert (report / "figures/toy/ranks_long_2.svg").is_file()
     seen = text(report / "toy.html")
     assert "Mean ranks In each setting" in seen
     assert "The best is in bold" in seen
     assert "paper has no such diagrams" not in seen
+    assert "What this study expects, judged on its runs." in seen
+    assert "a method or setting run to see what explains a difference" in seen
+    assert "Printed numbers" not in seen
 
 
 def test_figures_of_which_nothing_is_drawn_are_one_line(tmp_path: Path) -> None:
@@ -198,14 +216,16 @@ def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
         .partition("Claims that fail A positive effect")[2]
         .partition("Papers")[0]
     )
-    assert "A is better than B+ (Fig. 1)." in part
-    assert "B+ is better than A." in part
+    here, _, printed = part.partition("Contradicted by the paper's own numbers")
+    assert "Fail on the runs here toy B+ is better than A. fails : in 4 of 4 cells" in here
+    assert "toy A is better than B+ (Fig. 1). fails : holds in 0 of 4 printed cells" in printed
+    assert "B+ is better than A." not in printed
     assert "A is above 40." not in part
 
 
 def test_substitutes_show_but_test_nothing(tmp_path: Path) -> None:
     html = (written(tmp_path, "small") / "index.html").read_text(encoding="utf-8")
-    assert 'href="toy.html#claims-shows">' in html
+    assert 'href="toy.html#claims-same-direction">' in html
     assert "in part not tested at this scale" in text(tmp_path / "reports/small/index.html")
 
 
@@ -318,6 +338,23 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
     assert made.spent == "1.0 minutes"
     assert made.when == ""  # runs of before did not say
     assert making([]) is None
+
+
+def test_what_one_record_says_of_a_file_is_said_of_all_its_runs() -> None:
+    # the first run was trained before the remark was known; the third has other arrays
+    records = [
+        {"data": {"name": "cifar10", "source": "npz", "checksum": "ab"}},
+        {"data": {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}},
+        {"data": {"name": "cifar10", "source": "npz", "checksum": "cd"}},
+        {"data": {"name": "toy", "source": "made"}},  # without a checksum it stands alone
+    ]
+    made = making(records)
+    assert made is not None
+    assert made.data == (
+        "cifar10, source: npz, note: 98 are JPEG (2 runs)",
+        "cifar10, source: npz (1 run)",
+        "toy, source: made (1 run)",
+    )
 
 
 def test_a_card_says_on_which_machine_and_when() -> None:

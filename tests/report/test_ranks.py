@@ -123,7 +123,7 @@ def test_each_seed_may_count_as_a_setting() -> None:
     assert ranks(TABLE, twice) is None
     found = ranks(TABLE.model_copy(update={"ranks": "seeds"}), twice)
     assert found is not None
-    assert (found.settings, found.counted) == (2, "4 seeds of 2 settings")
+    assert (found.settings, found.counted) == (2, "4 runs (2 seeds in each of 2 settings)")
     assert found.mean.to_dict() == {"A": 1.0, "B": 2.0, "C": 3.0}
     assert found.first == 2  # the critical difference is 1.657
 

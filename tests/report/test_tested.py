@@ -44,10 +44,10 @@ def searched(
 def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path: Path) -> None:
     found = searched(score, tmp_path)
     assert (found.measured.verdict, found.tested) == (Verdict.UNDECIDED, False)
-    assert found.words == "not tested at this scale; shows here"
+    assert found.words == "same direction (not tested at this scale)"
     assert evidence_words(found).endswith("; settings chosen by trials near chance")
     assert found.rows[0].note == "settings chosen by trials near chance"
-    assert {"here-untested", "shows"} < {*ClaimOnPage(found).tags}
+    assert {"here-untested", "same-direction"} < {*ClaimOnPage(found).tags}
     assert ClaimOnPage(found).plots[0].lines[0].look == "faint holds"
 
 

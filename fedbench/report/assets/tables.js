@@ -33,14 +33,36 @@
     }
   }
 
+  // A table that is too wide has its deviations below the means.
+  function tighten(region) {
+    region.classList.remove('tight');
+    region.classList.toggle('tight', region.scrollWidth - region.clientWidth > 1);
+  }
+
   // Readers see whether a region hides columns, and whether it was moved.
   function hint(region) {
     const hidden = region.scrollWidth - region.clientWidth - region.scrollLeft;
     region.classList.toggle('more', hidden > 1);
     region.classList.toggle('moved', region.scrollLeft > 1);
+    const says = region.previousElementSibling;
+    if (says && says.classList.contains('further')) says.hidden = hidden <= 1;
   }
-  const watch = new ResizeObserver(all => all.forEach(each => hint(each.target.closest('.scroll'))));
+
+  function further(region) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'further';
+    button.textContent = 'more columns to the right →';
+    button.hidden = true;
+    button.addEventListener('click', () => region.scrollBy({ left: region.clientWidth / 2 }));
+    region.before(button);
+  }
+  const watch = new ResizeObserver(all => all.forEach(each => {
+    if (each.target.matches('.scroll')) tighten(each.target);
+    hint(each.target.closest('.scroll'));
+  }));
   for (const region of document.querySelectorAll('.scroll')) {
+    further(region);
     region.addEventListener('scroll', () => hint(region));
     watch.observe(region);
     watch.observe(region.firstElementChild);
@@ -64,6 +86,6 @@
     field.placeholder = 'filter rows';
     field.setAttribute('aria-label', `Filter rows: ${table.parentElement.getAttribute('aria-label')}`);
     field.addEventListener('input', () => filter(table, field.value.toLowerCase().split(/\s+/).filter(Boolean)));
-    table.parentElement.before(field);
+    table.parentElement.previousElementSibling.before(field);
   }
 })();

@@ -10,12 +10,14 @@ from fedbench.report.claims.interval import FEWEST, Interval
 from fedbench.report.claims.limits import Risks, Verdict
 from fedbench.report.values.numbers import UNTESTED
 
-# What is said of substitutes, which test nothing
-SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "does not show", Verdict.UNDECIDED: ""}
+# Where the means point that test nothing, such as those of substitutes, beside what is claimed
+SHOWS = {
+    Verdict.HOLDS: "same direction", Verdict.FAILS: "other direction", Verdict.UNDECIDED: ""
+}  # fmt: skip
 
 AWAITED = "not run yet"  # is said of a claim for which no pair of runs is finished
 # What is said of an undecided claim that the runs of this scale cannot show to hold
-_NEVER = {True: "it cannot hold at this scale", False: "it cannot be decided at this scale"}
+_NEVER = {True: "cannot be confirmed at this scale", False: "cannot be decided at this scale"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +72,14 @@ class Evidence:
 
     @property
     def words(self) -> str:
-        """The verdict; where the runs are not the paper's experiment what their means show.
+        """The verdict; where the runs are not the paper's experiment where their means point.
 
         Empty where there are no runs to compare, which is no verdict.
         """
         if self.interval is None:
             return ""
-        return self.verdict.value if self.of_paper else SHOWS[self.shows]
+        shows = f"{SHOWS[self.shows]} (not tested)" if SHOWS[self.shows] else ""
+        return self.verdict.value if self.of_paper else shows
 
     @property
     def tested_verdict(self) -> Verdict:
@@ -155,7 +158,7 @@ class Finding:
         if self.unrun:
             return f"{UNTESTED}; its substitutes are {AWAITED}"
         shows = SHOWS[self.shows.verdict]
-        return f"{UNTESTED}; {shows} here" if shows else UNTESTED
+        return f"{shows} ({UNTESTED})" if shows else UNTESTED
 
 
 COLUMNS = (

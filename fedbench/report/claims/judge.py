@@ -186,10 +186,10 @@ def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
 def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     """The claim that all of its members hold; its comparisons are those of the members."""
     on_printed = [member.printed.verdict for member in members if member.printed]
-    printed = _all(claim, on_printed) if len(on_printed) == len(members) else None
+    printed = _all(members, on_printed, claim) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
-    measured = _all(claim, [member.measured.verdict for member in members])
-    shows = _all(claim, [member.shows.verdict for member in members])
+    measured = _all(members, [member.measured.verdict for member in members], claim)
+    shows = _all(members, [member.shows.verdict for member in members], claim)
     return Finding(name, claim, printed, measured, shows, rows, _together_could(claim, members))
 
 
@@ -201,7 +201,8 @@ def _together_could(claim: Together, members: list[Finding]) -> frozenset[Verdic
     return frozenset(v.opposite if claim.negate else v for v, possible in could.items() if possible)
 
 
-def _all(claim: Together, verdicts: list[Verdict]) -> Judgement:
+def _all(members: list[Finding], verdicts: list[Verdict], claim: Together) -> Judgement:
+    """The verdict on claims that are joined; its parts are named by their texts."""
     verdict = at_least(len(verdicts), verdicts)
-    parts = tuple(zip(claim.claims, verdicts, strict=True))
+    parts = tuple(zip([x.claim.text for x in members], verdicts, strict=True))
     return Judgement(verdict.opposite if claim.negate else verdict, parts)

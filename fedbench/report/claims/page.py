@@ -23,11 +23,12 @@ from fedbench.report.values.frames import Collected
 FILTERS = {
     "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
     "printed-none": "none printed", "here-holds": "hold", "here-fails": "fail",
-    "here-undecided": "undecided", "here-limited": "cannot hold",
+    "here-undecided": "undecided", "here-limited": "cannot be confirmed",
     "here-untested": "not tested", "here-awaited": AWAITED,
-    "shows": "show here", "shows-not": "do not show here", "fails": "fail on either",
+    "same-direction": "same direction", "other-direction": "other direction",
+    "fails": "fail on either",
 }  # fmt: skip
-_SHOWS = {Verdict.HOLDS: "shows", Verdict.FAILS: "shows-not"}
+_SHOWS = {Verdict.HOLDS: "same-direction", Verdict.FAILS: "other-direction"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,17 @@ class ClaimOnPage:
     def printed(self) -> str:
         """The verdict on the printed numbers, in words."""
         return wording.printed_words(self.finding)
+
+    @property
+    def printed_verdict(self) -> str:
+        """The verdict on the printed numbers alone: 'fails', 'not printed'."""
+        return self.finding.printed.verdict.value if self.finding.printed else self.printed
+
+    @property
+    def printed_why(self) -> str:
+        """What that verdict rests on: 'holds in 1 of 3 printed cells', '−0.22 points'; or ''."""
+        why = self.printed.removeprefix(self.printed_verdict).lstrip(":; ")
+        return why[1:-1] if why.startswith("(") and why.endswith(")") else why
 
     @property
     def printed_mark(self) -> str:

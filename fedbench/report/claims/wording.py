@@ -13,6 +13,7 @@ from fedbench.report.values.numbers import signed
 Said = Mapping[Verdict, str]  # a verdict → how it is called
 _VERDICTS: Said = {verdict: verdict.value for verdict in Verdict}
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
+_NOWHERE = "no direction"  # of means that are equal, or are not there
 _NAMED = 3  # exceptions that are spelled out
 
 
@@ -152,7 +153,7 @@ def _range_of(rows: list[Evidence]) -> str:
 
 
 def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
-    """'holds in 3 of 9 cells, undecided in 6'; of substitutes 'shows in 3 of 9 cells'.
+    """'holds in 3 of 9 cells, undecided in 6'; untested 'same direction in 3 of 9 cells'.
 
     Cells that this scale does not run, or of which only chance chose settings, stand apart:
     'undecided in 2 of 2 cells, 4 more left out'.
@@ -162,7 +163,7 @@ def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
     compared = sure if finding.tested and sure else run
     verdicts = [verdict for name, verdict in judged.parts if name in compared]
     counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict]
-    (first, number), *others = [(said[verdict] or "not seen", n) for verdict, n in counts if n]
+    (first, number), *others = [(said[verdict] or _NOWHERE, n) for verdict, n in counts if n]
     start = f"{first} in {number} of {len(verdicts)} cell{'' if len(verdicts) == 1 else 's'}"
     rest = [(len(run - compared), "more chosen near chance")]
     rest += [(len({name for name, _ in judged.parts} - run), "more left out")]
@@ -171,7 +172,9 @@ def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
 
 
 def _members(judged: Judgement, said: Said) -> str:
-    return ", ".join(f"{name} {said[verdict] or 'not seen'}" for name, verdict in judged.parts)
+    """'“A beats B (Fig. 1)” holds; “A is stable” undecided': texts without what follows a ';'."""
+    texts = [(name.partition(";")[0].rstrip("."), verdict) for name, verdict in judged.parts]
+    return "; ".join(f"“{text}” {said[verdict] or _NOWHERE}" for text, verdict in texts)
 
 
 def basis(finding: Finding) -> str:

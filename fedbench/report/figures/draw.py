@@ -79,8 +79,20 @@ def _framed(drawing: Drawing) -> Figure:
     place = {"x": 0.06 / panels.width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
     figure.suptitle("\n".join(title), fontsize=9.5, weight="bold", **place)
     layout.execute(figure)
+    if _broken_labels(figure):
+        layout.execute(figure)
     figure.set_layout_engine(None)  # laid out once, for all files
     return figure
+
+
+def _broken_labels(figure: Figure) -> bool:
+    """Break labels that are longer than their axes are high into lines; whether there was any."""
+    labels = [(axes.yaxis.label, axes.bbox.height) for axes in figure.axes if axes.axison]
+    long = [(x, high / x.get_window_extent().height) for x, high in labels if x.get_text()]
+    for label, share in long:
+        if share < 1:
+            label.set_text(textwrap.fill(label.get_text(), int(share * len(label.get_text()))))
+    return any(share < 1 for _, share in long)
 
 
 def _room(note: str) -> float:

@@ -7,7 +7,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.panel import Hue
+from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.values.numbers import level_name
 
 _LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line
 
@@ -49,16 +50,25 @@ def remarked(drawing: Drawing) -> dict[str, str]:
     return {label: _text(hues) for label, hues in _by_label(drawing).items()}
 
 
-def _by_label(drawing: Drawing) -> dict[str, list[Hue]]:
-    by_label: dict[str, list[Hue]] = {}
-    for hue in (hue for panel in drawing.panels for hue in panel.hues):
-        by_label.setdefault(hue.label, []).append(hue)
+def _by_label(drawing: Drawing) -> dict[str, list[tuple[str, Hue]]]:
+    """By the label of each hue where it is drawn: the panel's title without its metric, the hue."""
+    by_label: dict[str, list[tuple[str, Hue]]] = {}
+    for panel in drawing.panels:
+        for hue in panel.hues:
+            by_label.setdefault(hue.label, []).append((_setting(panel), hue))
     return by_label
+
+
+def _setting(panel: Panel) -> str:
+    """A panel's title without the metric, which the runs of several panels share."""
+    parts = panel.title.split(", ")
+    metric = level_name("metric", panel.metric) if "metric" in panel.coords else ""
+    return ", ".join(part for part in parts if part != metric)
 
 
 def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
     by_label = _by_label(drawing)
-    entries = [(drawing.kind.handle(hues[0]), _text(hues)) for hues in by_label.values()]
+    entries = [(drawing.kind.handle(hues[0][1]), _text(hues)) for hues in by_label.values()]
     titles = {panel.title for panel in drawing.panels}
     in_titles = {
         label
@@ -72,13 +82,24 @@ def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
     ]
 
 
-def _text(hues: list[Hue]) -> str:
+def _text(drawn: list[tuple[str, Hue]]) -> str:
     """The label, with how many runs there are if some are missing, and how many diverged."""
+    hues = [hue for _, hue in drawn]
     planned = set().union(*(hue.planned for hue in hues))
     measured = {cell.run_id for hue in hues for cell in hue.measured}
     unit = "seeds" if len(hues) == 1 else "runs"
     lacking = f"{len(measured)} of {len(planned)} {unit}" if len(measured) < len(planned) else ""
-    diverged = len(set().union(*(hue.diverged for hue in hues)))
-    ended = f"{diverged} diverged" if diverged else ""
-    remarks = ", ".join(text for text in (lacking, ended) if text)
+    remarks = ", ".join(text for text in (lacking, _diverged(drawn)) if text)
     return f"{hues[0].label} ({remarks})" if remarks else hues[0].label
+
+
+def _diverged(drawn: list[tuple[str, Hue]]) -> str:
+    """'2 diverged'; of several settings with where: '1 diverged in α = 0.2; 1 in α = 0.6'."""
+    lost: dict[str, set[str]] = {}
+    for setting, hue in drawn:
+        lost.setdefault(setting, set()).update(hue.diverged)
+    counts = [(setting, len(runs)) for setting, runs in lost.items() if runs]
+    if not counts or len(lost) == 1:
+        return f"{counts[0][1]} diverged" if counts else ""
+    (first, n), *others = counts
+    return "; ".join([f"{n} diverged in {first}", *(f"{m} in {setting}" for setting, m in others)])

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 
 from fedbench.plan.workflow import DRAWN
@@ -66,7 +67,8 @@ def _axis(ranks: Ranks) -> str:
         return "Mean rank"
     if ranks.tells:
         return "Mean rank, shaded: not told apart from the first"
-    return f"Mean rank; {ranks.counted} can hardly rank so many methods"
+    runs = ranks.counted.partition(" (")[0]  # the title says which
+    return f"Mean rank; {runs} can hardly rank so many methods"
 
 
 def _bars(ranks: Ranks, title: str) -> Figure:
@@ -111,6 +113,11 @@ def _labels(ranks: Ranks) -> dict[str, str]:
     return {x: textwrap.fill(f"{name}  {ranks.mean[x]:.2f}", _LABEL) for x, name in said.items()}
 
 
+def moved(ranks: Ranks) -> bool:
+    """Whether some methods' stems stand beside their mean ranks, so that all can be seen."""
+    return len(ranks.mean) <= MANY and bool((_places(ranks) != ranks.mean.sort_values()).any())
+
+
 def _places(ranks: Ranks) -> "pd.Series[float]":
     """Where the stems stand: at the mean ranks, ties a little apart so that each can be seen."""
     mean = ranks.mean.sort_values()
@@ -129,8 +136,8 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
         _pairs(ranks).rename(index=labels, columns=labels),
         alpha=RISK,
         ax=axes,
-        label_fmt_left="{label} ",
-        label_fmt_right=" {label}",
+        label_fmt_left="{label}",
+        label_fmt_right="{label}",
         label_props={"fontsize": 8.5, "va": "center"},
         elbow_props={"linewidth": 1.2, "clip_on": False},
         text_h_margin=0.06 * (len(labels) - 1),
@@ -139,14 +146,21 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
     )
     names = {label: name for name, label in labels.items()}
     for text, elbow in zip(drawn["labels"], drawn["elbows"], strict=True):
-        style = style_of[names[text.get_text().strip()]]
+        style = style_of[names[text.get_text()]]
         elbow.set(linestyle=style.line, marker=style.marker, markevery=[2], markersize=5)
         text.set_color(INK)
+        text.set_text(_beside_its_stem(text))
     for marker in drawn["markers"]:
         marker.remove()  # the elbow ends in the method's marker
     for (bar,) in drawn["crossbars"]:
         bar.set_xdata(np.sort(bar.get_xdata()))  # their order changes from process to process
     axes.set_xlim(1, len(labels))
+
+
+def _beside_its_stem(label: Text) -> str:
+    """The label's lines, each a blank away from the stem, so that they stay aligned."""
+    left = label.get_horizontalalignment() == "right"
+    return "\n".join(f"{x} " if left else f" {x}" for x in label.get_text().splitlines())
 
 
 def _pairs(ranks: Ranks) -> pd.DataFrame:

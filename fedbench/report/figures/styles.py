@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from math import log
 
 from matplotlib import colormaps
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
 from fedbench.paper.places import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
 # Okabe and Ito's palette, with a grey in place of their black, which cannot be read on a dark page,
-# and a darker yellow at the end.
-_BLUE, _RED, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_SKY, _ORANGE, _OLIVE, _GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
+# and a darker yellow at the end. Those without an underscore also stand for what is no method.
+BLUE, RED, GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+_SKY, _ORANGE, _OLIVE, GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
 # Darker shades, for methods that stand beside another of the same colour.
 _NAVY, _BROWN, _FOREST = "#003F66", "#8A3B00", "#005F46"
-_COLOURS = (_BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
+_COLOURS = (BLUE, RED, GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
 _LONG: Dashes = (0, (7, 2))
 _CHAIN: Dashes = (0, (3, 1, 1, 1, 1, 1))
 _LINES: tuple[Dashes, ...] = ("-", "--", "-.", ":", _LONG)
@@ -53,35 +53,35 @@ class Style:
 
 # Within a paper, methods of different families differ in colour, and in line or marker.
 _METHODS = {
-    "FedAvg": Style(_GREY, "-", "o"),
+    "FedAvg": Style(GREY, "-", "o"),
     "FedProx": Style(_ORANGE, "--", "s"),
-    "FedDyn": Style(_GREEN, "-.", "^"),
+    "FedDyn": Style(GREEN, "-.", "^"),
     "FedNTD": Style(_PURPLE, ":", "D"),
     "MOON": Style(_SKY, _LONG, "X"),
-    "FedADC": Style(_RED, "-", "*"),
+    "FedADC": Style(RED, "-", "*"),
     "FedRS": Style(_OLIVE, _CHAIN, "v"),
     "SlowMo": Style(_FOREST, "--", "<"),
-    "FedGKD": Style(_BLUE, "-", "P"),
-    "FedDistill+": Style(_GREEN, "-.", "^"),
+    "FedGKD": Style(BLUE, "-", "P"),
+    "FedDistill+": Style(GREEN, "-.", "^"),
     "FedGen": Style(_PURPLE, ":", "D"),
     "FedDF": Style(_OLIVE, "--", "v"),
     "FedExP": Style(_SKY, "-.", "X"),
     "FedGA": Style(_PURPLE, ":", "D"),
     "FedCM": Style(_BROWN, _LONG, "^"),
     "FedVARP": Style(_OLIVE, _CHAIN, "v"),
-    "FedDPC": Style(_BLUE, "-", "P"),
-    "FedSpeed": Style(_RED, _LONG, "v"),
+    "FedDPC": Style(BLUE, "-", "P"),
+    "FedSpeed": Style(RED, _LONG, "v"),
     "FedDisco": Style(_SKY, "--", "X"),
     "FedSAM": Style(_OLIVE, _CHAIN, "P"),
-    "MFL": Style(_BLUE, "-.", "^"),
-    "RMFL": Style(_RED, "--", "s"),
-    "SCAFFOLD": Style(_BLUE, "--", "v"),
+    "MFL": Style(BLUE, "-.", "^"),
+    "RMFL": Style(RED, "--", "s"),
+    "SCAFFOLD": Style(BLUE, "--", "v"),
     "MimeLite": Style(_SKY, "--", "D"),
     "FedNova": Style(_ORANGE, "--", "^"),
     "FedACG": Style(_PURPLE, "--", "s"),
     "FedAdagrad": Style(_OLIVE, "--", "o"),
-    "FedAdam": Style(_RED, "--", "X"),
-    "FedYogi": Style(_GREEN, "--", "P"),
+    "FedAdam": Style(RED, "--", "X"),
+    "FedYogi": Style(GREEN, "--", "P"),
 }
 # Variants that always have the same line, whichever others appear.
 _NAMED = {
@@ -90,6 +90,8 @@ _NAMED = {
     "FedADC+": replace(_METHODS["FedADC"], line="--", hollow=True),
     "FedGKD+": replace(_METHODS["FedGKD"], line="--", hollow=True),
     "FedGKD-Vote": replace(_METHODS["FedGKD"], line="-.", marker="*", hollow=True),
+    # It runs together with FedDPC, of which a shade could not be told apart.
+    "FedDPC (projection only), step 1+λ": Style(RED, "-.", "s", hollow=True),
     "FedLS-NTD": _METHODS["FedNTD"],
     "Two-sided FedAvg": replace(_METHODS["FedAvg"], line="--", hollow=True),
     **{
@@ -113,8 +115,8 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
     """One style per level of a hue.
 
     The methods listed in this file have fixed styles; 'X, …', 'X (…)' and 'X+…' have a shade of X's
-    colour, another line and another marker; any other word takes the next free style. Numbers go
-    from dark to light.
+    colour, another line and another marker; any other word takes the next free style. Numbers are
+    graded, from dark to light or, where they lie on both sides of 0, away from grey.
     """
     unique = list(dict.fromkeys(levels))
     if unique and not any(isinstance(level, str) for level in unique):
@@ -123,13 +125,31 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark violet through red to orange, also in grey from dark to light.
+    """From dark violet through red to orange; below and above 0 in blue and in red.
 
-    Both ends can be read on a white and on a dark page.
+    All can be read on a white and on a dark page. On one side of 0 they go from dark to light, so
+    that they are graded in grey too.
     """
-    shade, last = colormaps["plasma"], max(1, len(numbers) - 1)
-    colours = [to_hex(shade(0.2 + 0.6 * i / last)) for i in range(len(numbers))]
-    return {number: replace(style(i), colour=colours[i]) for i, number in enumerate(numbers)}
+    values = [float(number) for number in numbers]
+    if values[0] < 0 < values[-1]:
+        colours = _diverging(values)
+    else:
+        colours = [to_hex(colormaps["plasma"](0.2 + 0.6 * at)) for at in _spread(len(values))]
+    return {x: replace(style(i), colour=colours[i]) for i, x in enumerate(numbers)}
+
+
+def _diverging(values: list[float]) -> list[str]:
+    """Blue below 0, the darker the further away; grey at 0; above it from orange to brown."""
+    below, above = sum(x < 0 for x in values), sum(x > 0 for x in values)
+    cold = LinearSegmentedColormap.from_list("cold", [_NAVY, BLUE, _SKY])
+    warm = LinearSegmentedColormap.from_list("warm", [_ORANGE, RED, _BROWN])
+    blue = [to_hex(cold(at)) for at in _spread(below)]
+    return blue + [GREY] * (0.0 in values) + [to_hex(warm(at)) for at in _spread(above)]
+
+
+def _spread(number: int) -> list[float]:
+    """So many numbers from 0 to 1."""
+    return [i / max(1, number - 1) for i in range(number)]
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:

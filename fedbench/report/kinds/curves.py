@@ -16,6 +16,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK, PAPER
 from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import GREY
 from fedbench.report.values.numbers import signed
 from fedbench.spec import RunSpec
 
@@ -141,7 +142,7 @@ class Curves(Kind):
         at = max(mean.index[-1] for mean in means.values() if len(mean))
         lead = max(ours) - max(others)
         ends: dict[str, Any] = {"xy": (at, max(ours)), "xytext": (at, max(others))}
-        axes.axvline(at, linewidth=0.8, linestyle=":", color="#7A8290")
+        axes.axvline(at, linewidth=0.8, linestyle=":", color=GREY)
         axes.annotate("", **ends, arrowprops=_ARROW)
         text = f"{signed(lead, 1)} at round {at}"
         side = "right" if at > axes.get_xlim()[1] * 0.6 else "left"

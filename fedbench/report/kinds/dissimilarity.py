@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 
 from fedbench.report.figures.kind import Kind, metric_label
 from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.styles import BLUE, RED
 from fedbench.report.values.numbers import axis_name
 
-_COLOURS = {"mean": "#0072B2", "single": "#D55E00"}
-_NAMES = {"mean": "mean of the models", "single": "single models"}
+_COLOURS = {"mean": BLUE, "single": RED}
 _LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
 
 
@@ -22,8 +22,8 @@ _LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
 class Dissimilarity(Kind):
     """G_d(w, λ) over λ at the same w, from the probe `dissimilarity` (ASD paper, Proposition 3.4).
 
-    One line per scaling of ASD's weights, at the mean of the cohort's models, and one at single
-    models, averaged over these; all are means over the seeds.
+    One line per scaling of ASD's weights, at the mean of the cohort's models, and one at the
+    single models that the probe takes, averaged over these; all are means over the seeds.
     """
 
     reads: ClassVar[str] = "dissimilarity"
@@ -39,9 +39,19 @@ class Dissimilarity(Kind):
         """The models with their scalings."""
         shown = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
         return [
-            (Line2D([], [], **_look(model, weights)), f"{_NAMES[model]}, {weights}")
+            (Line2D([], [], **_look(model, weights)), f"{_name(model, panels)}, {weights}")
             for model, weights in shown
         ]
+
+
+def _name(model: str, panels: Sequence[Panel]) -> str:
+    """'mean of the models', '2 single models, mean'."""
+    if model == "mean":
+        return "mean of the models"
+    tables = [table for panel in panels if len(table := panel.table("dissimilarity"))]
+    single = (table[table["model"] != "mean"] for table in tables)
+    number = max(int(table.groupby("seed")["model"].nunique().max()) for table in single)
+    return "single model" if number == 1 else f"{number} single models, mean"
 
 
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:

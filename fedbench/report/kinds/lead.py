@@ -17,13 +17,14 @@ from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.values.leads import Leads, leads
+from fedbench.report.figures.styles import GREY
+from fedbench.report.values.leads import OUTLIER, Leads, leads
 from fedbench.report.values.metrics import Metric
 
 _WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
 _LETTER = 0.064  # inches of a letter of its name
 _APART: dict[str, Any] = {"color": INK, "markersize": 5}
-_ALIKE: dict[str, Any] = {"color": "#7A8290", "markersize": 5, "markerfacecolor": "none"}
+_ALIKE: dict[str, Any] = {"color": GREY, "markersize": 5, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Lead(Kind):
     note: ClassVar[str] = (
         "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
         "same seed with one variance for all methods but the erratic ones, corrected for the "
-        "number of methods. They do not know how lucky the search of a method's settings was, "
-        "which all its seeds share. Filled points differ from the base by more than chance, hollow "
-        "ones do not. Bars of erratic methods may go beyond the axes. Methods that lack a run are "
-        "left out; those of your own folder are in bold."
+        "number of methods. Erratic: a method with a variance beyond chance by Cochran's test at "
+        f"{100 * OUTLIER:g} %. The intervals do not know how lucky the search of a method's "
+        "settings was, which all its seeds share. Filled points differ from the base by more than "
+        "chance, hollow ones do not. Bars of erratic methods may go beyond the axes. Methods that "
+        "lack a run are left out; those of your own folder are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"

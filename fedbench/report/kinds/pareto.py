@@ -11,15 +11,20 @@ from matplotlib.axes import Axes
 from fedbench.base import registry
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.places import reading
+from fedbench.report.figures.crowd import side_by_side
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.styles import GREY, style
 from fedbench.report.values.metrics import Metric
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
 _COMPUTATION = ("sample_passes", "compute", "kilopasses")
 _HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
-_PLAIN: dict[str, Any] = {"color": "#7A8290", "marker": "o", "markersize": 3, "linestyle": "none"}
+_CROWD = (
+    "Grey points are the other methods; those that would hide each other are moved to the side."
+)
+_PLAIN: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": "none"}
 
 
 class Point(NamedTuple):
@@ -37,12 +42,14 @@ class Pareto(Kind):
 
     `cost` is any column of the history, with a moment if need be, such as compute, or
     megabytes@to:0.8 for what it takes to reach an accuracy of 0.8. The points than which none is
-    better at no higher cost are named and joined by a line, the Pareto front; methods of one's own
-    folder are named too. Points are means over the seeds, bars one sample standard deviation of the
-    metric on either side; where a mean is over settings too, the deviation over the seeds is pooled
-    over them. A hue with a diverged run has no point: it spent less than planned, and would seem to
-    be cheap. Of computation, which is counted at the clients alone, methods whose server computes
-    on samples too are hollow points that are not on the front.
+    better at no higher cost are named and joined by a line, the Pareto front; `base` and methods of
+    one's own folder are named too. Points are means over the seeds, bars one sample standard
+    deviation of the metric on either side; where a mean is over settings too, the deviation over
+    the seeds is pooled over them. Of more hues than a legend can tell apart, those without a name
+    are grey points without a bar, and points that would hide each other stand side by side. A hue
+    with a diverged run has no point: it spent less than planned, and would seem to be cheap. Of
+    computation, which is counted at the clients alone, methods whose server computes on samples too
+    are hollow points that are not on the front.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -55,6 +62,7 @@ class Pareto(Kind):
     lack: ClassVar[str] = "no method has all its runs"
 
     cost: str = "megabytes"
+    base: str = "FedAvg"
 
     def has(self, panel: Panel) -> bool:
         """Whether there is a point."""
@@ -65,23 +73,26 @@ class Pareto(Kind):
         points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
         counted = [point for point in points if not self._is_uncounted(point.hue)]
         best = front(counted, Metric(panel.metric).lower_is_better)
-        named = [p for p in points if p in best or p.hue.label in own_methods()]
-        for point in points:
-            plain = len(panel.hues) > MOST and point not in named
-            look = {**_PLAIN, "capsize": 2} if plain else {**stroke(point.hue), "linestyle": "none"}
-            look |= {} if point in counted else {"markerfacecolor": "none"}
+        named = [p for p in points if p in best or p.hue.label in {self.base, *own_methods()}]
+        crowd = [p for p in points if p not in named] if len(panel.hues) > MOST else []
+        at = side_by_side([p[1:3] for p in crowd], [p[1:3] for p in named])
+        for point, cost in zip(crowd, at, strict=True):
+            axes.plot(cost, point.score, **_PLAIN | self._face(point))
+        for point in (p for p in points if p not in crowd):
+            look = stroke(point.hue) | {"linestyle": "none"}
+            look |= (self._mark(point, panel) if crowd else {}) | self._face(point)
             axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
         steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
         axes.step([p.cost for p in best], [p.score for p in best], **steps)
         for point in named:
-            place: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
-            axes.annotate(point.hue.label, (point.cost, point.score), fontsize=7, **place)
+            _name(axes, point, aside=bool(crowd) and point not in best)
         axes.margins(0.12)
         axes.set_xlabel(metric_label(self.cost))
         axes.set_ylabel(metric_label(panel.metric))
 
     def remark(self, panels: Sequence[Panel]) -> str:
-        """Which hues have no point because a run diverged, and whose computation is not counted."""
+        """What grey points are, whose computation is not counted, and which hues have no point."""
+        crowd = _CROWD if any(len(panel.hues) > MOST for panel in panels) else ""
         lost = [
             f"{hue.label} ({panel.title})" if panel.title else hue.label
             for panel in panels
@@ -91,7 +102,17 @@ class Pareto(Kind):
         hollow = [h.label for panel in panels for h in panel.hues if self._is_uncounted(h)]
         uncounted = f"{_HOLLOW}: {', '.join(dict.fromkeys(hollow))}." if hollow else ""
         diverged = f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
-        return " ".join(filter(None, [uncounted, diverged]))
+        return " ".join(filter(None, [crowd, uncounted, diverged]))
+
+    def _mark(self, point: Point, panel: Panel) -> dict[str, Any]:
+        """A colour and a marker that no other hue has; variants of a method share theirs."""
+        look = style(panel.hues.index(point.hue))
+        colour = INK if point.hue.label == self.base else look.colour
+        return {"color": colour, "marker": look.marker, "markerfacecolor": colour}
+
+    def _face(self, point: Point) -> dict[str, Any]:
+        """Hollow where the server computes what is not counted."""
+        return {"markerfacecolor": "none"} if self._is_uncounted(point.hue) else {}
 
     def _is_uncounted(self, hue: Hue) -> bool:
         """Whether the hue's server computes what the cost leaves out."""
@@ -103,6 +124,15 @@ class Pareto(Kind):
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """No legend where it could not tell the hues apart."""
         return [] if any(len(panel.hues) > MOST for panel in panels) else None
+
+
+def _name(axes: Axes, point: Point, *, aside: bool) -> None:
+    """The name beside a point; `aside`: further away, with a line, as others stand around it."""
+    look: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
+    if aside:
+        line = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
+        look |= {"xytext": (34, -14), "va": "center", "arrowprops": line}
+    axes.annotate(point.hue.label, (point.cost, point.score), **look)
 
 
 def _point(hue: Hue, cost: str) -> Point | None:

@@ -17,7 +17,7 @@ from fedbench.base import registry
 from fedbench.base.checked import BelowOne, Count
 from fedbench.report.figures.kind import Kind, filling, stroke
 from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.styles import GREEN, styles
 from fedbench.report.values.metrics import column_label
 
 _PART = "H = {}"
@@ -96,5 +96,5 @@ class Weights(Kind):
 def _line(hue: Hue, hues: int) -> dict[str, Any]:
     """How a bias is drawn; a single one has a colour that neither weighting has."""
     by_hue = stroke(hue)
-    single = {"color": "#009E73", "markerfacecolor": "#009E73", "linestyle": "-", "marker": "D"}
+    single = {"color": GREEN, "markerfacecolor": GREEN, "linestyle": "-", "marker": "D"}
     return by_hue | single if hues == 1 else by_hue

@@ -19,13 +19,14 @@ _NAMED = 3  # methods beside the first that a card names as best in some setting
 
 @dataclass(frozen=True)
 class TableOnPage:
-    """A table of runs, laid out."""
+    """A table of runs, laid out; `conditions` are what all of its runs have in common."""
 
     key: str
     table: Table
     layout: TableLayout
     caption: str
     ranks: tuple[RanksOnPage, ...]
+    conditions: tuple[str, ...] = ()
 
     @property
     def scores(self) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from math import comb
 
 from fedbench.paper.items import Table
+from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks, Significance
 from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
@@ -32,6 +33,8 @@ class RanksOnPage:
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
+        if moved(ranks):
+            sentences.append("Equal or nearly equal mean ranks are drawn a little apart.")
         sentences += _tested(ranks)
         if ranks.left_out:
             seeds = " with these seeds" * ranks.uneven
@@ -92,10 +95,10 @@ def _untold(ranks: Ranks, test: Significance) -> str:
 
 
 def rank_title(table: Table, ranks: Ranks, group: str = "") -> str:
-    """'Table I: mean ranks over 9 settings (1 is the best)', with the metric if it has several.
+    """'Table I: mean ranks (1 is the best) over 9 settings', with the metric if it has several.
 
     group: the title of the group of rows whose cells alone are ranked.
     """
     what = f", {Metric(ranks.metric).label}" if len(table.metrics) > 1 else ""
     where = f", {group}" if group else ""
-    return f"{table.title}{where}{what}: mean ranks over {ranks.counted} (1 is the best)"
+    return f"{table.title}{where}{what}: mean ranks (1 is the best) over {ranks.counted}"

@@ -78,10 +78,14 @@ class Ranks:
 
     @property
     def counted(self) -> str:
-        """'9 settings', '3 seeds', '6 seeds of 2 settings'."""
+        """'9 settings', '3 seeds', '6 runs (3 seeds in each of 2 settings)'."""
         if not self.seeds:
             return f"{self.settings} settings"
-        return f"{self.seeds} seeds{f' of {self.settings} settings' * (self.settings > 1)}"
+        if self.settings == 1:
+            return f"{self.seeds} seeds"
+        each, rest = divmod(self.seeds, self.settings)
+        of = "" if rest else f"{each} seeds in each of "  # settings may lack a seed
+        return f"{self.seeds} runs ({of}{self.settings} settings)"
 
     @property
     def tells(self) -> bool:

@@ -6,7 +6,7 @@ from math import sqrt
 import pandas as pd
 
 RISK = 0.05  # that any of the intervals misses the true lead
-_OUTLIER = 0.01  # risk of calling any method erratic that is not
+OUTLIER = 0.01  # risk of calling any method erratic that is not
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def _is_beyond_chance(own: "pd.Series[float]", most: str, rest: list[str], block
     if usual == 0:
         return bool(own[most] > 0)
     risk = stats.f.sf(own[most] / usual, blocks - 1, (blocks - 1) * len(rest))
-    return bool(risk * (len(rest) + 1) < _OUTLIER)
+    return bool(risk * (len(rest) + 1) < OUTLIER)
 
 
 def _quantile(freedom: int, intervals: int) -> float:

@@ -11,6 +11,12 @@ _MOMENTS = {
     "final": "final", "best": "best", "mean": "mean", "median": "median",
     "std": "standard deviation over the rounds", "jumps": "mean change between rounds",
 }  # fmt: skip
+_MODELS = {  # names that parts give to the models that they score, beside the headline
+    "two": "the mean of the last two models",
+    "all": "the mean of all clients' models",
+    "selected": "the mean of the cohort's models",
+    "next": "the model of the next round",
+}
 _VARYING = ("std", "jumps")
 _COUNTED = {"round": "Rounds", "best_round": "Rounds"}  # labels of what is counted up to a target
 
@@ -104,7 +110,8 @@ class Metric:
         text = _label(self._base)
         text = f"Validation {text.lower()}" if self.name.startswith("val_") else text
         name, _, at = self.name.partition("@")
-        text += f" [{name.partition('[')[2]}" if "[" in name else ""
+        if model := name.partition("[")[2].rstrip("]"):
+            text += f" of {_MODELS.get(model, f'the model {model!r}')}"
         if not at:
             return text
         word, _, last = at.partition(":")

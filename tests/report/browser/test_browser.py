@@ -236,6 +236,25 @@ def test_short_heads_leave_a_phone_room_for_numbers(light: Reader) -> None:
     assert box["width"] < 80
 
 
+def test_a_table_that_is_too_wide_has_its_deviations_below_and_says_that_there_is_more(
+    light: Reader,
+) -> None:
+    page = light.open("toy.html")
+    region, further = page.locator("#t .scroll"), page.locator("#t .further")
+    shown = "x => getComputedStyle(x).display"
+    assert region.locator(".pm").first.evaluate(shown) == "inline"
+    assert not further.is_visible()
+    page.locator("#t table").evaluate("x => { x.style.width = '900px'; }")
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.wait_for_selector("#t .scroll.tight.more")
+    assert region.locator(".pm").first.evaluate(shown) == "block"
+    further.click()
+    page.wait_for_selector("#t .scroll.moved")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_selector("#t .scroll:not(.tight):not(.more)")
+    assert not further.is_visible()
+
+
 def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> None:
     page = light.open("index.html")
     last = page.locator("#runs td.prose").first

@@ -1,0 +1,127 @@
+"""What the front page says first, and what it says of the runs behind a leaderboard."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from fedbench.paper.items import Table
+from fedbench.plan.printed import Place
+from fedbench.report.pages.conditions import conditions, meanings
+from fedbench.report.pages.items import TableOnPage
+from fedbench.report.pages.opening import claims_words, leaders_words, ordinal
+from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.layout import TableLayout
+from fedbench.report.tables.rows import Group, Row
+from fedbench.spec import RunSpec
+from tests.report.answers_case import PAPER, written
+from tests.report.test_pages import text
+
+# Three seeds; A is 10 points ahead with each, B by −1, 0 and 1
+TWO = {
+    split: {"FedAvg": [50.0, 51.0, 52.0], "A": [60.0, 61.0, 62.0], "B": [49.0, 51.0, 53.0]}
+    for split in ("δ = 0.5", "δ = 0.1")
+}
+
+
+def board(
+    parts: dict[str, dict[str, list[float]]], metric: str = "accuracy", substituted: str = ""
+) -> TableOnPage:
+    """A leaderboard with a group of rows per part: values by method, one per seed."""
+    table = Table(title="T", grid="g", metrics=(metric,), rows=("split", "method"), columns=())
+    groups = []
+    for part, methods in parts.items():
+        rows = []
+        for method, values in methods.items():
+            runs = tuple(Run(f"{part}{method}{n}", n, "finished", x) for n, x in enumerate(values))
+            place = Place("t", "MNIST", part, method, metric)
+            cell = TableCell(place, {}, False, None, runs, substituted)
+            rows.append(Row(((method, 1),), {(metric,): cell}, False))
+        groups.append(Group(part, tuple(rows), substituted))
+    layout = SimpleNamespace(groups=tuple(groups), heads=("Method",), blocks=())
+    return TableOnPage("t", table, cast(TableLayout, layout), "", ())
+
+
+def test_a_leaderboard_says_who_leads_and_how_many_by_more_than_chance() -> None:
+    assert leaders_words(board(TWO)) == (
+        "3 methods and variants under the same conditions. Accuracy: at δ = 0.5 A leads with "
+        "61.00 %, FedAvg has 51.00 % (2nd of 3); at δ = 0.1 A leads with 61.00 %, FedAvg has "
+        "51.00 % (2nd of 3). Beside FedAvg, seed by seed and over all parts, A is 10.0 points "
+        "ahead and 1 of the other 2 is ahead by more than chance."
+    )
+
+
+def test_where_less_is_better_the_lowest_leads() -> None:
+    words = leaders_words(board({"": TWO["δ = 0.5"]}, metric="loss"))
+    assert "Loss: FedAvg leads with 51.00." in words
+    assert words.endswith(
+        "Beside FedAvg, seed by seed, 0 of the other 2 are ahead by more than chance."
+    )
+
+
+def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_more_than_chance() -> None:
+    stand_ins = leaders_words(board(TWO, substituted="dataset digits for mnist"))
+    assert "A leads with 61.00 %" in stand_ins
+    assert "chance" not in stand_ins
+    others = {"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}}
+    assert leaders_words(board(others)) == (
+        "2 methods and variants under the same conditions. Accuracy: A leads with 2.50 %."
+    )
+    assert leaders_words(board({"": {"A": [2.0]}})) == ""
+
+
+def test_the_claims_are_counted_by_verdict(tmp_path: Path) -> None:
+    folder = written(tmp_path)  # of 3 claims 2 hold and 1 fails
+    seen = text(folder / "index.html")
+    assert "Tested: 3 claims of 1 paper (toy): on the runs here 2 hold, 1 fails. Scorecard" in seen
+    assert seen.index("Tested:") < seen.index("Scale: full")
+    assert claims_words([]) == ""
+
+
+def test_claims_of_a_study_are_no_papers(tmp_path: Path) -> None:
+    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
+    assert "3 claims of 1 study (toy)" in text(written(tmp_path, paper=study) / "index.html")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (1, "1st"),
+        (2, "2nd"),
+        (3, "3rd"),
+        (11, "11th"),
+        (30, "30th"),
+        (112, "112th"),
+        (121, "121st"),
+    ],
+)
+def test_places_in_words(number: int, words: str) -> None:
+    assert ordinal(number) == words
+
+
+def test_conditions_are_what_all_runs_share() -> None:
+    run = RunSpec(clients=100, participation=0.1, rounds=150, batch=50)
+    other = run.model_copy(update={"seed": 1, "batch": 10})
+    assert conditions([run, other]) == (
+        "data set Digits", "network MLP", "100 clients", "10 of them per round", "1 local epoch",
+        "150 rounds", "2 seeds",
+    )  # fmt: skip
+    assert conditions([]) == ()
+
+
+def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
+    study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
+    seen = text(written(tmp_path, paper=study) / "toy.html")
+    assert seen.count("All runs alike: network MLP, 10 clients, 10 of them per round") == 1
+    assert seen.count("The runs are like those above. α: how alike the clients' data are") == 1
+    assert "none printed" not in seen
+    assert "All runs alike" not in text(written(tmp_path / "paper") / "toy.html")
+
+
+def test_words_of_a_leaderboard_are_explained_where_they_stand() -> None:
+    skew, worst = "δ and α: how alike", "the worst tenth are the clients with the lowest"
+    found = " ".join(meanings(board({"δ = 0.5, α = 1": TWO["δ = 0.5"]}, metric="client_worst")))
+    assert skew in found
+    assert worst in found
+    assert meanings(board({"": TWO["δ = 0.5"]})) == ()

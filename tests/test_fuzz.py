@@ -44,7 +44,7 @@ SPEC = {
     "partition": {"dl": {"alpha": 0.1, "group": 5}},
     "parts": [{"fedprox": {"mu": 0.1}}, "feddyn"],
     "clients": 4, "participation": 0.5, "rounds": 3, "epochs": 1, "batch": 10, "lr": 0.1,
-    "optimizer": "sgd", "betas": [0.9, 0.99], "clip": 1.0, "validation": 0.1, "seed": 1,
+    "optimizer": "adam", "betas": [0.9, 0.99], "clip": 1.0, "validation": 0.1, "seed": 1,
     "augment": {"crop": 1, "flip": 0.5},
     "watch": [{"steps": {"every": 2}}],
     "tune": {"grid": {"lr": [0.1, 0.2], "fedprox.mu": [0.1]}, "by": "best", "on": "test",

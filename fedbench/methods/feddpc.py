@@ -62,8 +62,8 @@ class FedDPC(Part):
         if not self.projection:
             return delta
         P = r.mine["P"]
-        if r.i == 0:
-            r.mine["square"] = dot(P, P)  # the same for all clients; `step` drops it
+        if "square" not in r.mine:  # the same for all clients of a round; `step` drops it
+            r.mine["square"] = dot(P, P)
         square = r.mine["square"]
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
         if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
@@ -73,7 +73,7 @@ class FedDPC(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """κ d; d becomes the next round's P, whose length does not matter."""
         if self.projection:
-            del r.mine["square"]
+            r.mine.pop("square", None)  # there is none if no client took part
             r.mine["P"] = d
         return (self.kappa * r.fed.lr / r.lr if self.eta_g == "constant" else self.kappa) * d
 

@@ -113,7 +113,10 @@ class FedGen(Part):
         return d
 
     def cost(self, size: Sizes) -> Cost:
-        """Γ is sent, label counts are uploaded; each step has one more pass through the head."""
+        """Γ is sent, label counts are uploaded; each step has one more pass through the head.
+
+        It is counted as a pass of one batch, though `size` may be smaller or larger than a batch.
+        """
         hidden, features, classes = self.hidden, size.features, size.classes
         weights = (self.noise + classes + 3) * hidden + (hidden + 1) * features
         head = (features + 1) * classes / size.d  # by weights, the head's share of a pass

@@ -86,11 +86,11 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)
     sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
-    tensors = [torch.as_tensor(r, dtype=torch.long) for r in rows]
     scorers = _scorers(task, data, held_out, spec)
     identity = identify(spec, objects)
     return Problem(
-        spec=spec, identity=identity, data=data, fed=fed, task=task, rows=tensors,
+        spec=spec, identity=identity, data=data, fed=fed, task=task,
+        rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
         label_counts=counts, sampler=sampler, scorers=scorers,
     )  # fmt: skip
 

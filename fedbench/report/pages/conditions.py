@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from fedbench.base import registry
 from fedbench.paper.places import reading
 from fedbench.report.pages.items import TableOnPage
+from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
 
 _METRICS = {  # columns whose label alone does not say what is measured
@@ -32,7 +33,9 @@ def _told(run: RunSpec) -> Iterator[str]:
     yield _several(run.clients, "client")
     yield _per_round(run)
     yield (
-        _several(run.steps, "local step") if run.steps else _several(run.epochs or 1, "local epoch")
+        _several(run.steps, "local step")
+        if run.steps
+        else _several(run.local_epochs or 1, "local epoch")
     )
     yield f"batches of {run.batch}" if run.batch else "all data of a client in one batch"
     yield _several(run.rounds, "round")
@@ -45,7 +48,7 @@ def _class(kind: str, chosen: Choice) -> str:
 
 def _per_round(run: RunSpec) -> str:
     """The cohort's size; with a sampler that draws each client by itself, the mean size."""
-    size = max(1, round(run.participation * run.clients))
+    size = cohort_size(run.clients, run.participation)
     about = "about " if run.sampler.name == "bernoulli" else ""
     return f"{about}{size} of them per round"
 

@@ -39,13 +39,16 @@
     region.classList.toggle('tight', region.scrollWidth - region.clientWidth > 1);
   }
 
-  // Readers see whether a region hides columns, and whether it was moved.
+  // Readers see whether a region hides columns, and whether it was moved. At the last column the
+  // button keeps its room: were the table to move up, a click on its head would miss.
   function hint(region) {
-    const hidden = region.scrollWidth - region.clientWidth - region.scrollLeft;
+    const beyond = region.scrollWidth - region.clientWidth, hidden = beyond - region.scrollLeft;
     region.classList.toggle('more', hidden > 1);
     region.classList.toggle('moved', region.scrollLeft > 1);
     const says = region.previousElementSibling;
-    if (says && says.classList.contains('further')) says.hidden = hidden <= 1;
+    if (!says || !says.classList.contains('further')) return;
+    says.hidden = beyond <= 1;
+    says.disabled = hidden <= 1;
   }
 
   function further(region) {

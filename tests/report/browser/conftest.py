@@ -9,6 +9,9 @@ import pytest
 
 from tests.report.answers_case import written
 
+# A click on a page that is still scrolling may miss: nothing moves smoothly.
+STILL = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+
 
 @pytest.fixture(scope="package")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,15 +50,13 @@ class Reader:
 
 @pytest.fixture(params=["light", "dark"])
 def reader(request: pytest.FixtureRequest, browser: Any, report: Path) -> Iterator[Reader]:
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 900}, color_scheme=request.param
-    )
+    context = browser.new_context(**STILL, color_scheme=request.param)
     yield Reader(context.new_page(), report)
     context.close()
 
 
 @pytest.fixture
 def light(browser: Any, report: Path) -> Iterator[Reader]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(**STILL)
     yield Reader(context.new_page(), report)
     context.close()

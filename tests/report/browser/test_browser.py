@@ -255,6 +255,27 @@ def test_a_table_that_is_too_wide_has_its_deviations_below_and_says_that_there_i
     assert not further.is_visible()
 
 
+def test_a_table_stays_where_it_is_while_its_last_column_comes_into_view(light: Reader) -> None:
+    light.page.set_viewport_size({"width": 420, "height": 900})
+    page = light.open("toy.html")
+    page.locator("#t table").evaluate("x => { x.style.width = '900px'; }")
+    page.wait_for_selector("#t .scroll.more")
+    top = "document.querySelector('#t .scroll').getBoundingClientRect().top + scrollY"
+    before = page.evaluate(top)
+    page.locator("#t .scroll").evaluate("x => x.scrollTo(x.scrollWidth, 0)")
+    page.wait_for_selector("#t .scroll.moved:not(.more)")
+    assert page.evaluate(top) == before
+    assert not page.locator("#t .further").is_visible()
+
+
+def test_pages_move_at_once_for_readers_who_want_less_motion(light: Reader) -> None:
+    page = light.open("toy.html")
+    behaviour = "getComputedStyle(document.documentElement).scrollBehavior"
+    assert page.evaluate(behaviour) == "auto"
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(behaviour) == "smooth"
+
+
 def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> None:
     page = light.open("index.html")
     last = page.locator("#runs td.prose").first

@@ -108,12 +108,12 @@ def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextMan
 
 def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:
     """The gradient of a client's whole loss F_i at any weights, without the parts' loss terms."""
-    rows = rows.to(task.x.device)
+    pieces = _pieces(rows.to(task.x.device), whole=task.net.has_batch_norm)
 
     def gradient(w: Tensor) -> Tensor:
         w = w.detach().requires_grad_()
         total = torch.zeros_like(w)
-        for piece in torch.split(rows, _CHUNK):
+        for piece in pieces:
             buffers = {name: value.clone() for name, value in statistics.items()}
             with torch.enable_grad():
                 z, _ = task.net.train(w, buffers, task.prepare(task.x[piece]))
@@ -122,6 +122,14 @@ def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradien
         return total
 
     return gradient
+
+
+def _pieces(rows: Tensor, whole: bool) -> list[Tensor]:
+    """The samples of each pass; `whole`: none has only one, of which batch norm has no variance."""
+    pieces = list(torch.split(rows, _CHUNK))
+    if whole and len(pieces) > 1 and len(pieces[-1]) == 1:
+        pieces[-2:] = [torch.cat(pieces[-2:])]
+    return pieces
 
 
 def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:

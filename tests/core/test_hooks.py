@@ -140,6 +140,39 @@ def test_the_full_gradient_is_of_all_samples_however_many():
     assert next(entry[1] for entry in spy.log if entry[0] == "ask") == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize(("n", "passes"), [(3, [3]), (4, [2, 2]), (5, [2, 3])])
+def test_no_pass_of_the_full_gradient_has_one_sample_under_batch_norm(monkeypatch, n, passes):
+    monkeypatch.setattr("fedbench.engine.turns._CHUNK", 2)
+    seen = []
+
+    class Normed(nn.Sequential):
+        def forward(self, x):
+            seen.append(len(x))
+            return super().forward(x)
+
+    @dataclass(frozen=True)
+    class Ask(Part):
+        def ask(self, w, t):
+            seen.clear()
+            t.full_gradient(w)
+            assert seen == passes
+            return {}
+
+    x = np.arange(float(n)).reshape(-1, 1)
+    data = Dataset("bn", x, np.zeros(n), x, np.zeros(n), 0)
+    model = Normed(nn.BatchNorm1d(1), nn.Linear(1, 1))
+    spec = RunSpec(clients=1, rounds=1, lr=1e-3)
+    run(
+        spec,
+        machine=Machine(device="cpu"),
+        data=data,
+        model=model,
+        partition=blocks([n]),
+        parts=[Ask()],
+    )
+    assert len(seen) > len(passes)  # and was trained and scored then
+
+
 def test_a_spy_covers_every_hook():
     hooks = {k for k, v in vars(Base).items() if callable(v) and not k.startswith("_")}
     spied = {hook for hook in hooks if overriding([Spy()], hook)}

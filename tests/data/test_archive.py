@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
-from fedbench.data.sources.cifar10 import Cifar10
-from fedbench.data.sources.mnist import Mnist
+from fedbench.data.sources.cifar10 import CIFAR10
+from fedbench.data.sources.mnist import MNIST
 
 
 def arrays(sample=(28, 28), classes=10):
@@ -30,10 +30,10 @@ def test_pickled_objects_are_never_loaded(refuses, tmp_path):
     with pytest.raises(
         FedbenchError, match=r"mnist.npz\): x_test cannot be read \(ValueError: Obj"
     ):
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
     (tmp_path / "mnist.npz").write_bytes(pickle.dumps(Bomb()))
     with refuses("not a readable npz archive"):
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
     assert not (tmp_path / "exploded").exists()
 
 
@@ -41,17 +41,17 @@ def test_pickled_objects_are_never_loaded(refuses, tmp_path):
 def test_empty_and_foreign_files_are_refused(refuses, content, tmp_path):
     (tmp_path / "mnist.npz").write_bytes(content)
     with refuses(r"mnist.npz\): the file is not a readable npz archive"):
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
 
 
 def test_a_lone_array_and_a_folder_are_refused(refuses, tmp_path):
     with (tmp_path / "mnist.npz").open("wb") as stream:
         np.save(stream, np.zeros(3))
     with refuses("holds a single array; it must be an npz archive"):
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
     (tmp_path / "cifar10.npz").mkdir()
     with refuses(r"cifar10.npz.*not a readable npz archive"):
-        Cifar10().load(tmp_path)
+        CIFAR10().load(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_truncated_or_damaged_files_are_refused_or_read_but_never_crash(
     else:
         bad[at] ^= data.draw(st.integers(1, 255))
     (folder / "mnist.npz").write_bytes(bad)
-    loaded, refusal = load_or_refusal(Mnist(), folder)
+    loaded, refusal = load_or_refusal(MNIST(), folder)
     if loaded:
         assert all(np.array_equal(getattr(loaded, k), v) for k, v in arrays().items())
     else:

@@ -15,11 +15,11 @@ from PIL import Image
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data import download
-from fedbench.data.sources.cifar10 import Cifar10
-from fedbench.data.sources.cifar100 import Cifar100
+from fedbench.data.sources.cifar10 import CIFAR10
+from fedbench.data.sources.cifar100 import CIFAR100
 from fedbench.data.sources.file import File
 from fedbench.data.sources.imagenet100 import ImageNet100
-from fedbench.data.sources.mnist import Mnist
+from fedbench.data.sources.mnist import MNIST
 from fedbench.data.sources.tinyimagenet import TinyImageNet
 from tests.data.pictures import hundred, jpeg, one_image_a_class, packed, tiny, unpacked
 from tests.data.test_archive import arrays
@@ -127,12 +127,12 @@ NPZ = {
 def test_a_damaged_npz_file(content, words, tmp_path):
     file = tmp_path / "mnist.npz"
     file.write_bytes(content)
-    sentence = refusal(Mnist(), tmp_path)
+    sentence = refusal(MNIST(), tmp_path)
     assert sentence.startswith(f"mnist ({file}): ")
     assert words in sentence
 
 
-@pytest.mark.parametrize("source", [Mnist(), Cifar10(), Cifar100(), TinyImageNet()])
+@pytest.mark.parametrize("source", [MNIST(), CIFAR10(), CIFAR100(), TinyImageNet()])
 @pytest.mark.parametrize("damage", ["zero bytes", "truncated", "pickled", "foreign", "folder"])
 def test_every_source_of_one_file(source, damage, tmp_path):
     name = type(source).__name__.lower()
@@ -145,7 +145,7 @@ def test_every_source_of_one_file(source, damage, tmp_path):
     assert f"{name} ({file}): " in refusal(source, tmp_path)
 
 
-@pytest.mark.parametrize("source", [Mnist(), Cifar10(), Cifar100(), TinyImageNet()])
+@pytest.mark.parametrize("source", [MNIST(), CIFAR10(), CIFAR100(), TinyImageNet()])
 def test_a_missing_file_without_a_network(source, tmp_path):
     sentence = refusal(source, tmp_path)
     assert str(tmp_path) in sentence

@@ -60,4 +60,4 @@ def test_torchvision_is_not_asked_for_what_another_server_sends(
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
     assert images.obtain is obtain
     with refuses(r"/cifar-10-python\.tar\.gz has sha256"):
-        cifar10.Cifar10().load(tmp_path)
+        cifar10.CIFAR10().load(tmp_path)

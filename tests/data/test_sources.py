@@ -10,13 +10,13 @@ import torchvision
 from fedbench.base import registry
 from fedbench.data import archive, images
 from fedbench.data.source import data_folder
-from fedbench.data.sources.cifar10 import Cifar10
-from fedbench.data.sources.cifar100 import Cifar100
+from fedbench.data.sources.cifar10 import CIFAR10
+from fedbench.data.sources.cifar100 import CIFAR100
 from fedbench.data.sources.digits import Digits
-from fedbench.data.sources.mnist import Mnist
+from fedbench.data.sources.mnist import MNIST
 from tests.data.test_archive import arrays
 
-FETCHED = [(Mnist, (28, 28), 10), (Cifar10, (32, 32, 3), 10), (Cifar100, (32, 32, 3), 100)]
+FETCHED = [(MNIST, (28, 28), 10), (CIFAR10, (32, 32, 3), 10), (CIFAR100, (32, 32, 3), 100)]
 NAMES = ["mnist", "cifar10", "cifar100"]
 
 
@@ -78,14 +78,14 @@ def test_npz_is_read_and_its_checksum_recorded(source, sample, classes, tmp_path
 
 def test_a_note_says_how_the_images_differ_from_the_published_ones(tmp_path, offline):
     archive.write(tmp_path / "cifar10.npz", arrays((32, 32, 3), 10))
-    assert "deviation" not in Cifar10().load(tmp_path).origin
+    assert "deviation" not in CIFAR10().load(tmp_path).origin
     (tmp_path / "cifar10.deviation.txt").write_text("2 of 60,000 images\nare copies.\n")
-    assert Cifar10().load(tmp_path).origin["deviation"] == "2 of 60,000 images are copies."
+    assert CIFAR10().load(tmp_path).origin["deviation"] == "2 of 60,000 images are copies."
 
 
 def test_missing_file_is_named_with_both_remedies(refuses, tmp_path, offline):
     with refuses() as caught:
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
     message = str(caught.value)
     assert str(tmp_path / "mnist.npz") in message
     assert "OSError: no network" in message
@@ -106,7 +106,7 @@ def test_download_becomes_one_npz_that_the_next_load_reads(tmp_path, monkeypatch
 
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", download)
     monkeypatch.setattr(images, "obtain", obtain)
-    first, second = Cifar10().load(tmp_path), Cifar10().load(tmp_path)
+    first, second = CIFAR10().load(tmp_path), CIFAR10().load(tmp_path)
     root = tmp_path / "torchvision"
     url = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
     fetched = (url, root / "cifar-10-python.tar.gz")  # by us, before torchvision looks
@@ -137,7 +137,7 @@ BAD = [
 def test_wrong_arrays_are_refused_naming_file_and_field(refuses, kept, sentence, tmp_path, offline):
     archive.write(tmp_path / "mnist.npz", kept)
     with refuses() as caught:
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
     assert f"mnist ({tmp_path / 'mnist.npz'}): " in str(caught.value)
     assert sentence in str(caught.value)
 
@@ -145,7 +145,7 @@ def test_wrong_arrays_are_refused_naming_file_and_field(refuses, kept, sentence,
 def test_the_smaller_cifar_under_the_larger_ones_name_is_noticed(refuses, tmp_path, offline):
     archive.write(tmp_path / "cifar100.npz", arrays((32, 32, 3), 10))
     with refuses("y_train has 10 different labels; cifar100 has 100"):
-        Cifar100().load(tmp_path)
+        CIFAR100().load(tmp_path)
 
 
 def test_missing_array_is_named(refuses, tmp_path, offline):
@@ -153,7 +153,7 @@ def test_missing_array_is_named(refuses, tmp_path, offline):
     del kept["y_test"]
     np.savez(tmp_path / "mnist.npz", **kept)
     with refuses(r"mnist.npz\): y_test is missing; .* x_test$"):
-        Mnist().load(tmp_path)
+        MNIST().load(tmp_path)
 
 
 def test_data_folder_is_argument_then_environment_then_cache(tmp_path, monkeypatch):
@@ -170,7 +170,7 @@ def test_real_files_have_the_published_counts_and_statistics(source, sample, cla
     if not file.exists():
         pytest.skip(f"no {file.name} in the data folder (set FEDBENCH_DATA)")
     data = source().load(file.parent)
-    train = 60_000 if source is Mnist else 50_000
+    train = 60_000 if source is MNIST else 50_000
     assert (len(data.x_train), len(data.x_test)) == (train, 10_000)
     assert data.x_train.shape[1:] == sample
     assert len(np.unique(data.y_test)) == classes

@@ -17,7 +17,7 @@ _REMOTE = Remote(
 
 
 @dataclass(frozen=True)
-class Cifar100(Source):
+class CIFAR100(Source):
     """Small photographs, 32×32 colour, 100 fine classes (Krizhevsky, 2009)."""
 
     SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples

@@ -23,7 +23,7 @@ _REMOTES = {
 
 
 @dataclass(frozen=True)
-class Mnist(Source):
+class MNIST(Source):
     """Handwritten digits, 28×28 grey, 10 classes (LeCun et al., Proc. IEEE 1998)."""
 
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 10_000)  # training and test samples

@@ -19,7 +19,7 @@ _SYMBOLS = ("δ", "α")
 
 
 def conditions(runs: Iterable[RunSpec]) -> tuple[str, ...]:
-    """'data set cifar10', '100 clients', '10 clients per round', …: what all of the runs share."""
+    """'data set CIFAR10', '100 clients', '10 clients per round', …: what all of the runs share."""
     specs = list(runs)
     told = [[*_told(spec)] for spec in specs]
     shared = [words for words in told[0] if all(words in other for other in told)] if told else []
@@ -42,7 +42,7 @@ def _told(run: RunSpec) -> Iterator[str]:
 
 
 def _class(kind: str, chosen: Choice) -> str:
-    """The name of the class, which has capitals: 'LeNet5' of lenet5."""
+    """The name of the class, written as in papers: 'LeNet5' of lenet5, 'CIFAR10' of cifar10."""
     return registry.find(kind, chosen.name).attribute
 
 

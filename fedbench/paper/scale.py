@@ -29,10 +29,12 @@ class Numbers(Strict):
     """Upper bounds of numeric settings, which apply after the factors."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Values that replace those of the paper, last of all."""
+    trial_limit: dict[str, float] = Field(default_factory=dict)
+    """Upper bounds of numeric settings of the trials of searches, below those of the run."""
 
     @model_validator(mode="after")
     def _known_fields(self) -> "Numbers":
-        for where in ("factors", "limit", "settings"):
+        for where in ("factors", "limit", "settings", "trial_limit"):
             _require_settings(where, getattr(self, where))
         return self
 
@@ -132,8 +134,6 @@ class Cut(Numbers):
     """Other numbers of seeds for some points; the last case that means a point decides."""
     tune: bool | None = None
     """false drops the searches, so that runs use the settings written beside them."""
-    trial_limit: dict[str, float] = Field(default_factory=dict)
-    """Upper bounds of numeric settings of the trials of searches, below those of the run."""
     cases: tuple[ScaleCase, ...] = ()
     """Further changes to the runs of some data sets or models."""
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
@@ -149,7 +149,6 @@ class Cut(Numbers):
         for kind in self.substitutes:
             if kind not in _SUBSTITUTED:
                 raise FedbenchError(f"substitutes: {unknown('kind', kind, _SUBSTITUTED)}")
-        _require_settings("trial_limit", self.trial_limit)
         return self
 
     def most_seeds(self, grid: str, coords: dict[str, Level]) -> int | None:
@@ -164,6 +163,7 @@ class Cut(Numbers):
             factors={k: v for each in meant for k, v in each.factors.items()},
             limit={k: v for each in meant for k, v in each.limit.items()},
             settings={k: v for each in meant for k, v in each.settings.items()},
+            trial_limit={k: v for each in meant for k, v in each.trial_limit.items()},
         )
 
 
@@ -216,20 +216,21 @@ def cut(settings: dict[str, Any], by: Cut) -> dict[str, Any]:
     elif "tune" in small:
         small["tune"] = _cut_trials(small["tune"], settings, by)
     whole = small | numbers.settings
-    return (
-        whole | {"tune": _shortened(whole, by)} if whole.get("tune") and by.trial_limit else whole
-    )
+    return _shortened(whole, numbers.trial_limit)
 
 
-def _shortened(run: dict[str, Any], by: Cut) -> Any:
-    """A run's search, with trials that stay below the limits where the run does not."""
-    tune = run["tune"]
+def _shortened(run: dict[str, Any], limits: dict[str, float]) -> dict[str, Any]:
+    """A run whose search, if any, has trials that stay below the limits where the run does not."""
+    tune = run.get("tune")
+    if not tune:
+        return run
     longer = {
         field: type(run[field])(most)
-        for field, most in by.trial_limit.items()
+        for field, most in limits.items()
         if isinstance(run.get(field), int | float) and run[field] > most
     }
-    return tune | {"trials": longer | tune.get("trials", {})} if longer else tune
+    trials = longer | tune.get("trials", {})
+    return run | {"tune": tune | {"trials": trials}} if longer else run
 
 
 def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:

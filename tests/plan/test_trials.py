@@ -85,6 +85,15 @@ def test_a_scale_shortens_trials_that_are_longer_than_its_limit():
     assert cut(run, Cut(tune=False, trial_limit={"rounds": 20})) == {"rounds": 50, "epochs": 2}
 
 
+def test_the_limit_of_a_case_wins_and_gives_no_run_a_search():
+    short = {"where": {"epochs": [5, 10]}, "trial_limit": {"rounds": 30}}
+    by = Cut(trial_limit={"rounds": 100}, cases=[short])
+    run = {"rounds": 500, "tune": {"grid": GRID}}
+    assert cut(run | {"epochs": 2}, by)["tune"]["trials"] == {"rounds": 100}
+    assert cut(run | {"epochs": 5}, by)["tune"]["trials"] == {"rounds": 30}
+    assert cut({"rounds": 500, "epochs": 5}, by) == {"rounds": 500, "epochs": 5}
+
+
 def test_two_ways_to_spell_the_trials_are_one_run():
     tune = {"grid": GRID, "trials": {"parts": [{"fedsam": {}}]}}
     assert RunSpec(parts=["fedsam", "asd"], tune=tune).id == BOTH.id

@@ -42,7 +42,9 @@ class Choice(Strict):
                     f"{quoted(value)} must be {_FORMS}: {quoted(params)} is no mapping of "
                     "parameters"
                 )
-            return {"name": name, "params": {} if params is None else params}
+            value = {"name": name, "params": params}
+        if isinstance(value, dict) and value.get("params", {}) is None:
+            return value | {"params": {}}
         return value
 
     @model_serializer

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -83,7 +82,7 @@ def train(
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.jobs.apart import train_apart
+        from fedbench.jobs.apart import say, train_apart
         from fedbench.jobs.trackers import followers
         from fedbench.jobs.worker import train as work
         from fedbench.plan.schedule import load_schedule
@@ -92,7 +91,6 @@ def train(
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
-        say = partial(print, flush=True)  # the log says which run a killed process was at
 
         def train_left(left: Sequence[str]) -> list[str]:
             follow = followers(live, results, say)  # in the process that trains
@@ -115,7 +113,7 @@ def select(
         from fedbench.plan.search import select as choose
         from fedbench.store import Results
 
-        schedule = load_schedule(plan)
+        schedule = load_schedule(plan, of=search)
         winner = choose(schedule.searched(search), schedule.trials(search), results)
         write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
 
@@ -140,7 +138,7 @@ def collect(
         from fedbench.plan.schedule import load_schedule
         from fedbench.store import write_frame
 
-        planned = load_schedule(plan).paper(paper)
+        planned = load_schedule(plan, of=paper).paper(paper)
         write_frame(gather(planned if whole else finished(planned, results), results), out)
 
 

@@ -1,9 +1,9 @@
 """Assembles a run from its settings, and from objects that are given in place of some."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.flat import Net
 from fedbench.core.part import Part, refuse_conflicts
 from fedbench.core.round import Fed
@@ -45,11 +45,33 @@ class Objects(TypedDict, total=False):
     loss: Loss
 
 
+def _all(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
+
+
+def _one(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind)
+
+
+_FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "data": ("a Dataset", _one(Dataset)),
+    "model": ("a torch.nn.Module", _one(nn.Module)),
+    "partition": ("a list with the sample numbers of each client", _one(Sequence)),
+    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", _all(Part)),
+    "sampler": ("a Sampler, such as Uniform()", _one(Sampler)),
+    "probes": ("a tuple of probes, such as (Steps(),)", _all(Checked)),
+    "loss": ("a function of logits and labels", callable),
+}
+
+
 def refuse_unknown(objects: Objects) -> None:
-    """Raise `FedbenchError` if an object's name is none of those that `run` takes."""
-    for name in objects:
-        if name not in Objects.__annotations__:
-            raise unknown("object", name, Objects.__annotations__)
+    """Raise `FedbenchError` if an object has no name that `run` takes, or is of another kind."""
+    for name, value in objects.items():
+        if name not in _FORMS:
+            raise unknown("object", name, _FORMS)
+        form, fits = _FORMS[name]
+        if not fits(value):
+            raise FedbenchError(f"{name}: {shown(value)} must be {form}")
 
 
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:

@@ -36,6 +36,7 @@ class Checkpoints:
         state = load_checkpoint(self._folder.path, problem.identity.id, problem.device)
         if state:
             self._require_same_data(self._folder.path, state.get("data"))
+            self._require_same_settings(self._folder.path, state.get("settings"))
         try:
             return Progress.of(state, problem.fed.spill) if state else None
         except (KeyError, TypeError, AttributeError):
@@ -71,8 +72,10 @@ class Checkpoints:
         return f"saved in {file}; {_AGAIN}"
 
     def _save(self, folder: Path, progress: Progress) -> None:
-        owner = {"id": self._problem.identity.id, "data": self._problem.data.checksum}
-        save_checkpoint(folder, {**owner, **progress.state()})
+        problem = self._problem
+        owner = {"id": problem.identity.id, "data": problem.data.checksum}
+        settings = {"settings": problem.spec.settings()}
+        save_checkpoint(folder, {**owner, **settings, **progress.state()})
 
     def _require_same_data(self, folder: Path, before: str | None) -> None:
         """Refuse a checkpoint of other data; those of earlier versions name no data."""
@@ -83,6 +86,17 @@ class Checkpoints:
                 f"with checksum {before[:12]}, but the data now have {data.checksum[:12]}; restore "
                 f"the former data, or delete the folder {folder} to train on the new data"
             )
+
+    def _require_same_settings(self, folder: Path, before: dict[str, Any] | None) -> None:
+        """Refuse what another choice of the run's search trained; earlier versions name none."""
+        now = self._problem.spec.settings()
+        for key in (before or {}) | now:
+            if before and before.get(key) != now.get(key):
+                raise FedbenchError(
+                    f"{folder / CHECKPOINT}: the run was trained with {key} = {before.get(key)}, "
+                    f"but its search now chooses {now.get(key)}; delete the folder {folder} to "
+                    "train the run from its first round"
+                )
 
 
 def save_checkpoint(folder: Path, state: Mapping[str, Any]) -> None:

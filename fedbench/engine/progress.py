@@ -136,7 +136,7 @@ class Progress:
     @classmethod
     def of(cls, state: dict[str, Any], spill: Spill) -> "Progress":
         """The progress that `state` describes, as the method `state` returned it."""
-        values = {k: v for k, v in state.items() if k not in ("id", "data")}
+        values = {k: v for k, v in state.items() if k not in ("id", "data", "settings")}
         clients = ClientStates(spill)
         clients.restore(values.pop("clients"))
         global_model, traffic = Model(**values.pop("world")), Traffic(**values.pop("traffic"))

@@ -18,6 +18,18 @@ RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, fr
 _WHY = {signal.SIGKILL: "as the system does when memory runs out"}
 
 
+def say(line: str) -> None:
+    """Print a line at once, so that a log says which run a killed process was at.
+
+    Where it cannot be printed, as on a full disk, it is lost, and so are those after it: the runs
+    go on, and each says in its folder how it ended.
+    """
+    try:
+        print(line, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def train_apart(
     work: Callable[[Sequence[str]], object], run_ids: Sequence[str], results: Path
 ) -> int:
@@ -85,7 +97,7 @@ def _passing_on_to(child: BaseProcess) -> Iterator[list[int]]:
 
 def _blame(folder: RunFolder, by: signal.Signals) -> None:
     why = f", {_WHY[by]}" if by in _WHY else ""
-    print(f"{folder.path.name}: its process was ended by {by.name}{why}", flush=True)
+    say(f"{folder.path.name}: its process was ended by {by.name}{why}")
     note_failure(
         folder,
         FedbenchError(
@@ -100,6 +112,6 @@ def _verdict(run_ids: Sequence[str], results: Path) -> int:
     states = {run_id: state(Results(results).run(run_id)) for run_id in run_ids}
     failed = [run_id for run_id, each in states.items() if not each.complete]
     if failed:
-        print(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}", flush=True)
+        say(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
     noted = all(states[run_id].status is Status.failed for run_id in failed)
     return (RUNS_FAILED if noted else 1) if failed else 0

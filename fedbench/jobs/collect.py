@@ -23,7 +23,7 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
 
     Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
     run that was not trained, whose files were changed after it ended, or that was trained on other
-    data than the other runs or than the trials of a search.
+    data than the other runs or than the trials of a search, or with another winner of one.
     """
     ids = ((run, run.id) for run in runs)  # an id takes a tenth of a millisecond
     there = [(run, run_id) for run, run_id in ids if not has_failed(run_id, results)]
@@ -34,6 +34,7 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     same_data([*trained, *_tried(runs, results)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
     settings = [_settings(*each) for each in ended]
+    _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
@@ -106,6 +107,22 @@ def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
     wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
     found = actual.settings()
     return next((k for k in RunSpec.model_fields if wanted.get(k) != found.get(k)), None)
+
+
+def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
+    """Raise `FedbenchError` if runs of one search were trained with several winners of it."""
+    winners: dict[str, dict[str, str]] = {}
+    for run, row in zip(runs, settings, strict=True):
+        if run.tune:
+            winners.setdefault(search_id(run), {}).setdefault(row["tuned"], row["run_id"])
+    for search, first in winners.items():
+        if len(first) > 1:
+            told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
+            raise FedbenchError(
+                f"search {search} chose {told}: its winner has changed since some of its runs were "
+                "trained; delete the folders of the runs that have another winner than "
+                f"searches/{search}.json, to train them again"
+            )
 
 
 def _substitutes(data: dict[str, str]) -> str:

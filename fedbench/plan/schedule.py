@@ -1,7 +1,7 @@
 """The plan as a file: what training, searches and collecting need of it."""
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class Schedule(Strict):
         for run in self.runs.values():
             if run.tune and search_id(run) == search:
                 return run
-        raise unknown("search in this plan", search, [])
+        raise unknown("search in this plan", search, self.searches)
 
 
 def schedule(plan: Plan) -> Schedule:
@@ -62,14 +62,8 @@ def schedule(plan: Plan) -> Schedule:
         for name in plan.papers
     }
     searches = {search: tuple(ids) for search, ids in plan.trials.items()}
-    ids = [plan.scale, list(plan.runs), searches, papers]
-    return Schedule(
-        fingerprint=digest(ids),
-        scale=plan.scale,
-        runs=plan.runs,
-        searches=searches,
-        papers=papers,
-    )
+    made = Schedule(scale=plan.scale, runs=plan.runs, searches=searches, papers=papers)
+    return made.model_copy(update={"fingerprint": _fingerprint(made, made.runs)})
 
 
 def to_json(planned: Schedule) -> str:
@@ -94,11 +88,14 @@ def fits(file: Path, planned: Schedule) -> bool:
         return False
 
 
-def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
+def load_schedule(
+    file: Path, run_ids: Sequence[str] | None = None, of: str | None = None
+) -> Schedule:
     """The inverse of `to_json`; raises `FedbenchError` naming the file.
 
     run_ids: the only runs that are wanted. A process that trains a few of 100,000 runs must not
     wait until the settings of all are checked. Raises `FedbenchError` if one is not in the file.
+    of: the paper or the search whose runs must have the settings that their ids say.
     """
     if not file.exists():
         raise FedbenchError(
@@ -113,7 +110,9 @@ def load_schedule(file: Path, run_ids: Sequence[str] | None = None) -> Schedule:
     with _is_plan(file):
         planned = Schedule(**content)
         _require_whole(planned, there or {})
-    _require_as_named(file, planned, every=run_ids is not None)
+        _require_fingerprint(planned, there or {})
+    of_one = (planned.papers | planned.searches).get(of or "", ())
+    _require_as_named(file, planned, {*(run_ids or ()), *of_one})
     return planned
 
 
@@ -136,6 +135,16 @@ def _require_whole(planned: Schedule, run_ids: Container[str]) -> None:
                 raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")
 
 
+def _require_fingerprint(planned: Schedule, run_ids: Iterable[str]) -> None:
+    """Raise `FedbenchError` if an id was taken out or put in by hand."""
+    if planned.fingerprint != _fingerprint(planned, run_ids):
+        raise FedbenchError("its lists of runs are not those that it was made with")
+
+
+def _fingerprint(planned: Schedule, run_ids: Iterable[str]) -> str:
+    return digest([planned.scale, list(run_ids), planned.searches, planned.papers])
+
+
 def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:
     for run_id in run_ids:
         if run_id not in runs:
@@ -143,14 +152,14 @@ def _wanted(runs: dict[str, Any], run_ids: Sequence[str]) -> dict[str, Any]:
     return {run_id: runs[run_id] for run_id in run_ids}
 
 
-def _require_as_named(file: Path, planned: Schedule, every: bool) -> None:
+def _require_as_named(file: Path, planned: Schedule, run_ids: Container[str]) -> None:
     """Raise `FedbenchError` if a run is not the one that its id names.
 
-    Then the file is damaged, or a plug-in that the run uses was edited since. Unless `every` run is
-    asked for, only those with plug-ins are looked at: an id takes a tenth of a millisecond.
+    Then the file is damaged, or a plug-in that the run uses was edited since. Only these runs and
+    those with plug-ins are looked at: an id takes a tenth of a millisecond.
     """
     for run_id, run in planned.runs.items():
-        if (every or run.plugins()) and run.id != run_id:
+        if (run_id in run_ids or run.plugins()) and run.id != run_id:
             used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
             raise FedbenchError(
                 f"{file}: run {run_id} "

@@ -1,17 +1,16 @@
 """How fast models train: as finished runs did, or without such runs as the model declares."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import read_json
 from fedbench.base.strict import checked
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results, require_record
+from fedbench.store import Results, RunFolder
 
-_REMEDY = "delete it to train the run again"
 USUAL = 1_000.0  # samples per second on a core, of a model that declares no speed; a guess
 GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 
@@ -34,10 +33,13 @@ class Speeds:
 
 
 def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
-    """The speeds of the finished runs in `results`; `core` has those of models without runs."""
+    """The speeds of the finished runs in `results`; `core` has those of models without runs.
+
+    A damaged record says nothing of speed and is passed over; `status` and `collect` name it.
+    """
     total: dict[tuple[bool, str], tuple[float, float]] = {}
     for file in Results(results).records():
-        on_cpu, model, passes, seconds = _reached(file)
+        on_cpu, model, passes, seconds = _reached(RunFolder(file.parent))
         if seconds > 0:
             done = total.get((on_cpu, model), (0.0, 0.0))
             total[on_cpu, model] = (done[0] + passes, done[1] + seconds)
@@ -46,17 +48,15 @@ def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> S
     return Speeds({**(core or {}), **here}, gpu)
 
 
-def _reached(file: Path) -> tuple[bool, str, float, float]:
-    """Whether on a CPU, the model, samples trained on and seconds that it took."""
-    content = read_json(file)
-    if "objects" in content:  # no model that a plan could name
-        return True, "", 0.0, 0.0
-    record = require_record(file, content, _REMEDY)
-    try:
-        model = _named(checked(Choice, record.resolved["model"]))
-        return record.device == "cpu", model, record.sample_passes, record.seconds["train"]
-    except (FedbenchError, KeyError) as error:
-        raise FedbenchError(f"{file}: not a run's record ({error!r}); {_REMEDY}") from None
+def _reached(folder: RunFolder) -> tuple[bool, str, float, float]:
+    """Whether on a CPU, the model, samples trained on and seconds that it took; 0 if unknown."""
+    with suppress(FedbenchError, KeyError):
+        record = folder.record() or {}
+        if "objects" not in record:  # else it has no model that a plan could name
+            model = _named(checked(Choice, record["resolved"]["model"]))
+            seconds = record["seconds"]["train"]
+            return record["device"] == "cpu", model, record["sample_passes"], seconds
+    return True, "", 0.0, 0.0
 
 
 def _named(model: Choice) -> str:

@@ -98,21 +98,24 @@ class RunFolder:
         return _sha256(file)[:12] if exists(file) else None
 
     def record(self) -> dict[str, Any] | None:
-        """run.json of a complete run, else None; raises `FedbenchError` if it is damaged."""
-        record = self._read()
-        return record if record and record.get("status") in DONE else None
+        """run.json of a complete run, else None; raises `FedbenchError` if it was changed."""
+        file, record = self.path / "run.json", self._read()
+        require_sealed(file, record or {}, self.remedy)
+        if not record or record.get("status") not in DONE:
+            return None
+        require_record(file, record, self.remedy)
+        return record
 
     def finished(self, run_id: str) -> dict[str, Any] | None:
         """The record of the run `run_id` if it is complete and its files are as they were written.
 
         Raises `FedbenchError` naming a file that is another run's, was changed or is missing.
         """
-        file, record = self.path / "run.json", self._read()
-        require_sealed(file, record or {}, self.remedy)
-        if not record or record.get("status") not in DONE:
+        file, record = self.path / "run.json", self.record()
+        if record is None:
             return None
         self._require_id(record, run_id)
-        files = require_record(file, record, self.remedy).files
+        files = record.get("files", {})
         if "files" in record and "rounds.parquet" not in files:
             raise FedbenchError(f"{file}: files has no checksum of rounds.parquet; {self.remedy}")
         for name in files:

@@ -11,6 +11,7 @@ from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from tests.engine.records import record
 from tests.methods.one_weight import LINE, blocks, line, objects
 
 CPU = Machine(device="cpu", workers=1)
@@ -261,7 +262,7 @@ def test_a_damaged_record(tmp_path, text):
 
 
 def test_a_finished_run_is_kept(tmp_path):
-    (tmp_path / "run.json").write_text(json.dumps({"status": "finished"}))
+    (tmp_path / "run.json").write_text(json.dumps(record(SMALL)))
     refused(stored(tmp_path), str(tmp_path), "finished run", "another folder")
 
 
@@ -288,6 +289,29 @@ def test_a_checkpoint_of_another_run(tmp_path):
     other = SMALL.changed(seed=1)
     file = checkpoint(tmp_path, id=other.id)
     refused(stored(tmp_path), str(file), f"belongs to run {other.id}", SMALL.id)
+
+
+def test_a_checkpoint_of_another_winner_of_the_runs_search(tmp_path):
+    file = checkpoint(tmp_path, id=SMALL.id, settings=SMALL.changed(lr=0.3).settings())
+    words = (f"trained with lr = 0.3, but its search now chooses {SMALL.settings().get('lr')}",)
+    refused(stored(tmp_path), str(file), *words, f"delete the folder {tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ({"parts": ("fedprox",)}, "parts: ('fedprox',) must be a tuple of parts"),
+        ({"parts": FedProx(mu=0.1)}, "must be a tuple of parts, such as (FedProx(mu=0.1),)"),
+        ({"sampler": 3}, "sampler: 3 must be a Sampler"),
+        ({"probes": [3]}, "probes: [3] must be a tuple of probes"),
+        ({"partition": 3}, "partition: 3 must be a list with the sample numbers of each client"),
+        ({"loss": 3}, "loss: 3 must be a function"),
+        ({"data": "digits"}, "data: digits must be a Dataset"),
+        ({"model": len}, "must be a torch.nn.Module"),
+    ],
+)
+def test_an_object_of_another_kind(objects, words):
+    refused(lambda: run(SMALL, machine=CPU, **objects), words)
 
 
 def test_a_checkpoint_cannot_run_code(tmp_path):

@@ -13,7 +13,7 @@ from fedbench.jobs.collect import collect
 from fedbench.jobs.worker import train
 from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
-from fedbench.store import RunFolder, read_frame, write_frame
+from fedbench.store import RunFolder, Status, read_frame, state, write_frame
 from fedbench.store.sealed import sealed
 
 CPU = Machine(device="cpu", workers=1)
@@ -104,6 +104,16 @@ def test_an_edited_record_is_noticed(results, change):
     failed, (said,) = work(results)
     assert failed == [SPEC.id]
     assert all(str(word) in said for word in wanted)
+
+
+def test_what_is_shown_of_an_edited_record_is_that_it_was_edited(results):
+    file = folder(results) / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"seconds": {"train": 9e9}}))
+    wanted = (file, "not the record that the run wrote")
+    refused(RunFolder(folder(results)).record, *wanted)
+    seen = state(RunFolder(folder(results)))
+    assert seen.status is Status.failed
+    assert all(str(word) in seen.why for word in wanted)
 
 
 def test_a_record_without_a_checksum_of_its_own_still_names_its_files(results):

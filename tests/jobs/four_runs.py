@@ -5,6 +5,7 @@ import json
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.spec import RunSpec
+from tests.engine.records import record
 
 # 1,442 digits, 10 clients of which one takes part, 10 rounds: 1,442 samples at 1,442 per second
 SPECS = [
@@ -23,5 +24,6 @@ def plan(**papers):
 def finish(results, run_id, seconds, status="finished"):
     folder = results / "runs" / run_id
     folder.mkdir(parents=True, exist_ok=True)
-    record = {"id": run_id, "status": status, "rounds": 10, "seconds": {"train": seconds}}
-    (folder / "run.json").write_text(json.dumps(record))
+    spec = SPECS[IDS.index(run_id)]
+    made = record(spec, status=status, seconds={"train": seconds})
+    (folder / "run.json").write_text(json.dumps(made))

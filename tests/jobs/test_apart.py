@@ -1,8 +1,9 @@
 """A run that kills its process has failed; the others of its job are trained all the same."""
 
-import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -10,12 +11,12 @@ from fedbench.base.errors import FedbenchError
 from fedbench.jobs.apart import train_apart
 from fedbench.store import Results, Status, note_failure, signs_of_life, state
 from tests.jobs.four_runs import IDS
+from tests.jobs.four_runs import finish as finish_one
 
 
 def finish(results, run_id):
     """Leave the record of a finished run."""
-    record = {"id": run_id, "status": "finished", "rounds": 1, "seconds": {"train": 1.0}}
-    (Results(results).run(run_id).path / "run.json").write_text(json.dumps(record))
+    finish_one(results, run_id, 1.0)
 
 
 def working(results, deeds):
@@ -88,6 +89,18 @@ def test_a_signal_to_the_parent_reaches_the_child_which_is_not_blamed(tmp_path):
     assert train_apart(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
     assert status(tmp_path, IDS[0]) is Status.stopped
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_log_on_a_full_disk_stops_no_run():
+    code = (
+        "from fedbench.jobs.apart import say\n"
+        "import sys\n"
+        "for line in ('one', 'two'): say(line)\n"
+        "sys.stderr.write('on')"
+    )
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE)
+    assert (ended.returncode, ended.stderr) == (0, b"on")
 
 
 def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkeypatch):

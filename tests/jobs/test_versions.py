@@ -17,9 +17,10 @@ SENTENCES = RunSpec(rounds=1, dataset="sst5", model="distilbert")
 DEVELOPED = SENTENCES.changed(dataset={"sst5": {"development": True}})
 
 
-def finish(results, run, **data):
-    """Leave a finished run that says this of its data."""
-    found = record(run, resolved=run.changed(tune=None).model_dump(mode="json"))
+def finish(results, run, chosen=None, **data):
+    """Leave a finished run that says this of its data, and what its search chose."""
+    actual = run.changed(tune=None, **(chosen or {}))
+    found = record(run, resolved=actual.model_dump(mode="json"))
     found["data"] |= data
     history = pd.DataFrame({"round": [1], "accuracy": [0.5], "val_accuracy": [0.5]})
     RunFolder(results / "runs" / run.id).finish(found, history, {}, {})
@@ -40,6 +41,18 @@ def test_a_run_and_the_trials_of_its_search_had_the_same_data(tmp_path):
     shutil.rmtree(tmp_path / "runs" / first.id)  # one against one: either may be wrong
     with pytest.raises(FedbenchError, match="delete the folders of the runs trained on other data"):
         collect([SEARCHED], tmp_path)
+
+
+def test_runs_of_one_search_had_the_same_winner(tmp_path):
+    again = SEARCHED.changed(seed=1)
+    finish(tmp_path, SEARCHED, {"lr": 0.1})
+    finish(tmp_path, again, {"lr": 0.1})
+    assert collect([SEARCHED, again], tmp_path)["lr"].tolist() == [0.1, 0.1]
+    shutil.rmtree(tmp_path / "runs" / again.id)
+    finish(tmp_path, again, {"lr": 0.2})
+    both = rf'chose \{{"lr": 0.1\}} \({SEARCHED.id}\) and \{{"lr": 0.2\}} \({again.id}\): its'
+    with pytest.raises(FedbenchError, match=both):
+        collect([SEARCHED, again], tmp_path)
 
 
 def test_every_row_of_a_run_has_its_settings(tmp_path):

@@ -1,5 +1,6 @@
 """From a paper and a scale to runs."""
 
+import json
 import os
 from pathlib import Path
 
@@ -268,6 +269,30 @@ def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, tiny, tmp_path):
     file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
     with refuses(rf"run {mine} has other settings than its id says; delete the file and start"):
         load_schedule(file, [mine])
+
+
+def test_what_is_collected_is_what_the_ids_say(refuses, tiny, tmp_path):
+    planned = schedule(make_plan(tiny, "paper"))
+    file = tmp_path / "plan.json"
+    file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
+    with refuses("has other settings than its id says; delete the file and start"):
+        load_schedule(file, of="tiny")
+
+
+def test_a_run_taken_out_of_a_papers_list_is_noticed(refuses, tiny, tmp_path):
+    text = json.loads(to_json(schedule(make_plan(tiny, "paper"))))
+    file = tmp_path / "plan.json"
+    text["papers"]["tiny"].pop()
+    file.write_text(json.dumps(text))
+    with refuses(r"lists of runs are not those that it was made with\); delete it and start"):
+        load_schedule(file)
+
+
+def test_an_unknown_search_is_told_with_those_that_there_are(refuses, tiny):
+    (tiny / "papers/tiny.yaml").write_text(SEARCHED)
+    planned = schedule(make_plan(tiny, "paper"))
+    with refuses(rf"no search in this plan 'none'; choose from .*{next(iter(planned.searches))}"):
+        planned.searched("none")
 
 
 def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, tiny, tmp_path):

@@ -19,6 +19,8 @@ rule collect:
         PATHS.log("collect-{paper}"),
     conda:
         ENVIRONMENT
+    params:
+        code=CODE,
     shell:
         "python -m fedbench collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
         f"{RESULTS} {WHOLE} "

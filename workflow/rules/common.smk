@@ -6,6 +6,8 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
+import fedbench
+from fedbench.base.checksums import version_of
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
@@ -55,6 +57,8 @@ SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )
 RESULTS = options(results=PATHS.results)
+# Frames and reports are made anew when fedbench was updated; runs are not, unless NUMERICS was raised
+CODE = version_of(Path(fedbench.__file__).parent)
 DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 # The conda environment of the rules, which Snakemake makes if it is started with `--sdm conda`

@@ -20,6 +20,7 @@ rule report:
     threads: GIVEN.cores or 1
     params:
         selection=SELECTION,
+        code=CODE,
     shell:
         "python -m fedbench report {params.selection} "
         f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "

@@ -31,7 +31,7 @@ print(base)
 
 # %% [markdown]
 # A spec is frozen; `changed` gives another one. Each has an identity, which follows from its
-# settings alone: equal settings are the same run.
+# settings, and from files of your own that it uses: equal settings are the same run.
 
 # %%
 splits = {"IID": "iid", "skewed": {"dl": {"alpha": 0.1}}}

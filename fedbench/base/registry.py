@@ -7,6 +7,7 @@ imported, so that listing and planning need neither torch nor its two seconds of
 
 import ast
 import importlib
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -102,7 +103,12 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
     """The object of that name with these parameters; its class checks their ranges."""
     require_known(kind, name, params)
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
-    return find(kind, name).load()(**plain)
+    cls = find(kind, name).load()
+    try:
+        inspect.signature(cls).bind(**plain)
+    except TypeError as error:  # "missing a required argument: 'eta'"
+        raise FedbenchError(f"{kind} '{name}': {error}") from None
+    return cls(**plain)
 
 
 @cache
@@ -182,7 +188,15 @@ def _literal(node: ast.expr | None) -> Any:
 
 
 def _constants(node: ast.ClassDef) -> dict[str, Any]:
-    return {
+    """What the class declares with `ClassVar`, and names in capitals that have no annotation."""
+    plain = {
+        item.targets[0].id: _literal(item.value)
+        for item in node.body
+        if isinstance(item, ast.Assign)
+        and isinstance(item.targets[0], ast.Name)
+        and item.targets[0].id.isupper()
+    }
+    return plain | {
         item.target.id: _literal(item.value)
         for item in node.body
         if isinstance(item, ast.AnnAssign)

@@ -88,6 +88,8 @@ def _rule(error: Any, loc: Location) -> str:
     if error["type"] != "tuple_type":
         return _lower(error["msg"])
     value = error["input"]
+    if loc and loc[-1] == "seeds" and isinstance(value, int) and 0 < value <= 10:
+        return f"it must be a list; write seeds: {[*range(value)]} for the first {value}"
     single = loc and isinstance(value, str | int | float)
     return "it must be a list" + (f"; write {loc[-1]}: [{shown(value)}]" if single else "")
 

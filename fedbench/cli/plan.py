@@ -22,7 +22,7 @@ from fedbench.cli.app import (
 from fedbench.cli.costs import print_costs
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.plan.plan import Plan
+    from fedbench.plan.plan import Cell, Plan
 
 
 @app.command(rich_help_panel=Panel.papers)
@@ -60,5 +60,17 @@ def _check(chosen: "Plan", workflow: Path) -> None:
     from fedbench.engine.build import check_choices
     from fedbench.report.checks import check_report
 
-    check_choices(chosen.runs.values())
-    check_report(chosen, workflow / "papers")
+    papers = workflow / "papers"
+    places = {cell.run_id: _place(cell, papers) for cell in reversed(chosen.cells)}
+    for run_id, search in chosen.searches.items():
+        for trial in chosen.trials[search]:
+            places.setdefault(trial, f"{places[run_id]}, in its search")
+    check_choices((places[run_id], run) for run_id, run in chosen.runs.items())
+    check_report(chosen, papers)
+
+
+def _place(cell: "Cell", papers: Path) -> str:
+    """Where the settings of a run are written: 'papers/rmfl.yaml: grids.main at {"alpha": 1}'."""
+    from fedbench.base.plugins import find_file
+
+    return f"{find_file(papers, f'{cell.paper}.yaml')}: grids.{cell.grid} at {cell.coords}"

@@ -208,6 +208,8 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
             if other in names[i:]:
                 raise FedbenchError(f"parts: '{names[i]}' must stand after '{other}': {reason}")
     _refuse_rivals(parts, names)
+    for part, name in zip(parts, names, strict=True):
+        _refuse_idle(part, name)
 
 
 def _refuse_slips(part: Part, name: str) -> None:
@@ -233,7 +235,8 @@ def _refuse_strays(part: Part, name: str) -> None:
     hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
     typed = {each for cls in type(part).__mro__ for each in vars(cls).get("__annotations__", {})}
     for key, value in own.items():
-        near = get_close_matches(key, hooks, 1, cutoff=0.85)
+        near = [hook for hook in hooks if sorted(hook) == sorted(key.lower())]  # 'setp' of step
+        near += get_close_matches(key, hooks, 1, cutoff=0.85)
         if near and key not in typed:
             raise FedbenchError(
                 f"parts: '{name}' has no hook '{key}'; did you mean '{near[0]}'? Name a method of "
@@ -244,6 +247,16 @@ def _refuse_strays(part: Part, name: str) -> None:
                 f"parts: '{name}': '{key} = {value!r}' has no type, so it is no parameter; write "
                 f"'{key}: {type(value).__name__} = {value!r}'"
             )
+
+
+def _refuse_idle(part: Part, name: str) -> None:
+    """Raise `FedbenchError` if the class has no hook: the run would be FedAvg under its name."""
+    hooks = [hook for hook in vars(Part) if not hook.startswith("_") and callable(vars(Part)[hook])]
+    if not any(overriding([part], hook) for hook in hooks if hook != "cost"):
+        raise FedbenchError(
+            f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
+            f"{', '.join(sorted({*hooks} - {'cost'}))}"
+        )
 
 
 def _subclasses(cls: type[Part]) -> set[type[Part]]:

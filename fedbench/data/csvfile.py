@@ -76,6 +76,12 @@ def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
 def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
     if all(_is_number(name) for name in columns):
         raise FedbenchError(f"{where}: line 1 has only numbers; it must name the columns")
+    for name in columns:
+        if _is_number(name) and not _WHOLE.fullmatch(name):  # tables are written with heads 0, 1, 2
+            raise FedbenchError(
+                f"{where}: line 1 must name the columns, but {name!r} is a number; put a line of "
+                "names on top"
+            )
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
         raise FedbenchError(f"{where}: two columns are named {twice[0]!r}; names must differ")

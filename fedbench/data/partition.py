@@ -32,7 +32,16 @@ class Partition(Checked, ABC):
                 f"it must be 1…{len(labels)}, the number of training samples"
             )
         parts = self.split(labels, clients, rng)
-        return [np.sort(part).astype(np.int64, copy=False) for part in parts]
+        return [self._rows(client, part) for client, part in enumerate(parts)]
+
+    def _rows(self, client: int, part: Indices) -> Indices:
+        rows = np.asarray(part)
+        if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
+            raise FedbenchError(
+                f"{self}: gave client {client} {rows.dtype} of shape {rows.shape}; it must give "
+                "sample numbers (n,)"
+            )
+        return np.sort(rows).astype(np.int64, copy=False)
 
     @abstractmethod
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

@@ -39,7 +39,9 @@ def draw_partition(
 ) -> Rows:
     """Divide the rows `train` (n,) over the clients by the rule, with draws of this seed."""
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
-    return [train[rows] for rows in rule(data.y_train[train], clients, rng)]
+    drawn = rule(data.y_train[train], clients, rng)
+    check_partition(drawn, len(train), clients, np.array([], np.int64))
+    return [train[rows] for rows in drawn]
 
 
 def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:
@@ -59,6 +61,8 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
             )
         if chosen.min() < 0 or chosen.max() >= samples:
             raise FedbenchError(f"partition: client {i} names a sample outside 0…{samples - 1}")
+        if len(np.unique(chosen)) < len(chosen):
+            raise FedbenchError(f"partition: client {i} has a sample twice")
         if np.isin(chosen, held_out).any():
             raise FedbenchError(f"partition: client {i} names a sample held out for validation")
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench.base import seeds
+from fedbench.base.errors import at
 from fedbench.core import chance
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part, refuse_conflicts
@@ -63,18 +64,24 @@ def optimiser(spec: RunSpec) -> Optimiser:
     return SGD(spec.momentum, spec.dampening, spec.nesterov, spec.weight_decay)
 
 
-def check_choices(specs: Iterable[RunSpec]) -> None:
-    """Build everything that the specs name; raises `FedbenchError` on a bad value."""
+def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
+    """Build everything that the specs name; raises `FedbenchError` on a bad value.
+
+    Each comes with the place where it is written, which the error names.
+    """
     checked: set[str] = set()
-    for spec in specs:
-        choices = {
-            kind: getattr(spec, kind) for kind in ("dataset", "model", "partition", "sampler")
-        }
-        for kind, choice in choices.items():
-            if f"{kind} {choice}" not in checked:
-                choice.build(kind)
-                checked.add(f"{kind} {choice}")
-        refuse_conflicts(build_parts(spec))
-        for probe in spec.watch:
-            probe.build("probe")
-        optimiser(spec)
+    for place, spec in specs:
+        with at(place):
+            _check(spec, checked)
+
+
+def _check(spec: RunSpec, checked: set[str]) -> None:
+    for kind in ("dataset", "model", "partition", "sampler"):
+        choice = getattr(spec, kind)
+        if f"{kind} {choice}" not in checked:
+            choice.build(kind)
+            checked.add(f"{kind} {choice}")
+    refuse_conflicts(build_parts(spec))
+    for probe in spec.watch:
+        probe.build("probe")
+    optimiser(spec)

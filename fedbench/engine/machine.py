@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 from dataclasses import dataclass
 
 import torch
@@ -31,6 +32,11 @@ class Machine(Checked):
         """The device; raises `FedbenchError` if this machine does not have it."""
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if not re.fullmatch(r"(cpu|cuda)(:\d+)?", self.device):
+            raise FedbenchError(
+                f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or one "
+                "GPU of several, such as cuda:1"
+            )
         try:
             torch.empty(0, device=self.device)
         except (RuntimeError, AssertionError) as error:

@@ -1,14 +1,14 @@
 """The base class of probes, which measure something in a run without changing it."""
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from fedbench.base import seeds
 from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, shown
 from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.oneline import OneLine
@@ -116,6 +116,27 @@ class Probe(Checked, ABC):
 def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
     """The probes that the spec lists, in order."""
     return tuple(probe.build("probe") for probe in spec.watch)
+
+
+def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[str]) -> None:
+    """Raise `FedbenchError` unless a probe's columns are numbers, declared, and no other's."""
+    name = type(probe).__name__.lower()
+    for column, value in columns.items():
+        if column in taken:
+            raise FedbenchError(
+                f"watch: {name} wrote the column '{column}', which the run has without it; give "
+                "it another name"
+            )
+        if column not in probe.COLUMNS:
+            declared = ", ".join(probe.COLUMNS) or "nothing"
+            raise FedbenchError(
+                f"watch: {name} wrote the column '{column}', but its COLUMNS declare {declared}"
+            )
+        if not isinstance(value, int | float):
+            raise FedbenchError(
+                f"watch: {name} wrote {shown(value)} into the column '{column}'; it must be a "
+                "number of Python's own, such as float(x)"
+            )
 
 
 def require_own_names(probes: Sequence[Probe]) -> None:

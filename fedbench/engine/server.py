@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
+from fedbench.base.errors import FedbenchError, shown
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.part import Part, overriding
 from fedbench.core.round import Round, State, weighted_mean
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
+from fedbench.spec import RunSpec
 
 
 def open_round(problem: Problem, global_model: Model, t: int) -> Round:
@@ -20,6 +22,7 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
     spec, fed = problem.spec, problem.fed
     rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
     clients = problem.sampler(rng, spec.clients, spec.participation, problem.label_counts)
+    _require_cohort(clients, spec)
     counts = fed.n[clients]
     p = (
         counts / counts.sum()
@@ -39,6 +42,15 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
         validate=problem.validate,
         proxy=problem.proxy,
     )
+
+
+def _require_cohort(clients: Sequence[int], spec: RunSpec) -> None:
+    """Raise `FedbenchError` unless a sampler drew different clients that there are."""
+    if not clients or len({*clients}) < len(clients) or not {*clients} <= {*range(spec.clients)}:
+        raise FedbenchError(
+            f"sampler: {spec.sampler} drew the clients {shown(clients)}; it must draw at least one "
+            f"of 0…{spec.clients - 1}, each once"
+        )
 
 
 def aggregate(
@@ -62,7 +74,7 @@ def aggregate(
         vars(copy).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
-        d = parts[i].step(d, copies[i])
+        d = _alike(parts[i], "step", parts[i].step(d, copies[i]), d)
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for copy in copies:
         copy.new = new
@@ -71,7 +83,7 @@ def aggregate(
 
 def _weights(parts: Sequence[Part], copies: Sequence[Round], p: Tensor) -> Tensor:
     for i in overriding(parts, "weigh"):
-        p = parts[i].weigh(p, copies[i])
+        p = _alike(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
     for copy in copies:
         copy.p = p
     return p
@@ -83,8 +95,19 @@ def _received(
     delta = reply.delta
     for i in overriding(parts, "receive"):
         copies[i].i = n
-        delta = parts[i].receive(delta, copies[i])
+        delta = _alike(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
     return delta
+
+
+def _alike(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
+    """What a hook returned; raises `FedbenchError` if it has another shape than it was given."""
+    if isinstance(value, Tensor) and value.shape == given.shape:
+        return value
+    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    raise FedbenchError(
+        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
+        f"{tuple(given.shape)}, as it was given"
+    )
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:

@@ -21,7 +21,7 @@ from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
-from fedbench.engine.probe import Probe, Scene, build_probes, require_own_names
+from fedbench.engine.probe import Probe, Scene, build_probes, require_declared, require_own_names
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
@@ -149,7 +149,7 @@ class Training:
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
             scored=scored, evaluated=due, last=last,
         )  # fmt: skip
-        row |= {} if progress.diverged else self._watch(scene)
+        row |= {} if progress.diverged else self._watch(scene, {*row, *self._clocks()})
         self.clock.settle(progress.seconds)
         if due:
             progress.rows.append(row | self._clocks())
@@ -220,7 +220,7 @@ class Training:
             "compute": self.work * progress.passes,
         }
 
-    def _watch(self, scene: Scene) -> Row:
+    def _watch(self, scene: Scene, taken: set[str]) -> Row:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress = self.progress
         row: Row = {}
@@ -230,7 +230,9 @@ class Training:
             ):
                 seen = probe.see(replace(scene, mine=mine))
                 table += seen.rows
-                row |= seen.columns if scene.evaluated else {}
+                if scene.evaluated:
+                    require_declared(probe, seen.columns, {*taken, *row})
+                    row |= seen.columns
         return row
 
     def _clocks(self) -> Row:

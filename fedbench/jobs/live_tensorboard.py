@@ -14,7 +14,7 @@ from fedbench.spec import RunSpec
 def opener(place: str, folder: Path) -> Open:
     """Opens `<place>/<run id>` for a run; raises `FedbenchError` without the package."""
     if importlib.util.find_spec("tensorboard") is None:
-        raise FedbenchError("live: tensorboard is not installed; pip install 'fedbench[live]'")
+        raise FedbenchError("live: tensorboard is not installed; pip install tensorboard")
     root = Path(place) if place else folder / "tensorboard"
     require_writable(root)
 

@@ -24,7 +24,7 @@ class FedAdagrad(Part):
     beta1: BelowOne = 0.0  # FedAdam and FedYogi have 0.9
     eta_g: Positive = 0.1  # the paper tunes it
     tau: Positive = 1e-3
-    v0: NonNegative | None = None  # v before round 0; None: τ²; public simulators take 0
+    v0: NonNegative | None = None  # v before round 0; null: τ²; public simulators take 0
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The momentum starts at m = 0, and v at `v0`."""

@@ -24,7 +24,7 @@ class FedAdam(Part):
     beta2: BelowOne = 0.99
     eta_g: Positive = 0.01  # the paper tunes it; with 0.1 LeNet-5 does not learn CIFAR-10
     tau: Positive = 1e-3
-    v0: NonNegative | None = None  # v before round 0; None: τ²; public simulators take 0
+    v0: NonNegative | None = None  # v before round 0; null: τ²; public simulators take 0
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The momentum starts at m = 0, and v at `v0`."""

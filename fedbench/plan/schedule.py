@@ -62,8 +62,12 @@ def schedule(plan: Plan) -> Schedule:
         for name in plan.papers
     }
     searches = {search: tuple(ids) for search, ids in plan.trials.items()}
-    made = Schedule(scale=plan.scale, runs=plan.runs, searches=searches, papers=papers)
-    return made.model_copy(update={"fingerprint": _fingerprint(made, made.runs)})
+    return stamped(Schedule(scale=plan.scale, runs=plan.runs, searches=searches, papers=papers))
+
+
+def stamped(planned: Schedule) -> Schedule:
+    """The schedule with the fingerprint of its ids."""
+    return planned.model_copy(update={"fingerprint": _fingerprint(planned, planned.runs)})
 
 
 def to_json(planned: Schedule) -> str:

@@ -3,21 +3,27 @@
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import at
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
+from fedbench.paper.items import Figure, Table
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import reading
 from fedbench.plan.plan import Plan
+from fedbench.plan.points import matches, points
 from fedbench.plan.printed import printed_file, read_printed
+from fedbench.plan.resolved import resolve
 from fedbench.report.claims.expand import expand
 from fedbench.report.tables.fact import fact_table
+from fedbench.spec import RunSpec
 
 
 def check_report(plan: Plan, papers: Path) -> None:
     """Raise `FedbenchError` on what no report could show.
 
-    That is a bad option of a figure, a table of facts that cannot be made, and a claim that
-    compares nothing. `papers` is the folder of the papers' files and printed numbers. Imports torch
-    for some facts.
+    That is a bad option of a figure, a table of facts that cannot be made, a claim that compares
+    nothing, and a round after the last. `papers` is the folder of the papers' files and printed
+    numbers. Imports torch for some facts.
     """
     for name, paper in plan.papers.items():
         printed = read_printed(printed_file(papers, name))
@@ -31,3 +37,21 @@ def check_report(plan: Plan, papers: Path) -> None:
         for key in paper.facts:
             with at(f"{find_file(papers, f'{name}.yaml')}: facts.{key}"):
                 fact_table(key, paper, printed)
+        for key, item in paper.items():
+            with at(f"{find_file(papers, f'{name}.yaml')}: {key}"):
+                _require_rounds(paper, item)
+
+
+def _require_rounds(paper: Paper, item: Table | Figure) -> None:
+    """Raise `FedbenchError` if a metric is of a later round than any run has, as it is written."""
+    grid = paper.grids[item.grid]
+    shown = [coords for coords in points(grid) if matches(coords, item.where)]
+    usual = RunSpec.model_fields["rounds"].default
+    longest = max((resolve(paper, grid, each).get("rounds", usual) for each in shown), default=0)
+    for metric in item.metrics:
+        wanted = reading(metric).at
+        if isinstance(wanted, int) and wanted > longest > 0:
+            raise FedbenchError(
+                f"metrics: '{metric}' is of round {wanted}, but no run of the grid "
+                f"'{item.grid}' has more than {longest} rounds"
+            )

@@ -128,8 +128,8 @@ class RunSpec(Strict):
             raise ValueError(f"watch names a probe twice: {', '.join(names)}")
         if self.stop and self.stop.on == "held-out" and not self.validation:
             raise ValueError(
-                "stop.on = 'held-out' needs held-out data; set validation above 0, or write on: "
-                "test, by which the number of rounds is tuned on the test set"
+                "stop.on = 'held-out' needs held-out data; set validation above 0, or write "
+                '"on": test, by which the number of rounds is tuned on the test set'
             )
         self._require_used()
         return self

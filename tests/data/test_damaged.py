@@ -438,6 +438,7 @@ TABLES = {
     ),
     "a cell too many": (b"a,kind\n1,x\n1,2,y\n", "line 3 has 3 cells; every line must have 2"),
     "semicolons": (b"a;b;kind\n1;2;x\n1;2;y\n", "the file has one column; it needs labels and"),
+    "no line of names": (b"1.4,0.2,setosa\n1.3,0.3,x\n", "but '1.4' is a number; put a line of na"),
     "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
     "no label": (b"a,kind\n1,x\n2, \n", "line 3 has no label in column 'kind'; every row needs"),
     "float labels": (b"a,kind\n1,0.5\n2,1\n", "column 'kind' has label '0.5'; labels must be whol"),

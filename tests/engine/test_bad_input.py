@@ -1,16 +1,20 @@
 """Bad input is refused in one sentence (the place, the value, what is allowed) before training."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
+from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
+from fedbench.data.partition import Partition
+from fedbench.data.shares import draw_partition
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from fedbench.sampling.sampler import Sampler
 from tests.engine.records import record
 from tests.methods.one_weight import LINE, blocks, line, objects
 
@@ -312,6 +316,66 @@ def test_a_checkpoint_of_another_winner_of_the_runs_search(tmp_path):
 )
 def test_an_object_of_another_kind(objects, words):
     refused(lambda: run(SMALL, machine=CPU, **objects), words)
+
+
+@dataclass(frozen=True)
+class Idle(Part):
+    """Has no hook."""
+
+
+@dataclass(frozen=True)
+class Setp(Part):
+    """Its hook is misspelt."""
+
+    def setp(self, d, r):
+        return d
+
+
+def test_a_part_that_would_be_fedavg_under_another_name():
+    refused(lambda: run(SMALL, machine=CPU, parts=(Idle(),)), "'idle' overrides no hook", "step")
+    refused(lambda: run(SMALL, machine=CPU, parts=(Setp(),)), "no hook 'setp'", "mean 'step'")
+
+
+@dataclass(frozen=True)
+class Rows(Partition):
+    """Gives every client the same rows."""
+
+    rows: tuple[float, ...] = (0,)
+
+    def split(self, labels, clients, rng):
+        return [np.array(self.rows)] * clients
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ((0.5,), "gave client 0 float64 of shape (1,); it must give sample numbers (n,)"),
+        ((-1, 2), "names a sample outside 0…"),
+        ((10**6,), "names a sample outside 0…"),
+        ((3, 3), "client 0 has a sample twice"),
+        ((), "client 0 has no samples"),
+    ],
+)
+def test_what_a_partition_rule_may_return(rows, words):
+    labels = np.zeros(10, np.int64)
+    data = Dataset("d", np.zeros((10, 1)), labels, np.zeros((1, 1)), labels[:1], 1)
+    refused(lambda: draw_partition(Rows(rows), data, np.arange(10), 2, 0), words)
+
+
+@dataclass(frozen=True)
+class Draws(Sampler):
+    """Draws the same clients in every round."""
+
+    clients: tuple[int, ...]
+
+    def __call__(self, rng, K, participation, labels):
+        return list(self.clients)
+
+
+@pytest.mark.parametrize("clients", [(), (0, 0), (0, 99), (-1,)])
+def test_what_a_sampler_may_draw(clients):
+    drawn = f"drew the clients {list(clients)}; it must draw at least one of 0…"
+    refused(lambda: run(SMALL, machine=CPU, sampler=Draws(clients)), "sampler: ", drawn)
 
 
 def test_a_checkpoint_cannot_run_code(tmp_path):

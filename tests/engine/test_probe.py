@@ -1,6 +1,7 @@
 """Probes see every round, keep memory over a crash, and change nothing."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -18,6 +19,8 @@ SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=6
 @dataclass(frozen=True)
 class Steps(Probe):
     """How far the model has come in all, and who went."""
+
+    COLUMNS: ClassVar = {"length": ("length", "", "higher")}
 
     def row(self, s: Scene):
         return {"length": float(s.mine["length"])}
@@ -56,6 +59,36 @@ def test_watching_changes_no_number_but_is_part_of_the_identity(steps):
     plain, watched = run(SPEC), run(steps)
     assert torch.equal(plain.weights, watched.weights)
     assert steps.id != SPEC.id
+
+
+@dataclass(frozen=True)
+class Writes(Probe):
+    """Writes these columns."""
+
+    COLUMNS: ClassVar = {"dist": ("distance", "", "lower"), "accuracy": ("accuracy", "", "higher")}
+    columns: tuple
+
+    def row(self, s: Scene):
+        return dict(self.columns)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("accuracy", 1.0, "wrote the column 'accuracy', which the run has without it"),
+        ("round", 7, "wrote the column 'round', which the run has without it"),
+        ("train_seconds", 7, "wrote the column 'train_seconds', which the run has without it"),
+        ("distance", 1.0, "'distance', but its COLUMNS declare dist, accuracy"),
+        (
+            "dist",
+            torch.tensor(1.0),
+            r"wrote tensor\(1.\) into the column 'dist'; it must be a number",
+        ),
+    ],
+)
+def test_a_probe_writes_its_own_numbers_only(refuses, column, value, words):
+    with refuses(words):
+        run(SPEC, probes=(Writes(((column, value),)),))
 
 
 def test_two_probes_of_one_class_are_refused(refuses):

@@ -8,7 +8,7 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.jobs.verify import Again, train_again
-from fedbench.plan.schedule import Schedule, to_json
+from fedbench.plan.schedule import Schedule, stamped, to_json
 from fedbench.store import Results
 from fedbench.store.sealed import sealed
 
@@ -21,7 +21,7 @@ def results(tmp_path_factory, cpu):
     run(SPEC, out=Results(folder).run(SPEC.id).path, machine=cpu)
     plan = Schedule(scale="a", runs={SPEC.id: SPEC}, searches={}, papers={"p": (SPEC.id,)})
     Results(folder).plan("a").parent.mkdir()
-    Results(folder).plan("a").write_text(to_json(plan))
+    Results(folder).plan("a").write_text(to_json(stamped(plan)))
     return folder
 
 

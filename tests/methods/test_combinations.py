@@ -167,24 +167,31 @@ def test_what_the_papers_combine_and_more_goes_together(names):
 
 def test_runs_and_plans_are_refused_with_the_reason(refuses):
     spec = RunSpec(parts=["fedntd", "asd"])
-    for refuse in (lambda: run(spec, machine=CPU), lambda: check_choices([spec])):
+    for refuse in (lambda: run(spec, machine=CPU), lambda: check_choices([("here", spec)])):
         with refuses("'fedntd' cannot stand beside 'asd'"):
             refuse()
 
 
+class Stepping(Part):
+    """Has a hook, without which a part is refused."""
+
+    def step(self, d, r):
+        return d
+
+
 @dataclass(frozen=True)
-class Slow(Part):
+class Slow(Stepping):
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, "the colour")
 
 
 @dataclass(frozen=True)
-class Red(Part):
+class Red(Stepping):
     decides: ClassVar[tuple[str, ...]] = ("the colour",)
     follows: ClassVar[dict[str, str]] = {"last": "red is seen last"}
 
 
 @dataclass(frozen=True)
-class Last(Part):
+class Last(Stepping):
     excludes: ClassVar[dict[str, str]] = {"slow": "it must be quick"}
 
 

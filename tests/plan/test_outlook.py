@@ -118,6 +118,30 @@ def test_an_option_of_a_figure_is_checked_before_training(refuses, tmp_path):
         check_report(plan, tmp_path / "papers")
 
 
+def test_a_round_after_the_last_is_refused_before_training(refuses, tmp_path):
+    late = PAPER.replace("Table I, grid: main", "Table I, metrics: [accuracy@3], grid: main")
+    plan = planned(project(tmp_path, late), "paper")
+    with refuses(
+        "tiny.yaml: table1: metrics: 'accuracy@3' is of round 3, but no run of the grid 'main' "
+        "has more than 2 rounds"
+    ):
+        check_report(plan, tmp_path / "papers")
+
+
+def test_a_value_out_of_range_is_told_with_its_place(cli, tmp_path):
+    folder = project(
+        tmp_path,
+        PAPER.replace(
+            "axes: {dataset: [Digits], alpha: [1],", "axes: {dataset: [Digits], alpha: [-1, 1],"
+        ),
+    )
+    said = cli("plan", "--check", "--scale", "paper", "--workflow", folder)
+    assert said.exit_code == 2
+    words = " ".join(said.output.split())
+    assert "tiny.yaml: grids.main at {'dataset': 'Digits', 'alpha': -1" in words
+    assert "DR: alpha = -1" in words
+
+
 def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path):
     twice = "{grid: main, kind: greater, text: A., winner: FedAvg, loser: FedAvg}"
     plan = planned(project(tmp_path, PAPER + f"claims: {{a: {twice}}}"), "paper")

@@ -36,7 +36,9 @@ def caption(table: Table) -> str:
     at = moment.get(str(table.at), f"at round {table.at}")
     unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
     scores = any(Metric(name).is_score for name in table.metrics)
-    what = f"Mean ± sample standard deviation over the seeds, {at}"
+    what = "Mean ± sample standard deviation over the seeds"
+    if any("@" not in metric for metric in table.metrics):
+        what += f", {at}"
     return table.caption or (f"{what}, in {unit}." if scores else f"{what}.")
 
 

@@ -119,7 +119,10 @@ def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
 
 
 def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[str]) -> None:
-    """Raise `FedbenchError` unless a probe's columns are numbers, declared, and no other's."""
+    """Raise `FedbenchError` unless a probe's columns are numbers, declared, and not the run's own.
+
+    taken: the columns that the run has without probes. Two probes may share one that both declare.
+    """
     name = type(probe).__name__.lower()
     for column, value in columns.items():
         if column in taken:

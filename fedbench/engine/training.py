@@ -231,7 +231,7 @@ class Training:
                 seen = probe.see(replace(scene, mine=mine))
                 table += seen.rows
                 if scene.evaluated:
-                    require_declared(probe, seen.columns, {*taken, *row})
+                    require_declared(probe, seen.columns, taken)
                     row |= seen.columns
         return row
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ class First(Sampler):
 
 @dataclass(frozen=True)
 class Loudness(Probe):
+    COLUMNS: ClassVar = {"loudness": ("loudness", "", "lower")}
     unit: float = 1.0
 
     def row(self, s):
@@ -200,6 +202,9 @@ def test_arrays_within_parameters_count_by_their_content():
     @dataclass(frozen=True)
     class Fixed(Part):
         mask: object
+
+        def step(self, d, r):
+            return d
 
     ids = {record(parts=(Fixed(np.array(values)),))["id"] for values in ([1, 0], [0, 1], [1, 0])}
     assert len(ids) == 2

@@ -52,6 +52,8 @@ class Schedule(Strict):
         for run in self.runs.values():
             if run.tune and search_id(run) == search:
                 return run
+        if search in self.searches:
+            raise FedbenchError(f"no run in this plan asks for the search '{search}'")
         raise unknown("search in this plan", search, self.searches)
 
 

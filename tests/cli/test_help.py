@@ -1,6 +1,5 @@
 """What a newcomer types first: the version, the lists, and commands in a folder of their own."""
 
-import json
 import shutil
 from importlib import metadata
 
@@ -10,6 +9,7 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.cli.app import Panel
+from fedbench.plan.schedule import Schedule, stamped, to_json
 from tests.project import make_project
 
 
@@ -92,8 +92,8 @@ def test_an_unknown_paper_is_one_sentence(tmp_path, monkeypatch, args):
 
 
 def test_a_search_that_no_run_asks_for_is_one_sentence(tmp_path):
-    plan = {"scale": "x", "runs": {}, "searches": {"abc": []}, "papers": {}}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    plan = Schedule(scale="x", runs={}, searches={"abc": ()}, papers={})
+    (tmp_path / "plan.json").write_text(to_json(stamped(plan)))
     done = typed("select", "abc", "--plan", tmp_path / "plan.json", "--results", tmp_path)
     assert done.exit_code == 2
-    assert "no search in this plan 'abc'" in done.output
+    assert "no run in this plan asks for the search 'abc'" in done.output

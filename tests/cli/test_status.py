@@ -6,7 +6,7 @@ import pytest
 
 from fedbench.cli import status
 from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import to_json
+from fedbench.plan.schedule import stamped, to_json
 from fedbench.store import Results, note_failure, signs_of_life, states
 from tests.jobs.four_runs import IDS, finish, plan
 from tests.project import make_project
@@ -18,7 +18,7 @@ def results(tmp_path):
     folder = tmp_path / "results"
     file = Results(folder).plan("demo")
     file.parent.mkdir(parents=True)
-    file.write_text(to_json(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:]))))
+    file.write_text(to_json(stamped(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:])))))
     finish(folder, IDS[0], 3.0)
     return folder
 

@@ -133,5 +133,5 @@ def test_tensorboard_gets_a_folder_of_events(tmp_path):
 
 def test_without_tensorboard_a_sentence_says_how_to_get_it(refuses, tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with refuses(r"tensorboard is not installed; pip install 'fedbench\[live\]'"):
+    with refuses(r"tensorboard is not installed; pip install tensorboard"):
         followers("tensorboard", tmp_path, print)

@@ -56,16 +56,22 @@ def test_a_gap_that_is_not_directly_proportional_is_a_trend_that_does_not_hold()
 
 
 @pytest.mark.parametrize(
-    ("key", "metric", "size"),
-    [("cifar10_20_percent", "accuracy@mean:400", 20), ("cifar100_30_percent", "accuracy@mean", 30)],
+    ("key", "metric", "size", "beside"),
+    [
+        ("cifar10_20_percent", "accuracy@mean:400", 20, "cifar10_later_skewed"),
+        ("cifar100_30_percent", "accuracy@mean", 30, "cifar100_throughout"),
+    ],
 )
-def test_a_size_that_is_said_of_a_curve_is_tested_on_its_mean_with_a_margin(key, metric, size):
-    curve, last = claim("rmfl", key), claim("rmfl", f"{key}_last")
+def test_a_size_that_is_said_of_a_curve_is_tested_on_its_mean_with_a_margin(
+    key, metric, size, beside
+):
+    curve, lead = claim("rmfl", key), claim("rmfl", beside)
     assert isinstance(curve, Greater)
-    assert isinstance(last, Greater)
-    assert (curve.metrics, last.metrics) == ((metric,), ("accuracy",))
-    for one in (curve, last):
-        assert (one.relative, one.by, one.margin) == (True, size, size / 4)
+    assert isinstance(lead, Greater)
+    assert (curve.metrics, curve.relative, curve.by) == ((metric,), True, size)
+    assert curve.margin == size / 4
+    assert "accuracy" in lead.metrics  # that RMFL leads, of whatever size, in the last round too
+    assert not lead.by
 
 
 def test_mfl_is_compared_with_fedavg_at_equal_step_length():

@@ -17,6 +17,7 @@ from fedbench.core.part import Part, refuse_conflicts
 from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
+from fedbench.data.partition import Indices
 from fedbench.data.shares import Rows, check_partition, hold_out
 from fedbench.data.source import load_data
 from fedbench.engine import scoring
@@ -86,8 +87,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
-    rows = objects["partition"] if "partition" in objects else partition_of(data, train, spec)
-    check_partition(rows, len(data.y_train), spec.clients, held_out)
+    rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(floats(x[:1]))
@@ -115,6 +115,16 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
         label_counts=counts, sampler=sampler, scorers=scorers,
     )  # fmt: skip
+
+
+def _rows(
+    spec: RunSpec, objects: Objects, data: Dataset, train: Indices, held_out: Indices
+) -> Rows:
+    """Each client's training rows: those given, or as the partition that is named deals them."""
+    if "partition" not in objects:
+        return partition_of(data, train, spec)
+    check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+    return objects["partition"]
 
 
 def _as_first_seen(x: Tensor) -> Tensor:

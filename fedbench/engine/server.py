@@ -46,7 +46,8 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
 
 def _require_cohort(clients: Sequence[int], spec: RunSpec) -> None:
     """Raise `FedbenchError` unless a sampler drew different clients that there are."""
-    if not clients or len({*clients}) < len(clients) or not {*clients} <= {*range(spec.clients)}:
+    known = all(0 <= i < spec.clients for i in clients)
+    if not clients or not known or len({*clients}) < len(clients):
         raise FedbenchError(
             f"sampler: {spec.sampler} drew the clients {shown(clients)}; it must draw at least one "
             f"of 0…{spec.clients - 1}, each once"

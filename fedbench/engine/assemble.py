@@ -26,7 +26,7 @@ from fedbench.engine.fit import refuse_lone_samples, refuse_misfit
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
-from fedbench.engine.machine import Machine, same_bits_on
+from fedbench.engine.machine import Machine, same_bits_on, warn_without_bfloat16
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
@@ -81,6 +81,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     spec = named(spec, objects)
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
+    if spec.precision == "bfloat16":
+        warn_without_bfloat16(device)
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)

@@ -33,7 +33,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = _value(read_text(path))
     except yaml.YAMLError as error:
-        raise FedbenchError(f"{path}: not valid YAML: {error}") from None
+        raise FedbenchError(f"{path}: not valid YAML: {_said(error)}") from None
     if not isinstance(content, dict):
         raise FedbenchError(f"{path}: must be a mapping of fields, not {type(content).__name__}")
     return content
@@ -44,7 +44,7 @@ def read_value(text: str) -> Any:
     try:
         return _value(text)
     except yaml.YAMLError as error:
-        raise FedbenchError(f"'{shown(text)}': not valid YAML: {error}") from None
+        raise FedbenchError(f"'{shown(text)}': not valid YAML: {_said(error)}") from None
 
 
 def load(path: Path, kind: type[M]) -> M:
@@ -54,6 +54,28 @@ def load(path: Path, kind: type[M]) -> M:
     except FedbenchError as error:
         text = str(error)
         raise FedbenchError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+
+_PLAINER = {
+    "mapping values are not allowed in this context": "a second ':', or a line that is indented "
+    "further than the field above it",
+    "found a tab character that violates indentation": "a tab; lines are indented with spaces",
+    "did not find expected key": "a line that is not indented as its neighbours are",
+    "did not find expected '-' indicator": "a field among the items of a list",
+    "found unexpected end of stream": "a quote that is not closed",
+    "found character that cannot start any token": "a value that begins with a sign of YAML; put "
+    "it in quotes",
+    "did not find expected ',' or ']'": "a list without its ',' or ']'",
+    "did not find expected ',' or '}'": "a mapping without its ',' or '}'",
+}
+
+
+def _said(error: yaml.YAMLError) -> str:
+    """What is wrong and in which line, for readers who do not know the parser's words."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is None or problem is None:
+        return str(error)
+    return str(_at(mark, _PLAINER.get(problem, problem)))
 
 
 def _value(text: str) -> Any:

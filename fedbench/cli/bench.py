@@ -127,9 +127,11 @@ def _values(texts: list[str] | None, usual: str) -> list[Any]:
 
 def _score(metric: str, text: str) -> float:
     """A target; raises `FedbenchError` on one that no run can reach."""
+    from fedbench.base.errors import at
     from fedbench.paper.places import reading
 
-    target = reading(f"round@to:{metric}={text}").target
+    with at("--targets"):
+        target = reading(f"round@to:{metric}={text}").target
     return target.value if target else 0.0
 
 

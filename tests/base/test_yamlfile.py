@@ -69,3 +69,29 @@ def test_names_that_no_file_can_have(refuses, tmp_path):
     for name in ("x" * 300, "a\0b"):
         with refuses("cannot be read"):
             read_yaml(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "a: 1\n b: 2\n",
+            "line 2: a second ':', or a line that is indented further than the field",
+        ),
+        ("a: b: c\n", "line 1: a second ':'"),
+        ("a:\n  b: 1\n c: 3\n", "line 3: a line that is not indented as its neighbours are"),
+        ("a: 1\n\tb: 2\n", "line 2: a tab; lines are indented with spaces"),
+        ("a: [1\nb: 2\n", "line 2: a list without its ',' or ']'"),
+        ("a: {b: 1\nc: 2\n", "line 2: a mapping without its ',' or '}'"),
+        ('a: "x\nb: 2\n', "a quote that is not closed"),
+        ("- 1\na: 2\n", "line 2: a field among the items of a list"),
+        ("a: @x\n", "line 1: a value that begins with a sign of YAML; put it in quotes"),
+        ("a: *x\n", "line 1: found undefined alias 'x'"),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_told_in_plain_words(tmp_path, refuses, text, words):
+    file = tmp_path / "run.yaml"
+    file.write_text(text, encoding="utf-8")
+    with refuses(words) as caught:
+        read_yaml(file)
+    assert str(caught.value).startswith(f"{file}: not valid YAML: line ")

@@ -189,6 +189,20 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
+def alike(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
+    """What a hook returned; raises `FedbenchError` if it has another shape than it was given.
+
+    Without this check a single number would be added to every weight.
+    """
+    if isinstance(value, Tensor) and value.shape == given.shape:
+        return value
+    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+    raise FedbenchError(
+        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
+        f"{tuple(given.shape)}, as it was given"
+    )
+
+
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 

@@ -11,7 +11,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
-from fedbench.core.part import Part, overriding
+from fedbench.core.part import Part, alike, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 from fedbench.engine import inputs
 from fedbench.engine.feed import Feed
@@ -140,7 +140,7 @@ def local_round(
     """
     w = start.global_model.w
     for part, t in zip(task.parts, turns, strict=True):
-        w = part.begin(w, t)
+        w = alike(part, "begin", part.begin(w, t), w)
     memory, total = task.optimiser.start(w), w.new_zeros(())
     feed = Feed(task.inputs, batches.rows, batches.views)
     for k in range(len(batches.rows)):
@@ -167,10 +167,10 @@ def _step(
     loss = _StepLoss(task, start.global_model, turns, samples, buffers, differentiate)
     g = clip_by_norm(loss.gradient(w), task.clip)
     for i in overriding(task.parts, "decay"):
-        g = task.parts[i].decay(g, w, turns[i])
+        g = alike(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
     step, memory = task.optimiser.step(g, task.decayed(w), memory, k)
     for i in overriding(task.parts, "move"):
-        step = task.parts[i].move(step, w, turns[i])
+        step = alike(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
     loss.show(w)
     return step, memory, loss.first
 
@@ -187,7 +187,7 @@ def _finish(
     delta = start.global_model.w - w
     for part, t in zip(task.parts, turns, strict=True):
         t.k, t.y = t.H, Model(w, buffers)
-        delta = part.end(delta, t)
+        delta = alike(part, "end", part.end(delta, t), delta)
     up, mine = [t.up for t in turns], [t.mine for t in turns]
     return ClientResult(w=w, delta=delta, up=up, mine=mine, buffers=buffers, loss=loss)
 
@@ -245,11 +245,12 @@ class _StepLoss:
         buffers = {name: value.clone() for name, value in self.buffers.items()}
         z, features = self.task.net.train(w, buffers, self.x)
         for i in overriding(parts, "logits"):
-            z = parts[i].logits(z, self.batch(z, features, w), turns[i])
+            given = self.batch(z, features, w)
+            z = alike(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
         b = self.batch(z, features, w)
         plain = value = self.task.loss(z, self.y).mean()
         for i in overriding(parts, "loss"):
-            value = parts[i].loss(value, b, turns[i])
+            value = alike(parts[i], "loss", parts[i].loss(value, b, turns[i]), value)
         buffers = {name: v.detach() for name, v in buffers.items()}
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
@@ -268,4 +269,4 @@ class _StepLoss:
 
 
 def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:
-    return lambda w: part.grad(inner, w, t)
+    return lambda w: alike(part, "grad", part.grad(inner, w, t), w)

@@ -10,7 +10,7 @@ from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
-from fedbench.core.part import Part, overriding
+from fedbench.core.part import Part, alike, overriding
 from fedbench.core.round import Round, State, weighted_mean
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
@@ -75,7 +75,7 @@ def aggregate(
         vars(copy).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
-        d = _alike(parts[i], "step", parts[i].step(d, copies[i]), d)
+        d = alike(parts[i], "step", parts[i].step(d, copies[i]), d)
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for copy in copies:
         copy.new = new
@@ -84,7 +84,7 @@ def aggregate(
 
 def _weights(parts: Sequence[Part], copies: Sequence[Round], p: Tensor) -> Tensor:
     for i in overriding(parts, "weigh"):
-        p = _alike(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
+        p = alike(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
     for copy in copies:
         copy.p = p
     return p
@@ -96,19 +96,8 @@ def _received(
     delta = reply.delta
     for i in overriding(parts, "receive"):
         copies[i].i = n
-        delta = _alike(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
+        delta = alike(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
     return delta
-
-
-def _alike(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
-    """What a hook returned; raises `FedbenchError` if it has another shape than it was given."""
-    if isinstance(value, Tensor) and value.shape == given.shape:
-        return value
-    found = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
-    raise FedbenchError(
-        f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
-        f"{tuple(given.shape)}, as it was given"
-    )
 
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:

@@ -1,0 +1,99 @@
+"""A hook that returns another shape than it was given is told; it would change every weight."""
+
+import re
+
+import pytest
+import torch
+
+from fedbench import Part
+from tests.methods.one_weight import train
+
+
+class Begins(Part):
+    """Starts from a single number."""
+
+    def begin(self, w, t):
+        return w.sum()
+
+
+class Shows(Part):
+    """The probabilities of the first sample alone."""
+
+    def logits(self, z, b, t):
+        return z[:1].softmax(1)
+
+
+class Loses(Part):
+    """A loss of each sample in place of their mean."""
+
+    def loss(self, value, b, t):
+        return value + b.logits.square()
+
+
+class Grades(Part):
+    """The gradient's length in place of the gradient."""
+
+    def grad(self, inner, w, t):
+        return inner(w).norm()
+
+
+class Decays(Part):
+    """One more weight than there is."""
+
+    def decay(self, g, w, t):
+        return torch.cat([g, g])
+
+
+class Moves(Part):
+    """Forgets to return the step."""
+
+    def move(self, step, w, t):
+        return None
+
+
+class Ends(Part):
+    """The update's length in place of the update."""
+
+    def end(self, delta, t):
+        return delta.norm()
+
+
+class Receives(Part):
+    """The same at the server."""
+
+    def receive(self, delta, r):
+        return delta.norm()
+
+
+class Weighs(Part):
+    """The sum of the weights in place of the weights."""
+
+    def weigh(self, p, r):
+        return p.sum()
+
+
+class Steps(Part):
+    """A number in place of a tensor."""
+
+    def step(self, d, r):
+        return float(d.norm())
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (Begins(), "Begins.begin returned shape (); it must return a tensor of shape (1,)"),
+        (Shows(), "Shows.logits returned shape (1, 1); it must return a tensor of shape (2, 1)"),
+        (Loses(), "Loses.loss returned shape (2, 1); it must return a tensor of shape ()"),
+        (Grades(), "Grades.grad returned shape ()"),
+        (Decays(), "Decays.decay returned shape (2,)"),
+        (Moves(), "Moves.move returned NoneType"),
+        (Ends(), "Ends.end returned shape ()"),
+        (Receives(), "Receives.receive returned shape ()"),
+        (Weighs(), "Weighs.weigh returned shape ()"),
+        (Steps(), "Steps.step returned float"),
+    ],
+)
+def test_a_hook_of_another_shape_is_told(refuses, part, words):
+    with refuses(re.escape(words)):
+        train([[1.0, 3.0], [2.0, 4.0]], parts=[part])

@@ -3,10 +3,11 @@
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.spec import RunSpec
 
 _Columns = dict[str, tuple[str, str, str]]
+_BETTER = ("", "higher", "lower")
 # By name: label, unit and which direction is better, as probes declare theirs
 SCORES: _Columns = {
     "loss": ("Loss", "", "lower"),
@@ -103,4 +104,20 @@ def _kind(run: RunSpec) -> tuple[object, ...]:
 
 def _declared(kind: str, name: str, constant: str) -> Any:
     """A class's literal constant: models by name, or columns with what they mean."""
-    return registry.find(kind, name).constants.get(constant, {})
+    declared = registry.find(kind, name).constants.get(constant, {})
+    if kind == "probe":
+        _require_meanings(f"probe '{name}': {constant}", declared)
+    return declared
+
+
+def _require_meanings(where: str, declared: Any) -> None:
+    """Raise `FedbenchError` unless it is a mapping from columns to what they mean."""
+    if not isinstance(declared, dict):
+        raise FedbenchError(f"{where} = {shown(declared)} must be a mapping, by column's name")
+    for column, said in declared.items():
+        parts = said if isinstance(said, tuple) else ()
+        if len(parts) != 3 or not all(isinstance(x, str) for x in parts) or parts[2] not in _BETTER:
+            raise FedbenchError(
+                f"{where}: '{column}' has {shown(said)}; it must have its label, its unit and "
+                "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
+            )

@@ -1,5 +1,7 @@
 """A plan refuses what a report could not show, before anything is trained."""
 
+import re
+
 import pytest
 
 from fedbench.base import registry
@@ -161,3 +163,19 @@ def test_columns_follow_from_parts_probes_and_held_out_data():
 def test_every_probe_declares_what_it_writes(name):
     found = registry.find("probe", name).constants
     assert found.get("COLUMNS") or found.get("TABLE")
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"gap": "Gap"}, "probe 'gaps': COLUMNS: 'gap' has Gap; it must have its label, its unit"),
+        ({"gap": ("Gap", "%")}, "'gap' has ('Gap', '%'); it must"),
+        ({"gap": ("Gap", "%", "down")}, "'gap' has ('Gap', '%', 'down'); it must"),
+        (["gap"], "COLUMNS = ['gap'] must be a mapping, by column's name"),
+    ],
+)
+def test_a_probe_says_of_its_columns_what_reports_need(monkeypatch, refuses, declared, words):
+    entry = registry.Entry("gaps", "", "", {}, "", {"COLUMNS": declared})
+    monkeypatch.setattr(registry, "find", lambda kind, name: entry)
+    with refuses(re.escape(words)):
+        columns(RunSpec(watch=["gaps"]))

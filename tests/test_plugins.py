@@ -14,7 +14,8 @@ from fedbench import RunSpec, run
 from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import compositions, own_methods
+from fedbench.paper.compositions import compositions, named, own_methods
+from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
 from fedbench.plan.plugins import plugin_files
 from fedbench.plan.schedule import load_schedule, schedule, to_json
@@ -43,7 +44,7 @@ from fedbench import Probe
 class Size(Probe):
     '''The norm of the global model.'''
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("model_norm",)
+    COLUMNS: ClassVar = {"model_norm": ("Norm of the model", "", "")}
 
     def row(self, s):
         return {"model_norm": float(s.new.w.norm())}
@@ -188,6 +189,19 @@ def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(plug(tmp_path, methods=text))
     with pytest.raises(FedbenchError, match=words):
         registry.build("method", "brand", {})
+
+
+def _spelled_out(name):
+    return spelled_out({"parts": [name]})
+
+
+def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD.replace("@dataclass(frozen=True)\n", "")))
+    for name, lookup in (("brand", _spelled_out), ("Brand", named)):
+        with refuses(rf"no method '{name}': class Brand in .*mine\.py must have a base class of"):
+            lookup(name)
+    with refuses("no method 'brnd'; choose from"):
+        _spelled_out("brnd")
 
 
 def test_a_file_that_changes_after_it_was_read_is_not_imported(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ imported, so that listing and planning need neither torch nor its two seconds of
 import ast
 import importlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -87,8 +87,21 @@ def find(kind: str, name: str) -> Entry:
     """The entry of that name; raises `FedbenchError` with the nearest name otherwise."""
     by_name = entries(kind)
     if name not in by_name:
-        raise unknown(kind, name, by_name)
+        raise no_entry(kind, name, by_name)
     return by_name[name]
+
+
+def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
+    """The error for a name that is not allowed, or the name of a class that is no entry yet."""
+    for folder in plugin_folders():
+        for file in matching(folder.root / FOLDERS[kind], "*.py"):
+            for node in parsed(file, file.read_bytes()).body:
+                if isinstance(node, ast.ClassDef) and node.name.lower() == name.lower():
+                    return FedbenchError(
+                        f"no {kind} '{name}': class {node.name} in {file} must have a base class "
+                        "of fedbench and stand below @dataclass(frozen=True)"
+                    )
+    return unknown(kind, name, allowed)
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:

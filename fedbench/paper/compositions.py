@@ -112,7 +112,7 @@ def named(name: str) -> Composition:
     """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
     methods = compositions()
     if name not in methods:
-        raise unknown("method", name, methods)
+        raise registry.no_entry("method", name, methods)
     return methods[name]
 
 

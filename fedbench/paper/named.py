@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.compositions import Composition, compositions
@@ -63,7 +63,7 @@ def _find(choice: Choice) -> str | Composition:
         return methods[method]
     if name.lower() in parts and not alike:
         return name.lower()
-    raise unknown("method", name, [*parts, *methods])
+    raise registry.no_entry("method", name, [*parts, *methods])
 
 
 def _refuse_parameters(choice: Choice, method: Composition) -> None:

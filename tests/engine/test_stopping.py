@@ -13,10 +13,22 @@ import torch
 
 from fedbench import RunSpec, run
 from fedbench.__main__ import app
-from fedbench.base.signals import Stopped
+from fedbench.base.signals import SIGNALS, Stopped
 from fedbench.store import CHECKPOINT
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=4, parts=["scaffold"])
+
+
+@pytest.fixture(autouse=True)
+def _as_from_a_terminal():
+    """Signals do what they do by default: `nohup` and a shell's & let a process ignore some."""
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    for each in SIGNALS:
+        usual = signal.default_int_handler if each == signal.SIGINT else signal.SIG_DFL
+        signal.signal(each, usual)
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
 
 
 def at_round(round_, *signals):

@@ -204,6 +204,14 @@ def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch,
         _spelled_out("brnd")
 
 
+def test_a_part_that_is_asked_for_as_a_named_method_is_not_called_incomplete(
+    tmp_path, monkeypatch, refuses
+):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    with refuses("no method 'Brand'; (did you mean|choose from)"):
+        named("Brand")
+
+
 def test_a_file_that_changes_after_it_was_read_is_not_imported(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     assert RunSpec(parts=["brand"]).plugins().keys() == {"method brand"}

@@ -93,14 +93,13 @@ def find(kind: str, name: str) -> Entry:
 
 def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
     """The error for a name that is not allowed, or the name of a class that is no entry yet."""
-    for folder in plugin_folders():
-        for file in matching(folder.root / FOLDERS[kind], "*.py"):
-            for node in parsed(file, file.read_bytes()).body:
-                if isinstance(node, ast.ClassDef) and node.name.lower() == name.lower():
-                    return FedbenchError(
-                        f"no {kind} '{name}': class {node.name} in {file} must have a base class "
-                        "of fedbench and stand below @dataclass(frozen=True)"
-                    )
+    for file, _ in _plugged(kind, plugin_folders()):
+        for node in _classes(file, file.read_bytes()):
+            if node.name.lower() == name.lower() and not _is_entry(node):
+                return FedbenchError(
+                    f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
+                    "fedbench and stand below @dataclass(frozen=True)"
+                )
     return unknown(kind, name, allowed)
 
 
@@ -140,22 +139,25 @@ def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
 def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:
     for file in matching(_OWN.root.joinpath(*PACKAGES[kind].split(".")), "*.py"):
         yield from _read(file, _OWN)
+    for file, folder in _plugged(kind, folders):
+        yield from _read(file, folder)
+
+
+def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Path, PluginFolder]]:
+    """The files of plug-in folders that import fedbench; other files are left alone."""
     for folder in folders:
         for file in matching(folder.root / FOLDERS[kind], "*.py"):
-            if not file.name.startswith(("_", "test_")):
-                yield from _read(file, folder)
+            own = not file.name.startswith(("_", "test_"))
+            if own and b"fedbench" in file.read_bytes():
+                yield file, folder
 
 
 def _read(file: Path, folder: PluginFolder) -> list[Entry]:
-    """The entries of a file; a plug-in's file imports fedbench, other files are left alone."""
+    """The entries of a file."""
     content, plugged = file.read_bytes(), folder is not _OWN
-    if plugged and b"fedbench" not in content:
-        return []
     parts = file.relative_to(folder.root).with_suffix("").parts
     module = ".".join((folder.package, *parts))
-    classes = [
-        n for n in parsed(file, content).body if isinstance(n, ast.ClassDef) and _is_entry(n)
-    ]
+    classes = [node for node in _classes(file, content) if _is_entry(node)]
     sha256 = checksums(file, folder) if plugged and classes else {}
     return [
         Entry(
@@ -164,6 +166,10 @@ def _read(file: Path, folder: PluginFolder) -> list[Entry]:
         )
         for c in classes
     ]  # fmt: skip
+
+
+def _classes(file: Path, content: bytes) -> list[ast.ClassDef]:
+    return [node for node in parsed(file, content).body if isinstance(node, ast.ClassDef)]
 
 
 def _is_entry(node: ast.ClassDef) -> bool:

@@ -79,10 +79,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
     spec = named(spec, objects)
-    device = same_bits_on(machine.torch_device())
+    device = _device(spec, machine)
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
-    if spec.precision == "bfloat16":
-        warn_without_bfloat16(device)
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
@@ -117,6 +115,13 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
         label_counts=counts, sampler=sampler, scorers=scorers,
     )  # fmt: skip
+
+
+def _device(spec: RunSpec, machine: Machine) -> torch.device:
+    device = same_bits_on(machine.torch_device())
+    if spec.precision == "bfloat16":
+        warn_without_bfloat16(device)
+    return device
 
 
 def _rows(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from fedbench.core import chance
+from fedbench.core import bfloat16, chance
 
 Buffers = dict[str, Tensor]
 
@@ -28,7 +28,7 @@ class Net:
     """Calls `module` at any flat weights; only the structure of the module is used.
 
     A module with children `body` and `head` gives features too: logits = head(body(x)). `mixed`
-    runs it under bfloat16 autocast; what goes in and comes out stays float32. `channels` are those
+    computes it in bfloat16; what goes in and comes out stays float32. `channels` are those
     of the first convolution, 0 if there is none; `tied` says whether layers share weights.
     """
 
@@ -142,8 +142,7 @@ class Net:
     def _autocast(self, like: Tensor) -> contextlib.AbstractContextManager[Any]:
         if not self._mixed:
             return contextlib.nullcontext()
-        # Without the cache: it would keep casts of weights that the next step replaces.
-        return torch.autocast(like.device.type, torch.bfloat16, cache_enabled=False)
+        return bfloat16.autocast(like.device)
 
 
 def _flat(parameters: Iterable[nn.Parameter]) -> Tensor:

@@ -26,7 +26,7 @@ from fedbench.engine.fit import refuse_lone_samples, refuse_misfit
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
-from fedbench.engine.machine import Machine, same_bits_on, warn_without_bfloat16
+from fedbench.engine.machine import Machine, same_bits_on
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
@@ -79,7 +79,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
     spec = named(spec, objects)
-    device = _device(spec, machine)
+    device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
@@ -115,13 +115,6 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
         label_counts=counts, sampler=sampler, scorers=scorers,
     )  # fmt: skip
-
-
-def _device(spec: RunSpec, machine: Machine) -> torch.device:
-    device = same_bits_on(machine.torch_device())
-    if spec.precision == "bfloat16":
-        warn_without_bfloat16(device)
-    return device
 
 
 def _rows(

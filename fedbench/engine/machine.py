@@ -3,7 +3,6 @@
 import ctypes
 import os
 import re
-import warnings
 from dataclasses import dataclass
 
 import torch
@@ -65,23 +64,6 @@ def same_bits_on(device: torch.device) -> torch.device:
     # which nothing here reads; PyTorch's types do not know the setting
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     return device
-
-
-def warn_without_bfloat16(device: torch.device) -> None:
-    """Warn of a CPU that has no instructions for bfloat16, where PyTorch computes it far slower."""
-    if device.type != "cpu" or _computes_bfloat16():
-        return
-    warnings.warn(
-        "precision: bfloat16 is slow on this processor, which has no instructions for it (an A-CNN "
-        "trained 12 to 18 times as long as in float32); other precisions are other runs, so that "
-        "this one is better trained on a processor or GPU that has them",
-        stacklevel=2,
-    )
-
-
-def _computes_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16, under the name that it has in its family."""
-    return any(has for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
 
 
 def one_thread_a_process() -> None:

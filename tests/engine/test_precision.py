@@ -1,7 +1,5 @@
 """bfloat16 and channels-last change rounding only; decay can spare normalisation layers."""
 
-import warnings
-
 import pytest
 import torch
 from torch import nn
@@ -34,18 +32,6 @@ def test_a_bfloat16_run_is_near_the_float32_run_and_has_float32_weights():
     assert half.weights.dtype == torch.float32
     difference = (half.weights - full.weights).norm() / full.weights.norm()
     assert 0 < difference < 0.05  # bfloat16 keeps eight bits
-
-
-@pytest.mark.parametrize(
-    ("has", "warned"), [({"avx2": True, "amx_bf16": False}, 1), ({"avx512_bf16": True}, 0)]
-)
-def test_a_processor_without_bfloat16_is_told_of(monkeypatch, has, warned):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        run(SPEC.changed(precision="bfloat16", rounds=1))
-        run(SPEC.changed(rounds=1))
-    assert len([each for each in seen if "bfloat16 is slow" in str(each.message)]) == warned
 
 
 def test_bfloat16_lets_a_second_pass_of_the_classifier_agree_with_the_first():

@@ -77,6 +77,15 @@ def test_missing_runs_are_named(plan: Plan) -> None:
     nothing = cells(plan, frame_of(plan, {}))["MNIST", "A"]
     assert nothing.measured is None
     assert len(nothing.missing) == 3
+    assert (cell.awaited, nothing.awaited) == (False, True)
+
+
+def test_a_number_that_a_finished_run_does_not_have_is_not_awaited(plan: Plan) -> None:
+    """Accuracy at round 2 of runs that were never scored there; two seeds are not finished."""
+    frame = frame_of(plan, {0: [0.1, 0.5]}).assign(accuracy=float("nan"))
+    cell = cells(plan, frame)["MNIST", "A"]
+    assert [run.state for run in cell.runs] == ["has no such number", "missing", "missing"]
+    assert (cell.measured, cell.awaited) == (None, False)
 
 
 def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:

@@ -91,6 +91,11 @@ class TableCell:
         return tuple(run for run in self.runs if run.state == "missing")
 
     @property
+    def awaited(self) -> bool:
+        """Whether a number is still to come: it is not where finished runs have no such number."""
+        return self.measured is None and len(self.missing) == len(self.runs)
+
+    @property
     def diverged(self) -> int:
         """How many of the measured runs ended early."""
         return sum(run.diverged for run in self.measured_runs)

@@ -53,7 +53,7 @@ def said(block: Block, cell: TableCell | None, layout: TableLayout, table: Table
         return Said(_difference(cell, table))
     stat = cell.printed if block.kind == "printed" else cell.measured
     if stat is None:
-        return Said("" if block.kind == "printed" or not cell.missing else "missing")
+        return Said("missing" if block.kind != "printed" and cell.awaited else "")
     mean = fixed(stat.mean, table.digits)
     deviation = "" if stat.std is None else fixed(stat.std, table.digits)
     if block.kind == "printed":

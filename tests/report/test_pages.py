@@ -279,7 +279,7 @@ def test_a_card_says_who_is_best_and_how_the_runs_were_made(full: Path) -> None:
     shown = text(full / "index.html")
     best = "A is best in 4 of 4 settings, by the mean alone"
     assert f"Table 1 2 methods in 4 settings {best}" in shown
-    assert "time 1.0 hours of training and scoring" in shown  # 36 runs of 100 seconds
+    assert "time 1.0 hours of training, scoring and probes" in shown  # 36 runs of 100 seconds
     assert "versions fedbench 0.1.0 data digits, source: a test" in shown
 
 
@@ -325,9 +325,12 @@ def test_a_card_says_what_the_trials_of_searches_took() -> None:
         page_making(SimpleNamespace(count=count, making=made, hours=Hours(hours, 0.0)))
         for hours in (1.0, 2.5)
     ]
-    assert "1.0 hours of training and scoring" in said[0]
+    assert "1.0 hours of training, scoring and probes" in said[0]
     assert "trials" not in said[0]
-    assert "1.0 hours of training and scoring, 2.5 hours with the trials of searches" in said[1]
+    assert (
+        "1.0 hours of training, scoring and probes, 2.5 hours with the trials of searches"
+        in said[1]
+    )
 
 
 def test_facts_that_differ_say_of_how_many_runs() -> None:

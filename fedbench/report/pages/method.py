@@ -166,8 +166,8 @@ def _name(cell: TableCell) -> str:
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
     """The cells of each setting in which two methods or more were measured and one learned.
 
-    They have the seeds that most methods of the setting have. Settings in which only chance chose a
-    method's own are left out.
+    They have the seeds that are planned for most methods of the setting. Settings in which only
+    chance chose a method's own are left out.
     """
     settings: dict[tuple[str, str], list[TableCell]] = {}
     metric = table.table.metrics[0]

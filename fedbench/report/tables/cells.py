@@ -93,7 +93,7 @@ class TableCell:
     @property
     def awaited(self) -> bool:
         """Whether a number is still to come: it is not where finished runs have no such number."""
-        return self.measured is None and len(self.missing) == len(self.runs)
+        return len(self.missing) == len(self.runs)
 
     @property
     def diverged(self) -> int:

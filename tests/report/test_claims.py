@@ -274,7 +274,30 @@ def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
     claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
     assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
         "Student's t-test, one-sided, 2 comparisons: confidence 95 % to hold, 98.75 % to fail; "
-        "smallest true margin that would be shown with a probability of 80 %: +2.78 points"
+        "smallest true margin that would be shown with a probability of 80 %: ±2.78 points"
+    )
+
+
+def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
+    # of the spread 1 over three pairs, each claim with its own: 3.979 / √3, and a margin of 2.78
+    both = {
+        "a": {"table": "t", "where": {"alpha": 1}, "kind": "greater", "winner": "A", "loser": "B"},
+        "b": {
+            "table": "t",
+            "where": {"alpha": 1},
+            "kind": "equal",
+            "of": "A",
+            "to": "B",
+            "margin": 3,
+        },
+        "c": {"kind": "together", "claims": ["a", "b"]},
+    }
+    found = judge(plan_of(both, "three"), tmp_path, gains(4, 5, 6))["c"]
+    assert "true effect that would be shown with a probability of 80 %: +2.30 points; " in basis(
+        found
+    )
+    assert basis(found).endswith(
+        "true margin that would be shown with a probability of 80 %: ±2.78 points"
     )
 
 

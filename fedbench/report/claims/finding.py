@@ -27,8 +27,9 @@ class Evidence:
     `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
     measured effect between its bounds, None if this scale plans no such runs. `risks`: with what
     probability, at most, each bound may lead to a wrong verdict. `detectable`: the smallest true
-    effect that these pairs would have shown with a probability of 80 %, not a number where they
-    have no spread. `marks`: the effects at which the claimed region ends. `shows`: the verdict if
+    effect that these pairs would have shown with a probability of 80 %, or the smallest margin
+    where values are said to be equal (`detects_margins`); not a number where they have no spread.
+    `marks`: the effects at which the claimed region ends. `shows`: the verdict if
     the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
     how the runs differ from the paper's. `near_chance`: whether settings of a run were chosen by
     trials that learned next to nothing. `possible`: whether this scale plans the runs that it
@@ -45,6 +46,7 @@ class Evidence:
     risks: Risks
     interval: Interval | None
     detectable: float
+    detects_margins: bool
     marks: tuple[float, ...]
     verdict: Verdict
     shows: Verdict

@@ -102,6 +102,7 @@ class _Bench:
             risks=limit.bounds(risks),
             interval=interval,
             detectable=limit.detectable(estimate, risks),
+            detects_margins=limit.detects_margins,
             marks=limit.marks,
             verdict=limit.of(estimate, risks),
             shows=_on_means(limit, interval),

@@ -78,6 +78,11 @@ class Limit(ABC):
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
         """The smallest true effect that would be shown to hold with a probability of 80 %."""
 
+    @property
+    def detects_margins(self) -> bool:
+        """Whether `detectable` is a margin between equal values, and no effect."""
+        return False
+
     @abstractmethod
     def refutable(self, estimate: Estimate, risks: Risks) -> float:
         """The smallest true effect that would be shown to fail with a probability of 80 %."""
@@ -166,6 +171,11 @@ class Within(Limit):
         Each of the two tests misses it with a probability of 10 %.
         """
         return estimate.reach(0.0, risks.hold, 1, (1 + POWER) / 2)
+
+    @property
+    @override
+    def detects_margins(self) -> bool:
+        return True
 
     @override
     def refutable(self, estimate: Estimate, risks: Risks) -> float:

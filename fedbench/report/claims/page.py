@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +110,7 @@ class ClaimOnPage:
                 row,
                 "–" if row.printed is None else wording.amount(row.printed, row.unit),
                 wording.interval_words(row),
-                "–" if isnan(row.detectable) else wording.amount(row.detectable, row.unit),
+                wording.detectable_words(row),
             )
             for row in self.finding.rows
         ]

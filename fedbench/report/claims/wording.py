@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import median
 
-from fedbench.paper.claims import Equal, Together
+from fedbench.paper.claims import Together
 from fedbench.report.claims.finding import SHOWS, Evidence, Finding, Judgement
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.values.metrics import Metric
@@ -14,6 +15,7 @@ Said = Mapping[Verdict, str]  # a verdict → how it is called
 _VERDICTS: Said = {verdict: verdict.value for verdict in Verdict}
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
 _NOWHERE = "no direction"  # of means that are equal, or are not there
+_SHOWN = ("effect", "margin")  # of what a test shows the smallest that it could have shown
 _NAMED = 3  # exceptions that are spelled out
 
 
@@ -214,19 +216,33 @@ def _constant(finding: Finding) -> list[str]:
 
 
 def _detectable(finding: Finding) -> list[str]:
-    """The smallest true effect, or margin, in each unit: '+2.1 points in the median (…)'."""
+    """The smallest true effect, and margin, in each unit: '+2.1 points in the median (…)'."""
     rows = [row for row in finding.rows if not math.isnan(row.detectable)]
-    if not rows:
-        return []
-    what = "margin" if isinstance(finding.claim, Equal) and not finding.claim.negate else "effect"
-    units = dict.fromkeys(row.unit or row.metric for row in rows)
-    sizes = [_smallest([row for row in rows if (row.unit or row.metric) == x]) for x in units]
+    kinds = {what: [x for x in rows if x.detects_margins == (what == "margin")] for what in _SHOWN}
     return [
-        f"smallest true {what} that would be shown with a probability of 80 %: {', '.join(sizes)}"
+        f"smallest true {what} that would be shown with a probability of 80 %: {_by_unit(of_kind)}"
+        for what, of_kind in kinds.items()
+        if of_kind
     ]
 
 
+def _by_unit(rows: list[Evidence]) -> str:
+    units: dict[str, list[Evidence]] = {}
+    for row in rows:
+        units.setdefault(row.unit or row.metric, []).append(row)
+    return ", ".join(map(_smallest, units.values()))
+
+
 def _smallest(rows: list[Evidence]) -> str:
-    sizes = sorted(row.detectable for row in rows)
-    low, middle, high = (amount(x, rows[0].unit) for x in (sizes[0], median(sizes), sizes[-1]))
-    return middle if low == high else f"{middle} in the median ({low} to {high})"
+    ordered = sorted(rows, key=lambda row: row.detectable)
+    low, high = detectable_words(ordered[0]), detectable_words(ordered[-1])
+    middle = replace(rows[0], detectable=median(row.detectable for row in rows))
+    return low if low == high else f"{detectable_words(middle)} in the median ({low} to {high})"
+
+
+def detectable_words(row: Evidence) -> str:
+    """The smallest effect that would be shown, '+2.10 points', or margin, '±2.10 points'."""
+    if math.isnan(row.detectable):
+        return "–"
+    words = amount(row.detectable, row.unit)
+    return words.replace("+", "±") if row.detects_margins else words

@@ -102,6 +102,7 @@ function show(id, run, shared) {
     ['checksum', run.sha256 ? `sha256 of rounds.parquet: ${run.sha256}` : 'none'],
   ], main);
   make('h2', 'Curves', main);
+  if (run.points > run.x.length) make('p', `They show ${run.x.length} of the ${run.points} rounds in the history, evenly spaced.`, main).className = 'caption';
   const curves = make('div', undefined, main);
   curves.className = 'curves';
   for (const [name, ys] of Object.entries(run.curves)) curve(name, run.x, ys, curves);

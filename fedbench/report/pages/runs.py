@@ -95,6 +95,7 @@ def _told(
         "data": shared.number(record.get("data", {})),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),
         "papers": papers,
+        "points": len(rows),  # of which the curves show these
         "x": [int(histories.round[row]) for row in shown],
         "curves": histories.curves(shown),
     }

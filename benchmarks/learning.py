@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fedbench import Machine, RunSpec
 from fedbench.base.yamlfile import split
-from fedbench.paper.compositions import compositions
+from fedbench.paper.compositions import compositions, named
 from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
 
@@ -35,7 +35,7 @@ def trials(name: str, args: argparse.Namespace) -> list[RunSpec]:
     """The full runs of a method, one per learning rate."""
     chosen = {"dataset": args.dataset, "model": args.model, "rounds": args.rounds}
     chosen["eval_every"] = min(10, args.choose_after)
-    method = compositions()[name].run_settings()
+    method = named(name).run_settings()
     return [RunSpec(**SETTING | chosen | method | {"lr": rate}) for rate in RATES]
 
 

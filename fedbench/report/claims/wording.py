@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from statistics import median
 
 from fedbench.paper.claims import Together
@@ -15,7 +14,6 @@ Said = Mapping[Verdict, str]  # a verdict → how it is called
 _VERDICTS: Said = {verdict: verdict.value for verdict in Verdict}
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
 _NOWHERE = "no direction"  # of means that are equal, or are not there
-_SHOWN = ("effect", "margin")  # of what a test shows the smallest that it could have shown
 _NAMED = 3  # exceptions that are spelled out
 
 
@@ -218,31 +216,31 @@ def _constant(finding: Finding) -> list[str]:
 def _detectable(finding: Finding) -> list[str]:
     """The smallest true effect, and margin, in each unit: '+2.1 points in the median (…)'."""
     rows = [row for row in finding.rows if not math.isnan(row.detectable)]
-    kinds = {what: [x for x in rows if x.detects_margins == (what == "margin")] for what in _SHOWN}
+    effects = [row for row in rows if not row.detects_margins]
+    margins = [row for row in rows if row.detects_margins]
     return [
         f"smallest true {what} that would be shown with a probability of 80 %: {_by_unit(of_kind)}"
-        for what, of_kind in kinds.items()
+        for what, of_kind in (("effect", effects), ("margin", margins))
         if of_kind
     ]
 
 
 def _by_unit(rows: list[Evidence]) -> str:
-    units: dict[str, list[Evidence]] = {}
-    for row in rows:
-        units.setdefault(row.unit or row.metric, []).append(row)
-    return ", ".join(map(_smallest, units.values()))
+    units = dict.fromkeys(row.unit or row.metric for row in rows)
+    return ", ".join(_smallest([x for x in rows if (x.unit or x.metric) == unit]) for unit in units)
 
 
 def _smallest(rows: list[Evidence]) -> str:
-    ordered = sorted(rows, key=lambda row: row.detectable)
-    low, high = detectable_words(ordered[0]), detectable_words(ordered[-1])
-    middle = replace(rows[0], detectable=median(row.detectable for row in rows))
-    return low if low == high else f"{detectable_words(middle)} in the median ({low} to {high})"
+    sizes = sorted(row.detectable for row in rows)
+    low, middle, high = (_size(x, rows[0]) for x in (sizes[0], median(sizes), sizes[-1]))
+    return middle if low == high else f"{middle} in the median ({low} to {high})"
 
 
 def detectable_words(row: Evidence) -> str:
     """The smallest effect that would be shown, '+2.10 points', or margin, '±2.10 points'."""
-    if math.isnan(row.detectable):
-        return "–"
-    words = amount(row.detectable, row.unit)
-    return words.replace("+", "±") if row.detects_margins else words
+    return "–" if math.isnan(row.detectable) else _size(row.detectable, row)
+
+
+def _size(value: float, of: Evidence) -> str:
+    words = amount(value, of.unit)
+    return words.replace("+", "±") if of.detects_margins else words

@@ -13,7 +13,7 @@ from fedbench.base.strict import Strict
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
-from fedbench.store import Results, RunFolder
+from fedbench.store import Results, RunFolder, origins
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
@@ -33,7 +33,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     trained = [(run, record) for run, _, record in ended]
     same_data([*trained, *_tried(runs, results)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
-    settings = [_settings(*each) for each in ended]
+    told = origins(Results(results), (record for _, record in trained))
+    settings = [_settings(run, folder, told.of(record)) for run, folder, record in ended]
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}

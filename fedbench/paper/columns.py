@@ -46,8 +46,8 @@ HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run ha
         "client": ("Client", "", ""),
         "samples": ("Training samples", "", ""),
         "classes": ("Classes", "", ""),
-        "few": ("Share of clients with one or two classes", "", ""),
-        "many": ("Share of clients with four or more classes", "", ""),
+        "few": ("Share of clients with one or two classes", "fraction", ""),
+        "many": ("Share of clients with four or more classes", "fraction", ""),
     },
 }
 

@@ -26,7 +26,6 @@ from fedbench.report.pages.searches import searches
 from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 from fedbench.report.workshop import Made, Task, Workshop, tasks
-from fedbench.store.packed import anywhere
 
 
 def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) -> list[Path]:
@@ -40,7 +39,7 @@ def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) 
     folder, paths = out / plan.scale, store.Results(results)
     workshop = Workshop(plan, results, folder, papers)
     made = make_all(workshop, tasks(plan), workers)
-    records = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    records = _records(plan, paths)
     whole = len(records) == len(plan.runs)
     speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
     pages = [_page(workshop, paths, key, made, records, speeds) for key in plan.papers]
@@ -97,16 +96,22 @@ def _page(
     )
 
 
-def _record(folder: store.RunFolder) -> Record | None:
-    """The record of a run; None without one, or if it is damaged, which `collect` refuses.
+def _records(plan: Plan, paths: store.Results) -> dict[str, Record]:
+    """The records of the plan's finished runs, with all that is known of their data.
 
     Pages are published: they do not say in which folder of this machine the data lay.
     """
+    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    told = store.origins(paths, found.values())
+    return {run: told.of(record) for run, record in found.items()}
+
+
+def _record(folder: store.RunFolder) -> Record | None:
+    """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
     try:
-        record = folder.record()
+        return folder.record()
     except FedbenchError:
         return None
-    return record and record | {"data": anywhere(record.get("data", {}))}
 
 
 def _relative(target: Path, folder: Path) -> str:

@@ -172,9 +172,12 @@ class _Bench:
         files, told = draw.save(drawn, self.folder / "figures" / at[0])
         self.files.extend(files)
         svg = draw.inline(self.files[0].read_text(encoding="utf-8"), at[1])
+        numbers = drawn.kind.numbers([panel for panel in drawn.panels if drawn.kind.has(panel)])
+        if not numbers.empty:
+            self._text(f"figures/{at[0]}/{at[1]}.csv", to_csv(numbers))
         name = self.plan.papers[at[0]].figures[at[1]].title
         words = (name, drawn.title, drawn.caption, drawn.substituted)
-        return FigureOnPage(at[1], *words, svg, told, drawn.lack)
+        return FigureOnPage(at[1], *words, svg, told, drawn.lack, not numbers.empty)
 
     def claims(self, at: tuple[str, str]) -> tuple[ClaimOnPage, ...]:
         """All claims of a paper."""

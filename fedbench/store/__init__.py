@@ -2,6 +2,7 @@
 
 from fedbench.store.alone import alone
 from fedbench.store.frames import read_frame, write_frame
+from fedbench.store.origins import origins
 from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
 from fedbench.store.states import (
@@ -27,6 +28,7 @@ __all__ = [
     "forget_failure",
     "left_by",
     "note_failure",
+    "origins",
     "read_frame",
     "require_record",
     "signs_of_life",

@@ -137,6 +137,16 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
     assert axes.get_xlabel() == "Accuracy: ahead of A (points)"
 
 
+def test_a_figure_has_its_leads_in_numbers(tmp_path: Path) -> None:
+    drawn = figure_of(case(tmp_path, FULL), tmp_path, "A")
+    (row,) = drawn.kind.numbers(drawn.panels).to_dict("records")
+    assert (row["name"], row["base"], row["pairs"]) == ("<b>", "A", 6)
+    # by 10 points in every pair: nothing is left to chance
+    assert (row["lead"], row["low"], row["high"]) == pytest.approx((10, 10, 10))
+    assert row["beyond_chance"]
+    assert drawn.kind.numbers([]).empty
+
+
 def test_a_base_that_is_not_drawn_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FedbenchError, match="base = 'FedAvg' is not among what is drawn"):
         draw(figure_of(case(tmp_path, FULL), tmp_path, "FedAvg"))

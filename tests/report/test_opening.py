@@ -74,8 +74,8 @@ def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_more_than_chance(
 def test_the_claims_are_counted_by_verdict(tmp_path: Path) -> None:
     folder = written(tmp_path)  # of 3 claims 2 hold and 1 fails
     seen = text(folder / "index.html")
-    assert "Tested: 3 claims of 1 paper (toy): on the runs here 2 hold, 1 fails. Scorecard" in seen
-    assert seen.index("Tested:") < seen.index("Scale: full")
+    assert "Claims: 3 claims of 1 paper (toy): on the runs here 2 hold, 1 fails. Scorecard" in seen
+    assert seen.index("Claims:") < seen.index("Scale: full")
     assert claims_words([]) == ""
 
 

@@ -239,7 +239,7 @@ def test_a_claim_is_found_by_its_verdicts_and_shown_by_its_figure(full: Path) ->
     assert len(re.findall(r'href="run.html#', card)) == 4 * 2 * 3  # cells, methods, seeds
 
 
-def test_a_claim_that_names_no_figure_leads_to_those_that_draw_its_runs(tmp_path: Path) -> None:
+def test_a_claim_that_names_no_figure_leads_to_what_shows_its_runs(tmp_path: Path) -> None:
     side = "text: On curves., grid: main, kind: greater, winner: A, loser: B+"
     levels = {
         "all": "{}",
@@ -254,7 +254,8 @@ def test_a_claim_that_names_no_figure_leads_to_those_that_draw_its_runs(tmp_path
         key: html.partition(f'id="claim-{key}"')[2].partition("</article>")[0] for key in levels
     }
     links = {key: re.findall(r'class="see" href="(.*?)"', card) for key, card in cards.items()}
-    assert links == {"all": ["#f"], "drawn": ["#f"], "some": ["#f"], "none": []}
+    # where no figure has the claim's level, the first table of its grid does
+    assert links == {"all": ["#f"], "drawn": ["#f"], "some": ["#f"], "none": ["#t"]}
 
 
 def test_a_claim_leads_to_those_that_it_joins(tmp_path: Path) -> None:
@@ -343,19 +344,13 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
     assert making([]) is None
 
 
-def test_what_one_record_says_of_a_file_is_said_of_all_its_runs() -> None:
-    # the first run was trained before the remark was known; the third has other arrays
-    records = [
-        {"data": {"name": "cifar10", "source": "npz", "checksum": "ab"}},
-        {"data": {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}},
-        {"data": {"name": "cifar10", "source": "npz", "checksum": "cd"}},
-        {"data": {"name": "toy", "source": "made"}},  # without a checksum it stands alone
-    ]
+def test_runs_are_counted_by_what_is_known_of_their_data() -> None:
+    noted = {"name": "cifar10", "source": "npz", "note": "98 are JPEG", "checksum": "ab"}
+    records = [{"data": noted}, {"data": {"name": "toy", "source": "made"}}, {"data": noted}]
     made = making(records)
     assert made is not None
     assert made.data == (
         "cifar10, source: npz, note: 98 are JPEG (2 runs)",
-        "cifar10, source: npz (1 run)",
         "toy, source: made (1 run)",
     )
 
@@ -375,10 +370,10 @@ def test_a_card_says_on_which_machine_and_when() -> None:
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
     shown = text(full / "methods/b-plus.html")
     # behind A and the control in each setting
-    rank = "Table 1 , MNIST, α = {}: 51.00 ± 1.00 , ranked 3 of 3"
+    rank = "Table 1 , MNIST, α = {}: 51.00 ± 1.00 , by the mean 3 of 3"
     assert rank.format(1) in shown
     assert rank.format(0.1) in shown
-    assert shown.count("ranked 3 of 3") == 4
+    assert shown.count("by the mean 3 of 3") == 4
     assert "Mean rank" not in shown
     # 2 for the pull towards x_t: a difference, and its sum with the gradient
     assert "cost beyond FedAvg's: 2 more vector operations per local step" in shown
@@ -387,6 +382,43 @@ def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
     assert "mu: 0.1" in shown
     assert "@misc{toy, title = {A toy paper}}" in shown
     assert "No parts: federated averaging" in text(full / "methods/a.html")
+
+
+def test_a_parameter_that_a_search_chose_is_given_no_value(tmp_path: Path) -> None:
+    tune = '{grid: {fedprox.mu: [0.1, 1]}, by: best, "on": held-out, share: 0.1, seeds: [0]}'
+    line = "    seeds: [0, 1, 2]\n"
+    for where, words in (
+        ("{dataset: Digits, method: B+}", "mu: 0.1, or chosen by a search"),
+        ("{method: B+}", "mu: chosen by searches"),
+    ):
+        cases = f"    cases: [{{where: {where}, settings: {{tune: {tune}}}}}]\n"
+        page = written(tmp_path, "full", PAPER.replace(line, line + cases)) / "methods/b-plus.html"
+        assert words in text(page)
+
+
+def test_a_page_explains_the_symbols_of_its_own_axes(full: Path, tmp_path: Path) -> None:
+    words = "how alike the clients' data are: a parameter of Dirichlet distributions"
+    assert f"α {words}" in text(full / "toy.html")
+    of_classes = PAPER.replace("alpha", "s").replace("dr: {s: $}", "sp: {s: $}")
+    classes = of_classes.replace("s: [1, 0.1]", "s: [1, 2]").replace(
+        "where: {s: 1}", "where: {s: 2}"
+    )
+    shown = text(written(tmp_path, "full", classes) / "toy.html")
+    assert "s how alike the clients' data are: classes per client" in shown
+    assert "Dirichlet" not in shown
+
+
+def test_a_run_that_is_missing_has_no_page_to_lead_to(tmp_path: Path) -> None:
+    written(tmp_path)
+    plan, file = _plan(tmp_path, "full", PAPER), tmp_path / "results/full/toy.parquet"
+    frame = pd.read_parquet(file)
+    lost = str(frame["run_id"].iloc[0])
+    frame[frame["run_id"] != lost].to_parquet(file)
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
+    html = (tmp_path / "reports/full/toy.html").read_text(encoding="utf-8")
+    claims = html.partition('id="claims"')[2].partition("</section>")[0]
+    assert f"{lost} is not finished" in claims
+    assert f"run.html#{lost}" not in claims
 
 
 @pytest.mark.parametrize(

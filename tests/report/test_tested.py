@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Cell, Plan
 from fedbench.report.claims import Finding
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.claims.wording import evidence_words
-from tests.report.claim_case import judge, plan_of
+from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains
 
 TABLE = {"table": "small", "where": {"dataset": "Digits"}, "kind": "greater", "winner": "A"}
@@ -60,6 +60,31 @@ def test_other_searches_leave_the_verdict(tmp_path: Path, score: float, dataset:
 def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
     (row,) = searched(0.14, tmp_path, metric="holdings/few").rows
     assert row.of_paper
+
+
+EQUAL = {**DUEL, "kind": "equal", "of": "A", "to": "B", "margin": 1}
+
+
+@pytest.mark.parametrize(("level", "words"), [(10, "same direction"), (16, "holds")])
+def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
+    level: float, words: str, tmp_path: Path
+) -> None:
+    # of ten classes guessing gives 10 %, and below 15 % a run has learned next to nothing
+    claim = {key: value for key, value in EQUAL.items() if key not in ("winner", "loser")}
+    found = judge(plan_of({"c": claim}), tmp_path, lambda _: flat(level))["c"]
+    assert found.words == f"{words}{' (not tested at this scale)' if level == 10 else ''}"
+    why = "all compared accuracies are near chance"
+    assert (found.rows[0].near_chance == why) == (level == 10)
+    assert (why in evidence_words(found)) == (why in found.rows[0].note) == (level == 10)
+
+
+def test_one_side_that_learned_is_enough_for_a_test(tmp_path: Path) -> None:
+    learned = judge(plan_of({"c": DUEL}), tmp_path, lambda cell: flat(_level(cell)))["c"]
+    assert (learned.words, learned.rows[0].near_chance) == ("holds", "")
+
+
+def _level(cell: Cell) -> float:
+    return 40 if cell.coords["method"] == "A" else 10
 
 
 def left_out(plan: Plan) -> Plan:

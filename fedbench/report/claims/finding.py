@@ -31,8 +31,9 @@ class Evidence:
     where values are said to be equal (`detects_margins`); not a number where they have no spread.
     `marks`: the effects at which the claimed region ends. `shows`: the verdict if
     the measured means were exact. `planned`: how many pairs of runs the plan has. `substituted`:
-    how the runs differ from the paper's. `near_chance`: whether settings of a run were chosen by
-    trials that learned next to nothing. `possible`: whether this scale plans the runs that it
+    how the runs differ from the paper's. `near_chance`: why chance alone is compared, if it
+    is: settings of a run were chosen by trials that learned next to nothing, or all accuracies are
+    near that of guessing. `possible`: whether this scale plans the runs that it
     needs. `runs`: the ids of the runs behind it, `missing` those of them that are not finished.
     """
 
@@ -52,7 +53,7 @@ class Evidence:
     shows: Verdict
     planned: int
     substituted: str
-    near_chance: bool = False
+    near_chance: str = ""
     possible: bool = True
     note: str
     runs: tuple[str, ...] = field(repr=False)
@@ -62,7 +63,8 @@ class Evidence:
     def of_paper(self) -> bool:
         """Whether the runs are the paper's experiment: no substitutes, settings that were chosen.
 
-        Settings that only chance chose say nothing about a method that is tuned.
+        Settings that only chance chose say nothing about a method that is tuned, and accuracies
+        near that of guessing nothing about any method.
         """
         return not (self.substituted or self.near_chance)
 

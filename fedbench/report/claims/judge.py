@@ -122,8 +122,9 @@ class _Bench:
             kept = self.measured.kept
             yield "not run at this scale" if kept else "its table is left out at this scale"
             return
-        if self.measured.near_chance(comparison.points):
-            yield "settings chosen by trials near chance"
+        near_chance = self.measured.near_chance(comparison.points)
+        if near_chance:
+            yield near_chance
         if self._too_late(comparison):
             yield "asks for a round after the last of this scale"
         elif not interval.pairs and self.measured.complete(comparison.points):

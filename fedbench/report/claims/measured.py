@@ -1,7 +1,7 @@
 """The numbers that a claim compares: a base class for their sources, and those of finished runs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -75,15 +75,21 @@ class MeasuredNumbers(Numbers):
         ids = {cell.run_id for point in points for cell in self.cells(point)}
         return sum(self._collected.states.get(run, "").startswith("diverged") for run in ids)
 
-    def near_chance(self, points: Iterable[Coords]) -> bool:
-        """Whether settings of a run behind these points were chosen by trials that learned nothing.
+    def near_chance(self, points: Sequence[Coords]) -> str:
+        """Why what is compared at these points is chance as much as the methods; empty if not.
 
-        What is compared there is chance as much as the methods, but for what the clients hold.
+        Nothing of it is chance where it is what the clients hold.
         """
+        if self._chosen_near_chance(points):
+            return "settings chosen by trials near chance"
+        return "all compared accuracies are near chance" if self._only_guesses(points) else ""
+
+    def _chosen_near_chance(self, points: Iterable[Coords]) -> bool:
+        """Whether settings of a run behind these were chosen by trials that learned nothing."""
         cells = (
             cell
             for point in points
-            if reading(str(point["metric"])).metric.partition("/")[0] not in HELD
+            if not _is_held(point)
             for cell in self.cells(point)
             if cell.run_id in self._searches
         )
@@ -94,10 +100,29 @@ class MeasuredNumbers(Numbers):
         return near_chance(found, cell.run.dataset, self.collected(cell.run_id))
 
     def at_chance(self, points: Iterable[Coords]) -> int:
-        """How many of the runs behind these points end with an accuracy near that of guessing."""
-        run_of = {cell.run_id: cell.run for point in points for cell in self.cells(point)}
+        """How many of the runs behind these points end with an accuracy near that of guessing.
+
+        It does not matter to what the clients hold.
+        """
+        learned = [point for point in points if not _is_held(point)]
+        run_of = {cell.run_id: cell.run for point in learned for cell in self.cells(point)}
         guesses = {run_id: chance(run.dataset) or 0.0 for run_id, run in run_of.items()}
         return sum(self._ends.get(run, 1.0) < NEAR * guess for run, guess in guesses.items())
+
+    def _only_guesses(self, points: Sequence[Coords]) -> bool:
+        """Whether all that is compared are accuracies, and each is near that of guessing.
+
+        That two methods are equal while neither has learned says nothing about them.
+        """
+        planned = [point for point in points if self.cells(point)]
+        values = {n: self.values(point).values() for n, point in enumerate(planned)}
+        near = {n: self._near(point) for n, point in enumerate(planned)}
+        compared = [value < near[n] for n, of_point in values.items() for value in of_point]
+        return bool(compared) and all(compared) and all(map(_is_accuracy, points))
+
+    def _near(self, point: Coords) -> float:
+        """Below this value, in percent, an accuracy at a point is near that of guessing."""
+        return 100 * NEAR * (chance(self.cells(point)[0].run.dataset) or 0.0)
 
     @cached_property
     def _ends(self) -> dict[str, float]:
@@ -173,6 +198,17 @@ class MeasuredNumbers(Numbers):
 
     def _repeat(self, cell: Cell) -> str:
         return str([cell.seed, *(cell.coords[axis] for axis in self._over)])
+
+
+def _is_held(point: Coords) -> bool:
+    """Whether what is compared is what the clients hold, which no training changes."""
+    return reading(str(point["metric"])).metric.partition("/")[0] in HELD
+
+
+def _is_accuracy(point: Coords) -> bool:
+    """Whether what is compared is an accuracy, not how much one varies or when it is reached."""
+    asked = reading(str(point["metric"]))
+    return asked.metric == "accuracy" and asked.at not in ("std", "jumps", "to")
 
 
 def _factor(metric: str) -> float:

@@ -86,9 +86,8 @@ def _printed_effect(row: Evidence) -> str:
 
 def evidence_words(finding: Finding) -> str:
     """What the measured verdict rests on: cells, effects, intervals; why there is no test."""
-    chance = any(row.near_chance for row in finding.rows) and not finding.tested
-    why = ["settings chosen by trials near chance"] if chance else []
-    return "; ".join([_effects_words(finding), *why])
+    blind = () if finding.tested else (row.near_chance for row in finding.rows if row.near_chance)
+    return "; ".join([_effects_words(finding), *dict.fromkeys(blind)])
 
 
 def _effects_words(finding: Finding) -> str:
@@ -113,7 +112,7 @@ def _effects_words(finding: Finding) -> str:
     if len(measured) == 1:
         row, interval = measured[0]
         claimed = _claimed(row, negated=finding.claim.negate)
-        return f"{cells}{interval_words(row)}{claimed}, {_pairs(interval.pairs, row.planned)}"
+        return f"{cells}{interval_words(row)}{claimed}, {_pairs(row, interval.pairs)}"
     return f"{cells}{_range([row for row, _ in measured])}"
 
 
@@ -128,11 +127,12 @@ def _claimed(row: Evidence, *, negated: bool) -> str:
     return f" where {'not more' if negated else 'more'} than {sizes[0]} is claimed"
 
 
-def _pairs(number: int, planned: int) -> str:
-    """'from all 5 pairs', 'from 2 of 3 planned pairs'."""
+def _pairs(row: Evidence, number: int) -> str:
+    """'from all 5 pairs', 'from 2 of 3 planned pairs'; 'runs' where each run stands alone."""
+    planned, what = row.planned, "pair" if len(row.runs) > row.planned else "run"
     if number < planned:
-        return f"from {number} of {planned} planned pairs"
-    return f"from all {planned} pairs" if planned > 1 else "from 1 pair"
+        return f"from {number} of {planned} planned {what}s"
+    return f"from all {planned} {what}s" if planned > 1 else f"from 1 {what}"
 
 
 def _range(rows: list[Evidence]) -> str:
@@ -155,8 +155,8 @@ def _range_of(rows: list[Evidence]) -> str:
 def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
     """'holds in 3 of 9 cells, undecided in 6'; untested 'same direction in 3 of 9 cells'.
 
-    Cells that this scale does not run, or of which only chance chose settings, stand apart:
-    'undecided in 2 of 2 cells, 4 more left out'.
+    Cells that this scale does not run, or where chance alone is compared, stand apart: 'undecided
+    in 2 of 2 cells, 4 more left out'.
     """
     run = {row.cell for row in finding.rows if row.interval}
     sure = {row.cell for row in finding.rows if row.interval and not row.near_chance}
@@ -165,7 +165,7 @@ def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
     counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict]
     (first, number), *others = [(said[verdict] or _NOWHERE, n) for verdict, n in counts if n]
     start = f"{first} in {number} of {len(verdicts)} cell{'' if len(verdicts) == 1 else 's'}"
-    rest = [(len(run - compared), "more chosen near chance")]
+    rest = [(len(run - compared), "more near chance")]
     rest += [(len({name for name, _ in judged.parts} - run), "more left out")]
     apart = [f"{n} {words}" for n, words in rest if n]
     return ", ".join([start, *(f"{words} in {n}" for words, n in others), *apart])

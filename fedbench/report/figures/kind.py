@@ -43,6 +43,10 @@ class Kind(Checked, ABC):
         """
         yield from ()
 
+    def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
+        """What these panels say beyond the runs' own values, as rows; empty if nothing."""
+        return pd.DataFrame()
+
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The whole figure, of panels that have something to show; None to draw each panel."""
         return None

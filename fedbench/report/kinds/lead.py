@@ -81,6 +81,29 @@ class Lead(Kind):
             self._draw(axes, panel, lead)
         return figure
 
+    def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
+        """One row per panel and hue: its lead, the bounds, and whether it is beyond chance."""
+        found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
+        rows = [self._rows(*each) for each in found]
+        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+    def _rows(self, panel: Panel, lead: Leads) -> pd.DataFrame:
+        others = lead.mean.drop(self.base)
+        half = lead.half[others.index]
+        return pd.DataFrame(
+            {
+                "panel": panel.title,
+                "metric": panel.metric,
+                "name": others.index,
+                "base": self.base,
+                "lead": others.to_numpy(),
+                "low": (others - half).to_numpy(),
+                "high": (others + half).to_numpy(),
+                "pairs": lead.blocks,
+                "beyond_chance": [lead.tells(str(name)) for name in others.index],
+            }
+        )
+
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """None is needed: each line has its name."""
         return []

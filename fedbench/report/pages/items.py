@@ -142,7 +142,7 @@ class FigureOnPage:
 
     `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
     says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
-    `lack` says why nothing is drawn, if so.
+    `lack` says why nothing is drawn, if so; `in_numbers` whether a CSV file has what it says.
     """
 
     key: str
@@ -153,6 +153,7 @@ class FigureOnPage:
     svg: str = field(repr=False)
     readout: list[dict[str, Any]] = field(repr=False)
     lack: str = ""
+    in_numbers: bool = False
 
     @property
     def box(self) -> tuple[float, float]:

@@ -43,7 +43,7 @@ def making(records: Iterable[Record]) -> Making | None:
         days=tuple(str(record["ended"])[:10] for record in everything if "ended" in record),
         devices=_counted(map(_device, everything)),
         versions=_counted(_pairs(record.get("versions", {})) for record in everything),
-        data=_counted(_origins(record.get("data", {}) for record in everything)),
+        data=_counted(_origin(record.get("data", {})) for record in everything),
     )
 
 
@@ -55,19 +55,6 @@ def _device(record: Record) -> str:
 
 def _pairs(versions: dict[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
-
-
-def _origins(told: Iterable[dict[str, str]]) -> list[str]:
-    """The origin of each run's data; equal arrays have all that any record says of them.
-
-    What is known of a file may be found out later, so that older records do not say it.
-    """
-    each = list(told)
-    known: dict[str, dict[str, str]] = {}
-    for data in each:
-        if "checksum" in data:
-            known.setdefault(data["checksum"], {}).update(data)
-    return [_origin(known.get(data.get("checksum", ""), data)) for data in each]
 
 
 def _origin(data: dict[str, str]) -> str:

@@ -19,14 +19,14 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.rows import label_of, point_of
 from fedbench.report.tables.same_seeds import with_same_seeds
 from fedbench.report.values.metrics import Metric
-from fedbench.spec import Choice
+from fedbench.spec import Choice, RunSpec
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 
 
 @dataclass(frozen=True)
 class PartOnPage:
-    """A part of a method: its docstring, and its parameters with their values."""
+    """A part of a method: its docstring, and its parameters with their values, or how chosen."""
 
     name: str
     doc: str
@@ -81,17 +81,20 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
     uses: dict[str, list[Use]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
-        for level in _methods(plan, page.key):
-            uses.setdefault(str(level), []).append(_use(page, level, shown, ranks))
+        for level, runs in _methods(plan, page.key).items():
+            uses.setdefault(str(level), []).append(_use(page, level, runs, shown, ranks))
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
     return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
 
 
-def _methods(plan: Plan, paper: str) -> list[Level]:
-    """The methods that the paper's cells have, in their order."""
-    of_paper = (cell for cell in plan.cells if cell.paper == paper)
-    return list(dict.fromkeys(x.coords["method"] for x in of_paper if "method" in x.coords))
+def _methods(plan: Plan, paper: str) -> dict[Level, list[RunSpec]]:
+    """The methods that the paper's cells have, in their order, each with its runs."""
+    runs: dict[Level, list[RunSpec]] = {}
+    for cell in plan.cells:
+        if cell.paper == paper and "method" in cell.coords:
+            runs.setdefault(cell.coords["method"], []).append(cell.run)
+    return runs
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
@@ -109,6 +112,7 @@ def _files(names: Iterable[str]) -> dict[str, str]:
 def _use(
     page: PaperPage,
     level: Level,
+    runs: list[RunSpec],
     shown: dict[str, list[TableOnPage | FigureOnPage]],
     ranks: dict[str, list[Standing]],
 ) -> Use:
@@ -116,7 +120,7 @@ def _use(
     parts = [checked(Choice, part) for part in settings.get("parts", ())]
     return Use(
         page,
-        tuple(map(_part, parts)),
+        tuple(_part(part, runs) for part in parts),
         {key: value for key, value in settings.items() if key != "parts"},
         tuple(shown.get(str(level), ())),
         tuple(ranks.get(str(level), ())),
@@ -124,9 +128,20 @@ def _use(
     )
 
 
-def _part(choice: Choice) -> PartOnPage:
+def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
+    """A part with its values in these runs, which may be those that their searches chose."""
     entry = registry.find("method", choice.name)
-    return PartOnPage(choice.name, entry.doc, entry.fields | choice.params)
+    values = entry.fields | choice.params
+    told = {key: _value(f"{choice.name}.{key}", value, runs) for key, value in values.items()}
+    return PartOnPage(choice.name, entry.doc, told)
+
+
+def _value(name: str, value: Any, runs: list[RunSpec]) -> Any:
+    """A parameter's value, and whether searches chose it in all or some of the runs instead."""
+    searched = sum(run.tune is not None and name in run.tune.grid for run in runs)
+    if not searched:
+        return value
+    return "chosen by searches" if searched == len(runs) else f"{value}, or chosen by a search"
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:

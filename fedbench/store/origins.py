@@ -1,0 +1,41 @@
+"""What is known of the data that runs were trained on, whichever run or file says it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fedbench.base.files import read_json
+from fedbench.store.packed import anywhere
+from fedbench.store.results import Results
+from fedbench.store.run import Record
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where arrays came from, by their checksum.
+
+    What is known of a file may be found out after runs were trained on it: that some images are
+    not exactly the published ones, for example. Then records of equal arrays say it, or the facts
+    of the data set, and it is as true of a run whose own record does not.
+    """
+
+    known: dict[str, Record]
+
+    def of(self, record: Record) -> Record:
+        """A run's record with all that is known of its data, without a folder of this machine."""
+        data = anywhere(record.get("data", {}))
+        return record | {"data": data | self.known.get(data.get("checksum", ""), {})}
+
+
+def origins(results: Results, records: Iterable[Record]) -> Origins:
+    """What the facts of data sets and these records tell; the first to tell something is believed.
+
+    Raises `FedbenchError` for facts that are not JSON.
+    """
+    facts = [read_json(file) for file in results.facts()]
+    told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]
+    known: dict[str, Record] = {}
+    for data in [*told, *(record.get("data", {}) for record in records)]:
+        if data.get("checksum"):
+            of_arrays = {key: text for key, text in anywhere(data).items() if key != "name"}
+            known[data["checksum"]] = of_arrays | known.get(data["checksum"], {})
+    return Origins(known)

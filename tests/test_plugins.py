@@ -14,6 +14,7 @@ from fedbench import RunSpec, run
 from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import search_also
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
@@ -195,6 +196,32 @@ def _spelled_out(name):
     return spelled_out({"parts": [name]})
 
 
+@pytest.mark.parametrize("column", ["momentum", "status", "train_loss", "accuracy"])
+def test_a_probe_writes_no_column_that_every_run_has(tmp_path, monkeypatch, refuses, column):
+    probe = PROBE.replace("model_norm", column)
+    paper = PAPER.replace("model_norm", column)
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=probe, data=DATA, papers=paper))
+    with refuses(rf"probe 'size': COLUMNS: '{column}' is not allowed: it is a setting of runs or"):
+        planned(ROOT / "workflow", "paper", ("mine",))
+
+
+@pytest.mark.parametrize("name", ["index", "run"])
+def test_a_paper_is_not_named_as_another_page_of_the_report(tmp_path, monkeypatch, refuses, name):
+    folder = plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=PAPER)
+    (folder / "papers/mine.yaml").rename(folder / f"papers/{name}.yaml")
+    monkeypatch.chdir(folder)
+    with refuses(rf"{name}\.yaml: the file's name = '{name}' is not allowed: index\.html and run"):
+        planned(ROOT / "workflow", "paper", (name,))
+
+
+def test_curves_of_one_moment_are_refused(tmp_path, monkeypatch, refuses):
+    figure = "figures: {f: {title: F, grid: main, metric: accuracy@best}}"
+    paper = f"{PAPER}{figure}\n"
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=paper))
+    with refuses("metric: 'accuracy@best' names a moment, but curves show every round; write 'acc"):
+        planned(ROOT / "workflow", "paper", ("mine",))
+
+
 def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch, refuses):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD.replace("@dataclass(frozen=True)\n", "")))
     for name, lookup in (("brand", _spelled_out), ("Brand", named)):
@@ -229,6 +256,20 @@ def test_files_that_import_nothing_of_fedbench_and_tests_are_left_alone(tmp_path
     assert "brand" not in registry.entries("method")
 
 
+def test_files_that_an_editor_leaves_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=PAPER))
+    for name in ("methods/.#mine.py", "papers/.#mine.yaml"):  # as Emacs marks an unsaved buffer
+        (tmp_path / name).symlink_to("me@here.4711:1")
+    assert "brand" in registry.entries("method")
+    assert [*planned(ROOT / "workflow", "paper", ("mine",)).papers] == ["mine"]
+
+
+def test_a_class_whose_name_no_run_s_id_can_have_is_refused(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD.replace("Brand", "Schärfe")))
+    with refuses(r"mine\.py: class Schärfe: .* letters A-Z a-z, digits and underscores"):
+        RunSpec(parts=["schärfe"])
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDBENCH_PLUGINS", str(tmp_path / "none"))
     with pytest.raises(FedbenchError, match=r"FEDBENCH_PLUGINS: there is no folder '.*none'"):
@@ -242,6 +283,15 @@ def test_the_folder_of_a_run_s_file_is_searched(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["run", f"{tmp_path}/run.yaml", "--out", f"{tmp_path}/run"])
     assert done.exit_code == 0, done.output
     assert "brand" in json.loads((tmp_path / "run/run.json").read_text())["id"]
+
+
+def test_a_folder_that_the_variable_cannot_name_is_refused(tmp_path, monkeypatch, refuses):
+    monkeypatch.setenv("FEDBENCH_PLUGINS", "")
+    folder = plug(tmp_path / "at 10:30", methods=METHOD)
+    with refuses("at 10:30: a folder of plug-ins cannot have ':' in its path"):
+        search_also(folder)
+    search_also(plug(tmp_path / "at 10:31", other=METHOD))  # nothing to plug in
+    assert os.environ["FEDBENCH_PLUGINS"] == ""
 
 
 def test_a_plan_of_before_an_edit_is_refused(tmp_path, monkeypatch):

@@ -16,7 +16,8 @@ from fedbench.base.partial import PARTIAL, begins
 def atomic(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, which it replaces if the block raises nothing.
 
-    Raises `FedbenchError` if the folder cannot be written to or the system refuses the name.
+    Raises `FedbenchError` if the folder cannot be written to, the system refuses the name, or the
+    disk is full.
     """
     require_writable(path.parent)
     try:
@@ -29,6 +30,8 @@ def atomic(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o644)
         temporary.replace(path)
+    except OSError as error:
+        raise FedbenchError(f"{path}: cannot be written: {_reason(error)}") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -91,8 +94,13 @@ def exists(path: Path) -> bool:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match a pattern, sorted; none if there is no such folder."""
-    return sorted(folder.glob(pattern)) if os.path.isdir(folder) else []
+    """The files of a folder that match a pattern, sorted; none if there is no such folder.
+
+    As in a shell, a name that begins with a dot, such as those of an editor's own files, is matched
+    only by a pattern that begins with one.
+    """
+    found = sorted(folder.glob(pattern)) if os.path.isdir(folder) else []
+    return [each for each in found if pattern[0] == "." or each.name[0] != "."]
 
 
 def _reason(error: Exception) -> str:

@@ -72,10 +72,16 @@ def plugin_folders() -> tuple[PluginFolder, ...]:
 def search_also(folder: Path) -> None:
     """Add a folder to FEDBENCH_PLUGINS, for this process and those that it starts.
 
-    A folder without anything to plug in is not added.
+    A folder without anything to plug in is not added. Raises `FedbenchError` on one that the
+    variable cannot name.
     """
     if not _has_plugins(folder):
         return
+    if os.pathsep in str(folder.resolve()):
+        raise FedbenchError(
+            f"{folder.resolve()}: a folder of plug-ins cannot have '{os.pathsep}' in its path, "
+            f"which separates folders in {VARIABLE}; rename it"
+        )
     folders = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder.resolve())])
 

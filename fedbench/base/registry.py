@@ -158,6 +158,8 @@ def _read(file: Path, folder: PluginFolder) -> list[Entry]:
     parts = file.relative_to(folder.root).with_suffix("").parts
     module = ".".join((folder.package, *parts))
     classes = [node for node in _classes(file, content) if _is_entry(node)]
+    for node in classes:
+        _require_plain_name(node.name, file)
     sha256 = checksums(file, folder) if plugged and classes else {}
     return [
         Entry(
@@ -166,6 +168,15 @@ def _read(file: Path, folder: PluginFolder) -> list[Entry]:
         )
         for c in classes
     ]  # fmt: skip
+
+
+def _require_plain_name(name: str, file: Path) -> None:
+    """Raise `FedbenchError` on a name that no run's id can have."""
+    if not name.isascii():
+        raise FedbenchError(
+            f"{file}: class {name}: the name is not allowed; it becomes a part of runs' ids, so "
+            "that it must be of the letters A-Z a-z, digits and underscores"
+        )
 
 
 def _classes(file: Path, content: bytes) -> list[ast.ClassDef]:

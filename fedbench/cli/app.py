@@ -1,6 +1,5 @@
 """The command line itself: the options that commands share, and how an error is printed."""
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,11 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, short
 from fedbench.base.plugins import project
-
-# What the system says of a path that was given, not of a mistake of ours.
-_REFUSED = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM})
 
 app = typer.Typer(
     help="Compare federated-learning methods and check the claims of their papers.",
@@ -117,15 +113,18 @@ def _options(
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Bad input ends in one sentence and exit code 2."""
+    """Bad input, and what the system refuses, ends in one sentence and exit code 2."""
     try:
         yield
     except FedbenchError as error:
         raise _ended(str(error)) from None
+    except BrokenPipeError:  # who reads what is printed, such as `head`, has seen enough
+        raise
     except OSError as error:
-        if error.errno not in _REFUSED:
-            raise
-        raise _ended(f"{error.filename}: cannot be used: {error.strerror}") from None
+        place = (
+            "the system refuses" if error.filename is None else f"{error.filename}: cannot be used"
+        )
+        raise _ended(f"{place}: {error.strerror or short(error)}") from None
 
 
 def _ended(sentence: str) -> typer.Exit:

@@ -90,7 +90,7 @@ def bench(
     """
     with sentences():
         from fedbench.base.yamlfile import parse
-        from fedbench.paper.bench import Bench, chosen_methods, grid_of
+        from fedbench.paper.bench import Bench, chosen_methods, grids_of
 
         comparison = Bench(
             methods=chosen_methods(methods),
@@ -98,7 +98,7 @@ def bench(
             partitions=_values(partition, "iid"),
             settings=parse(settings or []),
             seeds=seeds,
-            tune=dict(map(grid_of, tune or [])),
+            tune=grids_of(tune or []),
             metric=metric,
             targets=[_score(metric, text) for text in split(targets)],
         )
@@ -113,10 +113,10 @@ def bench(
 def _write(comparison: "Bench", out: Path) -> None:
     """Write the comparison as a paper's file, where papers are looked for from now on."""
     from fedbench.base.plugins import search_also
-    from fedbench.base.strict import require_name
     from fedbench.paper.bench import write_bench
+    from fedbench.paper.paper import require_paper_name
 
-    require_name("the folder's name", out.name, out)
+    require_paper_name("the folder's name", out.name, out)
     write_bench(comparison, out / "papers" / f"{out.name}.yaml")
     search_also(out)
 

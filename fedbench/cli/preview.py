@@ -34,7 +34,7 @@ class Preview:
         entry = registry.find("partition", self.spec.partition.name)
         values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
         inner = [
-            f"{_SYMBOLS.get(k, k)}={f'{v:g}' if isinstance(v, float) else v}"
+            f"{_SYMBOLS.get(k, k)}={_number(v) if isinstance(v, float) else v}"
             for place, (k, v) in enumerate(values.items())
             if v != entry.fields[k] or (place == 0 and type(v) in (int, float))
         ]
@@ -119,6 +119,11 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     check_partition(rows, len(data.y_train), spec.clients, held_out)
     counts = skew.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
     return Preview(spec, counts, len(data.y_train), len(held_out))
+
+
+def _number(value: float) -> str:
+    """A parameter in as few digits as tell it from all others."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _range(values: NDArray[np.int64]) -> dict[str, float]:

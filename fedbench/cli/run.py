@@ -19,6 +19,7 @@ from fedbench.cli.app import (
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.spec import RunSpec
+    from fedbench.store import RunFolder
 
 
 @app.command(rich_help_panel=Panel.runs)
@@ -46,22 +47,38 @@ def run(
         search_also(spec.parent)
         settings = load_run(spec)
         folder = RunFolder(out)
-        record = folder.record()
-        if record and record.get("id") == settings.id and folder.finished(settings.id):
-            _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
-            console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
+        if _is_finished(settings, folder, data_dir):
             return
+        from fedbench.base.signals import stoppable
         from fedbench.cli.live import both, watching
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
         from fedbench.jobs.trackers import followers
+        from fedbench.store import alone
 
         machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
         follow = followers(live, out, console.print)
-        with watching(console, settings) as shown, follow(settings) as sent:
-            watch = both(shown, sent)
-            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        folder.require_writable()
+        with stoppable(), alone(folder):
+            if _is_finished(settings, folder, data_dir):  # another process has trained it meanwhile
+                return
+            with watching(console, settings) as shown, follow(settings) as sent:
+                watch = both(shown, sent)
+                result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
         console.print(f"{settings.id}: {result.status}; files in {out}")
+
+
+def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None) -> bool:
+    """Whether the folder holds the finished run, which is then said.
+
+    Raises `FedbenchError` if its files were changed, or its data replaced.
+    """
+    out, record = folder.path, folder.record()
+    if not record or record.get("id") != settings.id or not folder.finished(settings.id):
+        return False
+    _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
+    console.print(f"{settings.id} is {record['status']} already; see {out / 'run.json'}")
+    return True
 
 
 def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,8 @@ class Dataset:
         return digest.hexdigest()
 
     def _check(self, where: str, subset: str) -> None:
+        for name in (f"x_{subset}", f"y_{subset}"):
+            object.__setattr__(self, name, _native(getattr(self, name)))
         x, y = getattr(self, f"x_{subset}"), getattr(self, f"y_{subset}")
         if self.vocabulary:
             check_tokens(where, f"x_{subset}", x, self.vocabulary)
@@ -153,3 +155,10 @@ class Dataset:
                 f"{where}: x_{subset} has dtype {other.dtype}; it must be {train.dtype} as in "
                 "x_train"
             )
+
+
+def _native(array: Any) -> Any:
+    """An array in the byte order of this machine, the only one that PyTorch takes."""
+    if not isinstance(array, np.ndarray):
+        return array  # which the checks refuse
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

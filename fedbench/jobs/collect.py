@@ -147,8 +147,13 @@ def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
     if run.tune is None:
         return {}
     of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
-    fields = {k: getattr(actual, k) for k in run.tune.grid if "." not in k}
+    fields = {k: _as_in_a_grid(getattr(actual, k)) for k in run.tune.grid if "." not in k}
     return {k: (of_parts | fields).get(k) for k in run.tune.grid}
+
+
+def _as_in_a_grid(value: Any) -> Any:
+    """A value as a search's grid has it, where a sampler or model is given by its name alone."""
+    return value.name if isinstance(value, Choice) else value
 
 
 def columns(spec: RunSpec) -> dict[str, Any]:

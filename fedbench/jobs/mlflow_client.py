@@ -11,7 +11,7 @@ from mlflow.tracking import MlflowClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.files import exists
 from fedbench.store import Results
 
@@ -62,12 +62,14 @@ def _refuse_no_database(uri: str) -> None:
 
 def _refuse_no_server(uri: str) -> None:
     """Refuse a server that is away within seconds; MLflow itself would try for minutes."""
-    address = urlsplit(uri)
-    if address.scheme not in ("http", "https"):
-        return
-    port = address.port or {"http": 80, "https": 443}[address.scheme]
     try:
+        address = urlsplit(uri)
+        if address.scheme not in ("http", "https"):
+            return
+        port = address.port or {"http": 80, "https": 443}[address.scheme]
         socket.create_connection((address.hostname or "", port), _PATIENCE).close()
+    except ValueError as error:  # a port or a host that cannot be
+        raise FedbenchError(f"tracking_uri = {quoted(uri)} is not allowed: {error}") from None
     except OSError as error:
         raise FedbenchError(
             f"tracking_uri = {uri!r}: no server answers there ({error}); once it runs, the same "

@@ -3,14 +3,14 @@
 It is what `fedbench bench` plans, trains and reports: a paper like any other, which may be edited.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_value
@@ -94,6 +94,20 @@ def grid_of(text: str) -> tuple[str, tuple[Any, ...]]:
     return name, USUAL_GRIDS[name]
 
 
+def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+    """What `grid_of` makes of each text; raises `FedbenchError` on a setting given twice."""
+    grids: dict[str, tuple[Any, ...]] = {}
+    for text in texts:
+        name, values = grid_of(text)
+        if name in grids:
+            raise FedbenchError(
+                f"tune = {quoted(text)} is not allowed: {name} is given twice; write all its "
+                "values in one"
+            )
+        grids[name] = values
+    return grids
+
+
 def write_bench(bench: Bench, file: Path) -> None:
     """Write the paper's file; raises `FedbenchError` if it is wrong, or another was there before.
 
@@ -145,8 +159,11 @@ def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
 
 def _watched(bench: Bench) -> dict[str, Any]:
     """The probe of the leaderboard's last columns, beside those asked for; it needs classes."""
-    asked = list(bench.settings.get("watch", []))
-    added = [] if bench.metric == "loss" or "perclient" in asked else ["perclient"]
+    watch = bench.settings.get("watch", [])
+    asked = list(watch) if isinstance(watch, list | tuple) else [watch]
+    with at("watch"):
+        names = [checked(Choice, probe).name for probe in asked]
+    added = [] if bench.metric == "loss" or "perclient" in names else ["perclient"]
     return {"watch": asked + added} if asked or added else {}
 
 

@@ -260,6 +260,8 @@ class Slope(Statement):
     def _a_slope(self) -> "Slope":
         if not where_of(self.of):
             raise ValueError("of: 'others' is not allowed; name the levels")
+        if not self.metrics:
+            raise ValueError("metrics: name the slopes that the claim is about")
         for metric in self.metrics:
             if "slope" not in metric:
                 raise ValueError(

@@ -36,6 +36,7 @@ ENGINE: _Columns = {
     "megabytes_down": ("Traffic to clients", "MB", "lower"),
     "megabytes_up": ("Traffic from clients", "MB", "lower"),
 }
+OF_RUNS = ("run_id", "status", "tuned", "search", "substitutes")  # of a collected frame
 HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
     "clients": {
         "client": ("Client", "", ""),
@@ -107,7 +108,19 @@ def _declared(kind: str, name: str, constant: str) -> Any:
     declared = registry.find(kind, name).constants.get(constant, {})
     if kind == "probe":
         _require_meanings(f"probe '{name}': {constant}", declared)
+    if constant == "COLUMNS":
+        _require_free(f"probe '{name}': {constant}", declared)
     return declared
+
+
+def _require_free(where: str, declared: _Columns) -> None:
+    """Raise `FedbenchError` for a column that a history or a collected frame has already."""
+    for column in declared:
+        if column in (*ENGINE, *SCORES, *RunSpec.model_fields, *OF_RUNS):
+            raise FedbenchError(
+                f"{where}: '{column}' is not allowed: it is a setting of runs or a column that "
+                "every history has; give it another name"
+            )
 
 
 def _require_meanings(where: str, declared: Any) -> None:

@@ -141,6 +141,11 @@ class Figure(Strict):
         registry.require_known("figure", self.kind.name, self.kind.params)
         for metric in self.metrics:
             reading(metric)
+            if self.kind.name == "curves" and "@" in metric:
+                raise ValueError(
+                    f"metric: '{metric}' names a moment, but curves show every round; write "
+                    f"'{metric.partition('@')[0]}'"
+                )
         if len(self.metrics) != 1 and "metric" not in (*self.panels, self.hue):
             raise ValueError("several metrics need 'metric' among the panels or as the hue")
         return self

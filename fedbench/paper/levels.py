@@ -1,7 +1,9 @@
 """Which settings the levels of an axis stand for; refuses grids whose settings overwrite them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, quoted
@@ -11,7 +13,18 @@ from fedbench.paper.named import spelled_out
 from fedbench.paper.places import Level
 from fedbench.spec import Choice, assign
 
-Settings = dict[str, Any]
+
+def _without_seed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Refuses a seed among the settings, in whose place each seed of a grid would be put."""
+    if "seed" in settings:
+        raise FedbenchError(
+            f"seed = {quoted(settings['seed'])} is not allowed: seeds are listed under `seeds` of "
+            "a grid"
+        )
+    return settings
+
+
+Settings = Annotated[dict[str, Any], AfterValidator(_without_seed)]
 Levels = Mapping[str, Mapping[Level, Settings]]
 
 _UNSET = object()
@@ -28,7 +41,7 @@ def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
     """The settings that a level of an axis stands for."""
     by_level = known_levels(axis, levels)
     if by_level is None:
-        return {axis: level}
+        return _without_seed({axis: level})
     try:
         return spelled_out(by_level[level] if level in by_level else _fill(by_level["each"], level))
     except FedbenchError as error:

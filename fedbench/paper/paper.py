@@ -17,6 +17,8 @@ from fedbench.paper.places import Level as Level
 from fedbench.paper.places import Where as Where
 from fedbench.spec import Choice
 
+_PAGES = ("index", "run")  # pages of a report beside those of papers
+
 
 class Paper(Strict):
     """What a paper did: the runs that it trained, and what it shows and says of them."""
@@ -90,5 +92,15 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
 
 def _paper(file: Path) -> Paper:
     """Read a paper's file, whose name must do for paths and links."""
-    require_name("the file's name", file.stem, file)
+    require_paper_name("the file's name", file.stem, file)
     return load(file, Paper)
+
+
+def require_paper_name(what: str, name: str, place: object) -> None:
+    """Raise `FedbenchError`, with `place` and `what` in it, unless a paper may have this name."""
+    require_name(what, name, place)
+    if name in _PAGES:
+        taken = " and ".join(f"{page}.html" for page in _PAGES)
+        raise FedbenchError(
+            f"{place}: {what} = '{name}' is not allowed: {taken} are other pages of a report"
+        )

@@ -27,9 +27,7 @@ Words = Annotated[str, _like(r"[^{}\n]+", "it must not be empty, without { } and
 Folder = Annotated[
     str, _like(r"[^{}*?\[\]\n]+", "it must not be empty, without { } * ? [ ] and line breaks")
 ]
-Device = Annotated[
-    str, _like(r"auto|cpu|cuda(:\d+)?|mps|xpu", "it must be auto, cpu, cuda, cuda:1, mps or xpu")
-]
+Device = Annotated[str, _like(r"auto|cpu|cuda(:\d+)?", "it must be auto, cpu, cuda or cuda:1")]
 Tracker = Annotated[
     str,
     _like(
@@ -59,7 +57,7 @@ class Settings(Strict):
     runs_per_job: Annotated[int, Field(ge=0)]
     """The most runs that share a process; 0: 96, on a cluster as many as take 20 minutes."""
     device: Device
-    """Where to train: auto, cpu, cuda, cuda:1, mps or xpu."""
+    """Where to train: auto, cpu, cuda or cuda:1."""
     workers: Annotated[int, Field(ge=1)]
     """Threads of a process that train clients side by side; cores that a job asks for."""
     gpus: Annotated[float, Field(ge=0)]

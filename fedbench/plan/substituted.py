@@ -5,19 +5,23 @@ from typing import Any
 from fedbench.spec import RunSpec
 
 # Settings that do not make a run another experiment than the paper's; all others do.
-_INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch", "validation"}
+_INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch"}
 
 
 def substituted(printed: RunSpec, small: RunSpec) -> str:
-    """How the run at this scale differs from the paper's experiment, in words."""
+    """How the run at this scale differs from the paper's experiment, in words.
+
+    How a search chooses makes no difference, but that a setting is not searched does.
+    """
     fields = [field for field in RunSpec.model_fields if field not in _INCIDENTAL]
     changed = [field for field in fields if getattr(small, field) != getattr(printed, field)]
     searched = printed.tune.grid if printed.tune else {}
     was = {field: _show(getattr(printed, field)) for field in changed}
     was |= {field: f"the best of {len(searched[field])}" for field in changed if field in searched}
-    return "; ".join(
-        f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed
-    )
+    told = [f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed]
+    tried = small.tune.grid if small.tune else {}
+    unsearched = [name for name in searched if name not in (*changed, *tried)]
+    return "; ".join([*told, *(f"{name} without a search" for name in unsearched)])
 
 
 def _show(value: Any) -> str:

@@ -21,7 +21,7 @@ def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, 
         said, used[key] = _value(file, key), _value(resolved, key)
         there = ", as in the file" if said == used[key] else f"; {level_text(said)} in the file"
         remarks[key] = f"chosen by the search{there}"
-    if "parts" in file:
+    if "parts" in file and remarks:  # without a search they may be objects, which have no name
         used["parts"] = [_with(checked(Choice, part), used) for part in file["parts"]]
     return used, remarks
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from fedbench.base.files import read_json
 from fedbench.store.packed import anywhere
 from fedbench.store.results import Results
-from fedbench.store.run import Record
+
+_Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -18,22 +20,22 @@ class Origins:
     of the data set, and it is as true of a run whose own record does not.
     """
 
-    known: dict[str, Record]
+    known: dict[str, _Record]
 
-    def of(self, record: Record) -> Record:
+    def of(self, record: _Record) -> _Record:
         """A run's record with all that is known of its data, without a folder of this machine."""
         data = anywhere(record.get("data", {}))
         return record | {"data": data | self.known.get(data.get("checksum", ""), {})}
 
 
-def origins(results: Results, records: Iterable[Record]) -> Origins:
+def origins(results: Results, records: Iterable[_Record]) -> Origins:
     """What the facts of data sets and these records tell; the first to tell something is believed.
 
     Raises `FedbenchError` for facts that are not JSON.
     """
     facts = [read_json(file) for file in results.facts()]
     told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]
-    known: dict[str, Record] = {}
+    known: dict[str, _Record] = {}
     for data in [*told, *(record.get("data", {}) for record in records)]:
         if data.get("checksum"):
             of_arrays = {key: text for key, text in anywhere(data).items() if key != "name"}

@@ -235,10 +235,15 @@ class RunFolder:
         (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def _write_weights(self, tensors: "Mapping[str, Tensor]") -> str:
+        from safetensors import SafetensorError
         from safetensors.torch import save_file
 
-        with atomic(self.path / "model.safetensors") as temporary:
-            save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
+        file = self.path / "model.safetensors"
+        with atomic(file) as temporary:
+            try:
+                save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
+            except SafetensorError as error:  # in place of an OSError, as on a full disk
+                raise FedbenchError(f"{file}: cannot be written: {error}") from None
             return _sha256(temporary)
 
 

@@ -3,12 +3,14 @@
 import json
 import shutil
 import subprocess
+from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fedbench import Machine
+from fedbench import Machine, Part, RunSpec, run
 from fedbench.__main__ import app
 from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
@@ -69,17 +71,21 @@ def test_the_page_has_a_leaderboard_and_fronts(folder):
 
 
 def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
-    started = []
+    started, config = [], {}
 
     def start(command, check):
         started.append(command)
+        config.update(json.loads(Path(command[command.index("--configfile") + 1]).read_text()))
         return subprocess.CompletedProcess(command, 7)
 
     monkeypatch.setattr(subprocess, "run", start)
-    done = typed("bench", *CHOSEN, "--out", tmp_path / "mine", "--cores", 2)
+    places = ("--out", tmp_path / "2024", "--results", tmp_path / "all #1")
+    done = typed("bench", *CHOSEN, *places, "--cores", 2)
     assert done.exit_code == 7
     assert started[0][1:3] == ["-m", "snakemake"]
-    assert {"papers=mine", "scale=paper", "reproduce_all"} < set(started[0])
+    assert "reproduce_all" in started[0]
+    assert (config["papers"], config["scale"]) == ("2024", "paper")  # texts, not numbers
+    assert config["results"] == str(tmp_path / "all #1")
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -124,6 +130,22 @@ def test_show_takes_the_folder_of_a_run_that_is_not_finished(tmp_path):
     folder = tmp_path / "results/runs/abc-1"
     folder.mkdir(parents=True)
     assert words(typed("show", folder)).endswith("abc-1 is waiting")
+
+
+@dataclass(frozen=True)
+class Halved(Part):
+    eta: float = 0.5
+
+    def step(self, d, r):
+        return self.eta * d
+
+
+def test_show_describes_parts_that_were_given_as_objects(tmp_path):
+    spec = RunSpec(model={"mlp": {"hidden": 4}}, clients=2, rounds=1)
+    run(spec, parts=(Halved(),), out=tmp_path / "run", machine=Machine("cpu", 1))
+    done = typed("show", tmp_path / "run")
+    assert done.exit_code == 0
+    assert 'test_bench.Halved", "parameters": {"eta": 0.5}}]' in words(done)
 
 
 def test_show_says_what_a_search_chose(folder, tmp_path):

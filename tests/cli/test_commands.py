@@ -4,7 +4,9 @@ import json
 
 import pandas as pd
 import pytest
+from safetensors import SafetensorError
 
+from fedbench.cli.app import sentences
 from fedbench.jobs.collect import collect
 from fedbench.store import Results, write_frame
 from tests.jobs.made_runs import project
@@ -220,3 +222,48 @@ def test_a_path_that_the_system_refuses(cli, tmp_path, words):
     assert done.exit_code == 2
     assert done.output.startswith(f"error: {path}")
     assert done.output.endswith("cannot be used: File name too long\n")
+
+
+@pytest.mark.parametrize("ending", ["png", "parquet"])
+def test_a_folder_where_the_file_would_be(cli, tmp_path, plan_file, ending):
+    file = tmp_path / f"mine.{ending}"
+    file.mkdir()
+    words = {
+        "png": ("partition", "dl"),
+        "parquet": ("collect", "tiny", "--plan", plan_file, "--no-whole"),
+    }
+    done = cli(*words[ending], "--out", file)
+    assert done.exit_code == 2
+    assert done.output == f"error: {file}: cannot be written: Is a directory\n"
+    assert list(tmp_path.glob(".*")) == []
+
+
+def full(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+def full_for_weights(*_, **__):
+    raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+
+def test_a_run_on_a_full_disk_ends_in_one_sentence(cli, tmp_path, monkeypatch):
+    (tmp_path / "spec.yaml").write_text("{model: {mlp: {hidden: 4}}, rounds: 1}")
+    for file, write, fails in (
+        ("model.safetensors", "safetensors.torch.save_file", full_for_weights),
+        ("clients.parquet", "pandas.DataFrame.to_parquet", full),
+    ):
+        monkeypatch.setattr(write, fails)
+        done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+        assert done.exit_code == 2
+        last = done.output.splitlines()[-1]
+        assert last.startswith(f"error: {tmp_path}/out/{file}: cannot be written: ")
+        assert "No space left on device" in last
+
+
+def test_whatever_the_system_refuses_is_one_sentence(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("fedbench.paper.named.load_run", full)
+    done = cli("run", tmp_path / "spec.yaml", "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert done.output == "error: the system refuses: No space left on device\n"
+    with pytest.raises(BrokenPipeError), sentences():  # what reads our output may end before us
+        raise BrokenPipeError(32, "Broken pipe")

@@ -58,6 +58,7 @@ def test_worked_example():
         ({"dl": {"alpha": 1.0, "group": 5}}, "DL(α=1, group=5)"),
         ({"dy": {"flavour": "fedadc"}}, "DY(α=0.5, flavour=fedadc)"),
         ("sp", "SP(s=2)"),
+        ({"dl": {"alpha": 0.10000001}}, "DL(α=0.10000001)"),
     ],
 )
 def test_titles_name_the_first_number_and_what_is_not_as_usual(rule, title):

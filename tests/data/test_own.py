@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from fedbench import RunSpec, run
+from fedbench import Dataset, RunSpec, run
 from fedbench.data.labels import set_apart
 from fedbench.data.sources.digitpairs import DigitPairs, _draw
 from fedbench.data.sources.digits import Digits
@@ -88,6 +88,18 @@ def test_four_arrays_are_taken_as_they_are(tmp_path):
     sha = hashlib.sha256((tmp_path / "mine.npz").read_bytes()).hexdigest()
     assert data.origin["sha256"] == sha
     assert "test set" not in data.origin
+
+
+def test_arrays_of_another_byte_order_are_the_same_data(cpu, tmp_path):
+    x, y = np.linspace(0, 1, 40, dtype="<f4").reshape(20, 2), np.arange(20, dtype="<i8") % 2
+    usual = npz(tmp_path, x=x, y=y).load(tmp_path)
+    swapped = npz(tmp_path, x=x.astype(">f4"), y=y.astype(">i8")).load(tmp_path)
+    assert swapped.x_train.dtype.isnative
+    assert swapped.checksum == usual.checksum
+    spec = RunSpec(model={"mlp": {"hidden": 2}}, clients=2, rounds=1)
+    assert run(spec, data=swapped, machine=cpu).status == "finished"
+    z = np.array([0.5, 1.0], ">f8")  # labels that are no classes
+    assert Dataset("line", z.reshape(2, 1), z, z.reshape(2, 1), z, 0).y_train.dtype.isnative
 
 
 def test_one_pair_of_arrays_is_split_by_class_and_seed(tmp_path):

@@ -166,7 +166,7 @@ def test_the_findings_of_a_paper_begin_in_short():
     plan = planned(ROOT / "workflow", findings.SCALE, ("rmfl",))
     heading, short, *_ = findings._paper(plan, "rmfl", [])
     assert heading.endswith("{ #rmfl }")
-    assert short.startswith("**In short.** On MNIST RMFL leads MFL by")
+    assert short.startswith("**In short.** On MNIST, with 2 local epochs, RMFL leads MFL by")
 
 
 def test_marks_and_tables_by_hand():

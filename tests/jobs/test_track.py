@@ -1,5 +1,6 @@
 """What MLflow is told of finished runs, how often it is asked, and what is refused at once."""
 
+import re
 import sqlite3
 from contextlib import closing
 from types import SimpleNamespace
@@ -128,6 +129,14 @@ def test_no_database_is_refused_in_a_sentence(refuses, tmp_path, kind):
     words = {"folder": "a folder stands where MLflow's database would", "text": "no database of"}
     with refuses(rf"mlflow\.db: {words[kind]}"):
         mirror(plan, tmp_path / "results")
+
+
+@pytest.mark.parametrize(
+    "uri", ["http://localhost:99999", "http://[::1", f"http://{'x' * 70}:5000"]
+)
+def test_an_address_that_is_none_is_one_sentence(refuses, uri):
+    with refuses(rf"tracking_uri = '{re.escape(uri)}' is not allowed: "):
+        track.client_of(uri)
 
 
 def test_results_that_cannot_be_written(refuses, tmp_path):

@@ -55,6 +55,12 @@ def test_runs_of_one_search_had_the_same_winner(tmp_path):
         collect([SEARCHED, again], tmp_path)
 
 
+def test_a_search_may_choose_a_sampler_by_its_name(tmp_path):
+    run = RunSpec(rounds=1, tune={"grid": {"sampler": ["uniform", "bernoulli"]}})
+    finish(tmp_path, run, {"sampler": "bernoulli"})
+    assert collect([run], tmp_path)["tuned"].tolist() == ['{"sampler": "bernoulli"}']
+
+
 def test_every_row_of_a_run_has_its_settings(tmp_path):
     # one evaluated round each: a clipping of 1 stays a number beside none
     runs = [RunSpec(rounds=1, lr=0.1), RunSpec(rounds=1, lr=0.2, clip=1)]

@@ -4,9 +4,18 @@ import pytest
 
 from fedbench.base.plugins import VARIABLE
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.bench import FIRST_LINE, Bench, chosen_methods, content_of, grid_of, write_bench
+from fedbench.paper.bench import (
+    FIRST_LINE,
+    Bench,
+    chosen_methods,
+    content_of,
+    grid_of,
+    grids_of,
+    write_bench,
+)
 from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
+from fedbench.spec import RunSpec
 from tests.project import ROOT
 
 
@@ -41,6 +50,32 @@ def test_the_values_of_a_search(refuses):
     assert grid_of("lr") == ("lr", (0.01, 0.03, 0.1, 0.3))
     with refuses(r"tune = 'batch' is not allowed: write the values, such as batch=0\.1,1"):
         grid_of("batch")
+
+
+def test_a_setting_is_searched_once(refuses):
+    assert grids_of(["lr", "batch=5,10"]) == {"lr": (0.01, 0.03, 0.1, 0.3), "batch": (5, 10)}
+    with refuses("tune = 'lr=1' is not allowed: lr is given twice; write all its values in one"):
+        grids_of(["lr=0.1", "lr=1"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ("perclient", ["perclient"]),
+        ({"steps": {"every": 2}}, ["steps", "perclient"]),
+        (["steps", {"perclient": None}], ["steps", "perclient"]),
+    ],
+)
+def test_the_leaderboards_probe_stands_once_beside_those_asked_for(asked, names):
+    content = content_of(Bench(methods=chosen_methods("FedAvg, MOON"), settings={"watch": asked}))
+    assert [probe.name for probe in RunSpec(**content["settings"]).watch] == names
+
+
+def test_a_seed_is_no_setting(refuses, tmp_path):
+    file = tmp_path / "papers/mine.yaml"
+    with refuses("^settings: seed = 5 is not allowed: seeds are listed under `seeds`"):
+        write_bench(Bench(methods=BENCH.methods, settings={"seed": 5}), file)
+    assert not file.exists()
 
 
 BENCH = Bench(

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
-from fedbench.report.claims.comparison import Speed
+from fedbench.report.claims.comparison import Averaged, Speed
+from fedbench.report.claims.expand import expand
 from fedbench.report.claims.interval import of_mean, of_spread
 from fedbench.report.claims.limits import Beyond, Risks, Verdict, at_least
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
 from fedbench.report.claims.wording import basis, evidence_words, printed_words
 from tests.project import Refuses
-from tests.report.claim_case import Curve, Values, flat, judge, plan_of
+from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 ONE = {"dataset": "Digits", "alpha": 1}  # a place of one cell
@@ -512,10 +515,15 @@ class Scored(Numbers):
         return dict.fromkeys(("0", "1", "2"), curve)
 
 
+def sides(metric: str) -> list[Coords]:
+    """A and B, compared by this metric."""
+    return [{"method": method, "metric": metric} for method in "AB"]
+
+
 def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     # all three seeds lead by 10 rounds: error 10/√(6 · 3) = 2.357, t with 2 degrees of freedom is
     # 2.920 at a risk of 5 % and 9.925 at 0.5 %: 10 − 6.88 is above 0, 10 − 23.39 is not
-    duel = Speed("", "rounds", Beyond(0.0), {"method": "A"}, {"method": "B"}, 50)
+    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 50)
     found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
     assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
     assert found.low(0.05) == pytest.approx(10 - 6.88, abs=0.01)
@@ -523,8 +531,41 @@ def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     assert duel.limit.of(found, Risks(0.005, 0.005)) == UNDECIDED
 
 
+def test_a_mean_over_cells_is_known_no_better_than_models_are_scored() -> None:
+    # one of two cells leads by 10 rounds, with all seeds alike: √(2.357² + 2.357²) / 2 = 1.667
+    a, b = sides("accuracy")
+    parts = [Speed("", "rounds", Beyond(0.0), each, b, 50) for each in (a, b)]
+    mean = Averaged("", "rounds", Beyond(0.0), tuple(parts))
+    found = mean.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
+    assert (found.effect, found.error) == (5, pytest.approx(1.667, abs=1e-3))
+
+
+@pytest.mark.parametrize(("target", "rounds"), [(0.5, 10), (None, 0)])
+def test_a_loss_is_reached_from_above(target: float | None, rounds: int) -> None:
+    # A is at 0.5 in round 10, B in round 20; B's best, 0.3, both reach in round 30
+    duel = Speed("", "rounds", Beyond(0.0), *sides("loss"), target)
+    assert duel.measured(Scored(A=[0.5, 0.4, 0.3], B=[0.7, 0.5, 0.3])).effect == rounds
+
+
+RAGGED = """
+  ragged:
+    axes: {dataset: [Digits], alpha: [1, 0.1], method: [A, B, C]}
+    seeds: [0]
+    without: [{alpha: 0.1, method: C}]
+tables:"""
+
+
+def test_a_mean_needs_the_same_comparisons_in_every_cell(refuses: Refuses) -> None:
+    # 'others' are B and C at α = 1, and B alone at α = 0.1
+    claim = {"text": "c", "grid": "ragged", "kind": "greater", "winner": "A", "cells": "mean"}
+    paper = Paper(**yaml.safe_load(BASE.replace("\ntables:", RAGGED)), claims={"c": claim})
+    words = "c.cells = mean, but .*α = 1, Accuracy compares A against B; A against C, and "
+    with refuses(words):
+        expand("c", paper.claims["c"], paper)
+
+
 def test_a_target_is_reached_by_the_very_number_that_a_table_shows() -> None:
-    duel = Speed("", "rounds", Beyond(0.0), {"method": "A"}, {"method": "B"}, 29)
+    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 29)
     assert 100 * 0.29 < 29
     assert duel.measured(Scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
 
@@ -943,6 +984,7 @@ def test_a_slope_is_judged_against_zero(
     [
         ({"of": "others"}, "of: 'others' is not allowed"),
         ({"metrics": ["accuracy"]}, "metrics: 'accuracy' is not a slope"),
+        ({"metrics": []}, "metrics: name the slopes that the claim is about"),
         ({"goes": "left"}, "goes = 'left' is not allowed"),
         ({"of": "D"}, "claims.c.of.method: no level 'D'"),
     ],

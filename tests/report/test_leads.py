@@ -137,6 +137,15 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
     assert axes.get_xlabel() == "Accuracy: ahead of A (points)"
 
 
+def test_a_target_that_is_never_reached_is_no_lead() -> None:
+    never = float("inf")
+    values = pd.DataFrame({"A": [3.0, 4, 5], "B": [2.0, 3, 5], "C": [1.0, never, 2]})
+    found = leads(values, "A")
+    assert found is not None
+    assert (found.blocks, found.left_out, [*found.mean.index]) == (3, ("C",), ["A", "B"])
+    assert leads(values, "C") is None
+
+
 def test_a_figure_has_its_leads_in_numbers(tmp_path: Path) -> None:
     drawn = figure_of(case(tmp_path, FULL), tmp_path, "A")
     (row,) = drawn.kind.numbers(drawn.panels).to_dict("records")

@@ -484,7 +484,7 @@ def test_a_run_has_its_curve_settings_and_origin(full: Path) -> None:
     assert len(runs) == 36
     run = next(each for name, each in runs.items() if name.startswith("mnist") and "-s0-" in name)
     assert run["x"] == [1, 2, 3, 4]
-    assert run["curves"]["accuracy"][-1] in (60.0, 50.0, 70.0)
+    assert run["curves"]["Accuracy (%)"][-1] in (60.0, 50.0, 70.0)
     assert run["sha256"] == "cd"
     assert run["settings"]["lr"] == 0.3  # trained with, not written
     assert run["chosen"] == {"lr": "chosen by the search; 0.03 in the file"}

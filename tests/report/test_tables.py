@@ -411,6 +411,18 @@ def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_pat
     assert [one.best, other.best] == [True, False]
 
 
+def test_groups_of_one_metric_each_are_ordered_by_their_own(tmp_path: Path) -> None:
+    row = "rows: [metric, method], columns: [dataset], metrics: [accuracy, loss], order: best first"
+    where = "{alpha: 1, dataset: MNIST, method: [A, <b>]}"
+    plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {where}, {row}}}")
+    good = frame_of(plan, {seed: [0.1, 0.7] for seed in range(3)}, method="<b>").assign(loss=2.0)
+    frame = pd.concat([frame_of(plan, CURVES).assign(loss=1.0), good])
+    found = table_cells(plan, ("toy", "t"), frame, printed_of())
+    layout = arrange(plan.papers["toy"].tables["t"], found)
+    names = [[row.heads[0][0] for row in group.rows] for group in layout.groups]
+    assert names == [["<b>", "A"], ["A", "<b>"]]  # the higher accuracy, the lower loss
+
+
 def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     row = "rows: [dataset, method], columns: [metric], order: best first"
     plan = with_table(tmp_path, f"t: {{title: T, grid: main, where: {{alpha: 1}}, {row}}}")

@@ -7,8 +7,10 @@ import threading
 import time
 
 import pytest
+from typer.testing import CliRunner
 
 from fedbench import Machine, RunSpec
+from fedbench.__main__ import app
 from fedbench.base.files import atomic
 from fedbench.base.signals import Stopped, stoppable
 from fedbench.core.spill import Spill
@@ -168,3 +170,20 @@ def test_a_run_that_two_processes_were_asked_for_is_trained_once(tmp_path):
     first, second = sorted(line.recv() for line in lines)
     assert "finished at round 40" in first
     assert second.endswith("finished before")
+
+
+def type_run(folder, line):
+    done = CliRunner().invoke(app, ["run", f"{folder}/run.yaml", "--out", f"{folder}/run"])
+    line.send((done.exit_code, done.output))
+
+
+def test_a_run_that_was_typed_twice_is_finished_for_both(tmp_path):
+    (tmp_path / "run.yaml").write_text("{model: {mlp: {hidden: 4}}, clients: 4, rounds: 40}")
+    lines = []
+    for _ in range(2):
+        mine, its = FORK.Pipe()
+        FORK.Process(target=type_run, args=(tmp_path, its)).start()
+        lines.append(mine)
+    codes, said = zip(*(line.recv() for line in lines), strict=True)
+    assert codes == (0, 0)
+    assert sorted("is finished already; see" in each for each in said) == [False, True]

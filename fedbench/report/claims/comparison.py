@@ -41,7 +41,13 @@ class Comparison(ABC):
 
     def measured(self, numbers: Numbers) -> Estimate:
         """The effect as estimated from the measured pairs."""
-        return of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
+        estimate = of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
+        least = self.least_error(numbers, max(estimate.pairs, 1))
+        return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
+
+    def least_error(self, numbers: Numbers, pairs: int) -> float:
+        """A standard error that the mean of so many pairs has at least, however alike they are."""
+        return 0.0
 
     def printed(self, numbers: Numbers) -> float | None:
         """The effect on printed numbers; None where one is not printed."""
@@ -63,6 +69,11 @@ class Averaged(Comparison):
     def effects(self, numbers: Numbers) -> Repeats:
         rows = side_by_side([part.effects(numbers) for part in self.parts])
         return {repeat: _mean(row) for repeat, row in rows.items()}
+
+    @override
+    def least_error(self, numbers: Numbers, pairs: int) -> float:
+        each = (part.least_error(numbers, pairs) for part in self.parts)
+        return math.hypot(*each) / len(self.parts)
 
 
 def _mean(row: tuple[float, ...]) -> float:
@@ -130,7 +141,9 @@ def _percent(value: float, base: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Speed(Comparison):
-    """How many rounds earlier the winner reaches `target` percent, or the loser's best value.
+    """How many rounds earlier the winner reaches `target`, or the loser's best value.
+
+    A target of a score is in percent. Where less is better, it is reached from above.
 
     A run that never reaches it, diverged or not, counts as one round more than was planned. Where
     models are scored in every e-th round, each of n leads is known to within e rounds at either
@@ -153,16 +166,15 @@ class Speed(Comparison):
         return {key: self._lead(*pair) for key, pair in pairs.items()}
 
     @override
-    def measured(self, numbers: Numbers) -> Estimate:
-        estimate = super().measured(numbers)
+    def least_error(self, numbers: Numbers, pairs: int) -> float:
         curves = numbers.history(self.winner).values()
         every = max((float(np.diff(c.index, prepend=0).max()) for c in curves), default=0.0)
-        least = every / math.sqrt(6 * max(estimate.pairs, 1))
-        return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
+        return every / math.sqrt(6 * pairs)
 
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
-        target = float(loser.max()) if self.target is None else self.target
-        return _rounds_to(target, loser) - _rounds_to(target, winner)
+        sign = -1.0 if Metric(str(self.winner["metric"])).lower_is_better else 1.0
+        target = float((sign * loser).max()) if self.target is None else sign * self.target
+        return _rounds_to(target, sign * loser) - _rounds_to(target, sign * winner)
 
 
 def _rounds_to(target: float, curve: pd.Series) -> float:

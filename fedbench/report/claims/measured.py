@@ -118,7 +118,8 @@ class MeasuredNumbers(Numbers):
         values = {n: self.values(point).values() for n, point in enumerate(planned)}
         near = {n: self._near(point) for n, point in enumerate(planned)}
         compared = [value < near[n] for n, of_point in values.items() for value in of_point]
-        return bool(compared) and all(compared) and all(map(_is_accuracy, points))
+        scores = (Metric(str(point["metric"])).is_of_labels for point in points)
+        return bool(compared) and all(compared) and all(scores)
 
     def _near(self, point: Coords) -> float:
         """Below this value, in percent, an accuracy at a point is near that of guessing."""
@@ -203,12 +204,6 @@ class MeasuredNumbers(Numbers):
 def _is_held(point: Coords) -> bool:
     """Whether what is compared is what the clients hold, which no training changes."""
     return reading(str(point["metric"])).metric.partition("/")[0] in HELD
-
-
-def _is_accuracy(point: Coords) -> bool:
-    """Whether what is compared is an accuracy, not how much one varies or when it is reached."""
-    asked = reading(str(point["metric"]))
-    return asked.metric == "accuracy" and asked.at not in ("std", "jumps", "to")
 
 
 def _factor(metric: str) -> float:

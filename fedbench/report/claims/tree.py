@@ -83,4 +83,6 @@ def _average(same: list[Node | Comparison]) -> Node | Comparison:
     if isinstance(first, Node):
         return Node(first.k, _averaged([node.parts for node in same if isinstance(node, Node)]))
     comparisons = tuple(x for x in same if isinstance(x, Comparison))
-    return Averaged(first.label, first.unit, first.limit, comparisons)
+    labels = list(dict.fromkeys(x.label for x in comparisons))
+    label = labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}"
+    return Averaged(label, first.unit, first.limit, comparisons)

@@ -21,6 +21,11 @@ from fedbench.report.figures.styles import GREY
 from fedbench.report.values.leads import OUTLIER, Leads, leads
 from fedbench.report.values.metrics import Metric
 
+COLUMNS = (
+    *("panel", "metric", "name", "base"),
+    *("lead", "low", "high"),
+    *("pairs", "beyond_chance"),
+)  # of a figure's numbers
 _WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
 _LETTER = 0.064  # inches of a letter of its name
 _APART: dict[str, Any] = {"color": INK, "markersize": 5}
@@ -90,19 +95,12 @@ class Lead(Kind):
     def _rows(self, panel: Panel, lead: Leads) -> pd.DataFrame:
         others = lead.mean.drop(self.base)
         half = lead.half[others.index]
-        return pd.DataFrame(
-            {
-                "panel": panel.title,
-                "metric": panel.metric,
-                "name": others.index,
-                "base": self.base,
-                "lead": others.to_numpy(),
-                "low": (others - half).to_numpy(),
-                "high": (others + half).to_numpy(),
-                "pairs": lead.blocks,
-                "beyond_chance": [lead.tells(str(name)) for name in others.index],
-            }
+        values = (
+            *(panel.title, panel.metric, others.index, self.base),
+            *(others.to_numpy(), (others - half).to_numpy(), (others + half).to_numpy()),
+            *(lead.blocks, [lead.tells(str(name)) for name in others.index]),
         )
+        return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
 
     def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
         """None is needed: each line has its name."""

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 from fedbench.base import registry
 from fedbench.paper.claims import Claim, Together
@@ -183,7 +183,8 @@ class PaperPage:
 
     def _of_same_runs(self, claims: list[Claim]) -> list[Shown]:
         """The first table of the claims' grids that has a metric of theirs."""
-        return [x for x in self.tables if any(_lists(x.table, claim) for claim in claims)][:1]
+        listing = (x for x in self.tables if any(_lists(x.table, claim) for claim in claims))
+        return [*islice(listing, 1)]
 
     def _singles(self, claim: Claim) -> Iterator[Claim]:
         yield claim

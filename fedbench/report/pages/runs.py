@@ -64,9 +64,11 @@ class _Histories:
         }
 
     def curves(self, rows: Rows) -> dict[str, list[float | None]]:
-        """The numbers in these rows, by column; a column without any is left out."""
+        """The numbers in these rows, by label; a column without a finite one is left out."""
         parts = {name: column[rows] for name, column in self._columns.items()}
-        return {name: _numbers(part) for name, part in parts.items() if not np.isnan(part).all()}
+        return {
+            _label(name): _numbers(part) for name, part in parts.items() if np.isfinite(part).any()
+        }
 
 
 def _papers(plan: Plan) -> dict[str, list[str]]:
@@ -113,6 +115,12 @@ def _is_curve(name: str) -> bool:
     """Whether a column of the history is drawn; settings have no declared meaning."""
     base = name.removeprefix("val_").partition("[")[0]
     return name not in _PLAIN and not name.endswith("seconds") and meaning(base) is not None
+
+
+def _label(name: str) -> str:
+    """A column's label with its unit: 'Accuracy (%)'."""
+    metric = Metric(name)
+    return f"{metric.label} (%)" if metric.is_score else metric.label
 
 
 def _is_number(column: pd.Series) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import sqrt
 
+import numpy as np
 import pandas as pd
 
 RISK = 0.05  # that any of the intervals misses the true lead
@@ -34,11 +35,13 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
     Blocks and methods add up, and the rest is noise with one variance for all methods (a two-way
     analysis of variance) but those that vary far more, which have their own (Cochran's test). The
     t intervals are corrected for the number of methods (Bonferroni). Blocks that the base or most
-    methods lack are left out. None with fewer than two blocks or methods.
+    methods lack are left out, and so are methods with a value that is infinite, as where a target
+    is never reached. None with fewer than two blocks or methods, or if the base has such a value.
     """
-    if base not in values:
+    finite = values.drop(columns=[name for name in values if np.isinf(values[name]).any()])
+    if base not in finite:
         return None
-    full = values[values[base].notna() & of_most(values)].dropna(axis=1)
+    full = finite[finite[base].notna() & of_most(finite)].dropna(axis=1)
     if min(full.shape) < 2:
         return None
     blocks, intervals = len(full), full.shape[1] - 1

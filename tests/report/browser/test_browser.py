@@ -109,7 +109,7 @@ def test_a_run_is_two_clicks_from_the_top_of_a_page(light: Reader) -> None:
     page.wait_for_selector("#run h1")
     assert page.locator("#run h1").text_content() == page.url.partition("#")[2]
     assert "100 s, on 2026-11-23 01:02:03 UTC" in str(page.locator("#run dl").first.text_content())
-    assert "accuracy:" in str(page.locator("#run figcaption").first.text_content())
+    assert "Accuracy (%):" in str(page.locator("#run figcaption").first.text_content())
     assert page.locator("#run a", has_text="Folder of the run").count() == 1
     settings = str(page.locator("#run dl").last.text_content())
     assert "lr0.3 (chosen by the search; 0.03 in the file)" in settings

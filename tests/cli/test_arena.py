@@ -21,7 +21,7 @@ EXAMPLE = ROOT / "fedbench/cli/example"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the method `brand`; `started` notes the settings that are given to Snakemake."""
+    """A folder with the method `brand`; `started` notes what is given to Snakemake."""
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     return tmp_path
 

@@ -49,22 +49,24 @@ def run(
         folder = RunFolder(out)
         if _is_finished(settings, folder, data_dir):
             return
-        from fedbench.base.signals import stoppable
+        from fedbench.base.errors import FedbenchError
         from fedbench.cli.live import both, watching
         from fedbench.engine.machine import Machine
         from fedbench.engine.training import run as train
         from fedbench.jobs.trackers import followers
-        from fedbench.store import alone
 
         machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
         follow = followers(live, out, console.print)
-        folder.require_writable()
-        with stoppable(), alone(folder):
-            if _is_finished(settings, folder, data_dir):  # another process has trained it meanwhile
-                return
+        try:
             with watching(console, settings) as shown, follow(settings) as sent:
                 watch = both(shown, sent)
                 result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        except FedbenchError:
+            if _is_finished(
+                settings, folder, data_dir
+            ):  # by another process, while this one waited
+                return
+            raise
         console.print(f"{settings.id}: {result.status}; files in {out}")
 
 

@@ -19,7 +19,7 @@ def _without_seed(settings: dict[str, Any]) -> dict[str, Any]:
     if "seed" in settings:
         raise FedbenchError(
             f"seed = {quoted(settings['seed'])} is not allowed: seeds are listed under `seeds` of "
-            "a grid"
+            "a grid, and a scale's `seeds` is how many of them are run"
         )
     return settings
 

@@ -11,6 +11,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name
 from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
+from fedbench.paper.levels import Settings
 from fedbench.paper.places import Level, Where, as_tuple
 from fedbench.spec import Choice, RunSpec
 
@@ -27,7 +28,7 @@ class Numbers(Strict):
     """Numeric settings are multiplied by these; a share stays at most 1, a count at least 1."""
     limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings, which apply after the factors."""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: Settings = Field(default_factory=dict)
     """Values that replace those of the paper, last of all."""
     trial_limit: dict[str, float] = Field(default_factory=dict)
     """Upper bounds of numeric settings of the trials of searches, below those of the run."""

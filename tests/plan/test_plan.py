@@ -76,6 +76,12 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
     assert {run.sampler.name for run in plan.runs.values()} == {"bernoulli"}
 
 
+def test_a_seed_is_no_setting_of_a_scale(refuses, tiny):
+    (tiny / "scales/small.yaml").write_text("about: small\nsettings: {seed: 5}\n")
+    with refuses("settings: seed = 5 is not allowed: seeds are listed under `seeds` of a grid"):
+        make_plan(tiny, "small")
+
+
 def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     (tiny / "scales/small.yaml").write_text(
         "about: small\nlimit: {rounds: 1}\nsettings: {lr: 0.5}\n"

@@ -18,6 +18,7 @@ from fedbench.cli.app import (
 )
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.engine.machine import Machine
     from fedbench.spec import RunSpec
     from fedbench.store import RunFolder
 
@@ -50,24 +51,30 @@ def run(
         if _is_finished(settings, folder, data_dir):
             return
         from fedbench.base.errors import FedbenchError
-        from fedbench.cli.live import both, watching
         from fedbench.engine.machine import Machine
-        from fedbench.engine.training import run as train
-        from fedbench.jobs.trackers import followers
 
         machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
-        follow = followers(live, out, console.print)
         try:
-            with watching(console, settings) as shown, follow(settings) as sent:
-                watch = both(shown, sent)
-                result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+            _train(settings, out, data_dir, machine, live)
         except FedbenchError:
-            if _is_finished(
-                settings, folder, data_dir
-            ):  # by another process, while this one waited
-                return
-            raise
-        console.print(f"{settings.id}: {result.status}; files in {out}")
+            # another process may have trained it while this one waited
+            if not _is_finished(settings, folder, data_dir):
+                raise
+
+
+def _train(
+    settings: "RunSpec", out: Path, data_dir: Path | None, machine: "Machine", live: str
+) -> None:
+    """Train the run, show it while it trains, and say how it ended."""
+    from fedbench.cli.live import both, watching
+    from fedbench.engine.training import run as train
+    from fedbench.jobs.trackers import followers
+
+    follow = followers(live, out, console.print)
+    with watching(console, settings) as shown, follow(settings) as sent:
+        watch = both(shown, sent)
+        result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+    console.print(f"{settings.id}: {result.status}; files in {out}")
 
 
 def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None) -> bool:

@@ -185,15 +185,16 @@ _STACKED: dict[type[nn.Module], Callable[..., nn.Module]] = {
 def _form(module: nn.Module) -> nn.Module:
     """The module with each layer in its stacked form, in place; `TypeError` on one without.
 
-    A module that calls other layers is trusted if it is a `Sequential`, or if it says by an
-    attribute `layerwise` that it keeps channels apart but for what its layers do. If it has an
-    attribute `clients`, that is set to m before each call.
+    A module that calls other layers is trusted if it calls them as `Sequential` does, or if it says
+    by an attribute `layerwise` that it keeps channels apart but for what its layers do. If it has
+    an attribute `clients`, that is set to m before each call.
     """
     if isinstance(module, _PIXELWISE):
         return module
     if form := _STACKED.get(type(module)):
         return form(module)
-    if not isinstance(module, nn.Sequential) and not getattr(module, "layerwise", False):
+    in_a_row = type(module).forward is nn.Sequential.forward
+    if not (in_a_row or getattr(module, "layerwise", False)):
         raise TypeError(f"{type(module).__name__} has no stacked form")
     inside = list(module.named_modules(remove_duplicate=False))  # a layer may stand twice in it
     for name, child in inside:

@@ -41,6 +41,8 @@ class Pooled(nn.Sequential):
     the same bits wherever both convolutions add in the same order, as oneDNN does with AVX-512.
     """
 
+    layerwise = True  # see `core/stacked`
+
     def forward(self, x: Tensor) -> Tensor:
         """What the layers give, one after the other."""
         for layer, pool in self._steps():

@@ -122,6 +122,20 @@ def test_a_module_with_a_forward_of_its_own_is_not_trusted():
     assert stacked_net(problem.task) is None
 
 
+class Joining(nn.Sequential):
+    """Puts what its layers give behind their input."""
+
+    def forward(self, x):
+        return torch.cat([x, super().forward(x)], 1)
+
+
+def test_a_sequential_with_a_forward_of_its_own_is_not_trusted():
+    # Of two clients' inputs (a, b) side by side it would make (a, b, f(a), f(b)) in place of
+    # (a, f(a), b, f(b)), and the next layer would give b to the first client.
+    with pytest.raises(TypeError, match="Joining has no stacked form"):
+        StackedNet(Net(nn.Sequential(Joining(nn.Conv2d(1, 1, 1)), nn.Conv2d(2, 1, 1))))
+
+
 @pytest.mark.parametrize(
     "layer",
     [

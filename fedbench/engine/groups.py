@@ -18,16 +18,19 @@ _ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
 def stacked_net(task: LocalTask) -> StackedNet | None:
     """The network for several clients at once, or None where each client has to train alone.
 
-    Dropout would draw other numbers, and some layers have no stacked form. Networks without a
-    convolution gain nothing, and in double precision several clients at once are slower.
+    Dropout would draw other numbers, and some layers have no stacked form, or none for what they
+    are given, such as a linear layer on images. Networks without a convolution gain nothing, and in
+    double precision several clients at once are slower.
     """
     net = task.net
     if net.has_dropout or not net.channels or net.precision != torch.float32:
         return None
     try:
-        return StackedNet(net)
-    except TypeError:
+        stacked = StackedNet(net)
+        stacked.eval([net.start()] * 2, [task.prepare(task.x[:1])] * 2)
+    except (TypeError, RuntimeError):  # the latter is PyTorch's on sizes that do not fit
         return None
+    return stacked
 
 
 def at_once(task: LocalTask, batch: int) -> int:

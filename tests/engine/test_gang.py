@@ -150,6 +150,28 @@ def test_layers_with_options_that_have_no_stacked_form(layer):
         StackedNet(Net(nn.Sequential(layer)))
 
 
+def _ends(*layers):
+    """A network of these layers on digits, from a convolution to ten classes."""
+    return nn.Sequential(nn.Conv2d(1, 4, 3), *layers, nn.Flatten(), nn.LazyLinear(10))
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [nn.Linear(6, 5)],  # of each row of each channel, (B, 4, 6, 6) → (B, 4, 6, 5)
+        [nn.Flatten(2), nn.Linear(36, 5)],  # of each channel, (B, 4, 36) → (B, 4, 5)
+        [nn.Flatten(), nn.GroupNorm(4, 144)],  # of vectors
+        [nn.GroupNorm(2, 4, affine=False)],
+    ],
+    ids=["linear on images", "linear on channels", "norm of vectors", "norm without weights"],
+)
+def test_layers_that_are_given_what_they_have_no_stacked_form_for(layers):
+    model = _ends(*layers)
+    model(torch.zeros(1, 1, 8, 8))  # the last layer learns how many features there are
+    spec = RunSpec(clients=3, rounds=1, batch=16)
+    assert run(spec, machine=CPU, model=model).record["clients_at_once"] == 1
+
+
 # --- training -----------------------------------------------------------------------------------
 
 

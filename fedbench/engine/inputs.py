@@ -66,11 +66,17 @@ def laid_out(
 ) -> Callable[[Tensor], Tensor]:
     """The same, with images in the memory layout in which the network is fastest.
 
-    That is channels last where the first convolution has `least` channels or more.
+    That is channels last where the first convolution has `least` channels or more. Rows of a table
+    are not images yet, even if the network makes some of them.
     """
     if net.channels < least or net.precision == torch.float64:
         return prepare
-    return lambda x: prepare(x).contiguous(memory_format=torch.channels_last)
+
+    def prepared(x: Tensor) -> Tensor:
+        x = prepare(x)
+        return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+
+    return prepared
 
 
 def refuse_without_images(data: Dataset) -> None:

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec
 from fedbench.data.dataset import Normalisation
@@ -89,3 +90,12 @@ def test_large_columns_are_named():
 def test_columns_are_named_all_or_not_at_all(refuses):
     with refuses("own: 1 columns are named; x_train has 2"):
         dataset(np.ones((2, 2)), columns=("a",))
+
+
+def test_a_network_may_make_images_of_the_rows_of_a_table():
+    # With 16 channels or more, images are laid out with their channels last; rows have no channels.
+    data = dataset(np.ones((20, 9), np.float32))
+    unfold = nn.Unflatten(1, (1, 3, 3))
+    model = nn.Sequential(unfold, nn.Conv2d(1, 16, 2), nn.Flatten(), nn.Linear(64, 2))
+    task = assemble(RunSpec(clients=1), {"data": data, "model": model}, CPU, None).task
+    assert task.prepare(task.x[:2]).tolist() == [[1.0] * 9] * 2

@@ -4,7 +4,9 @@ from abc import ABC
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
+
+import numpy as np
 
 from fedbench.base import seeds
 from fedbench.base.checked import Checked
@@ -19,6 +21,7 @@ from fedbench.engine.turns import PreparedClient
 from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
+Value = TypeVar("Value")
 # By the column's name: its label, its unit ('' for none; 'fraction' may be shown in percent), and
 # which direction is better ('higher', 'lower', '' for neither)
 Columns = dict[str, tuple[str, str, str]]
@@ -139,6 +142,25 @@ def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[
             raise FedbenchError(
                 f"watch: {name} wrote {shown(value)} into the column '{column}'; it must be a "
                 "number of Python's own, such as float(x)"
+            )
+
+
+def in_own_numbers(seen: Sight) -> Sight:
+    """What a probe measured, in numbers of Python's own: a checkpoint with NumPy's is not read."""
+    return Sight(_own(seen.columns), [_own(row) for row in seen.rows])
+
+
+def _own(values: dict[str, Value]) -> dict[str, Value]:
+    return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
+
+
+def require_cells(probe: Probe, rows: Sequence[Cells]) -> None:
+    """Raise `FedbenchError` unless a probe's table holds numbers and words, as its file must."""
+    for column, value in (cell for row in rows for cell in row.items()):
+        if not isinstance(value, int | float | str):
+            raise FedbenchError(
+                f"watch: {type(probe).__name__.lower()} wrote {shown(value)} into the column "
+                f"'{column}' of its table; it must be a number, such as float(x), or a word"
             )
 
 

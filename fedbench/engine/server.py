@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,9 +21,7 @@ from fedbench.spec import RunSpec
 def open_round(problem: Problem, global_model: Model, t: int) -> Round:
     """Round t with its cohort, mixing weights and learning rate."""
     spec, fed = problem.spec, problem.fed
-    rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
-    clients = problem.sampler(rng, spec.clients, spec.participation, problem.label_counts)
-    _require_cohort(clients, spec)
+    clients = _cohort(problem, t)
     counts = fed.n[clients]
     p = (
         counts / counts.sum()
@@ -44,9 +43,19 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
     )
 
 
+def _cohort(problem: Problem, t: int) -> list[int]:
+    """The clients of round t, ascending, in numbers of Python's own, as checkpoints have."""
+    spec = problem.spec
+    rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
+    drawn = problem.sampler(rng, spec.clients, spec.participation, problem.label_counts)
+    clients: list[int] = np.sort(np.asarray(drawn)).tolist()
+    _require_cohort(clients, spec)
+    return clients
+
+
 def _require_cohort(clients: Sequence[int], spec: RunSpec) -> None:
     """Raise `FedbenchError` unless a sampler drew different clients that there are."""
-    known = all(0 <= i < spec.clients for i in clients)
+    known = all(isinstance(i, int) and 0 <= i < spec.clients for i in clients)
     if not clients or not known or len({*clients}) < len(clients):
         raise FedbenchError(
             f"sampler: {spec.sampler} drew the clients {shown(clients)}; it must draw at least one "

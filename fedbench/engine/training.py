@@ -21,7 +21,15 @@ from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine
-from fedbench.engine.probe import Probe, Scene, build_probes, require_declared, require_own_names
+from fedbench.engine.probe import (
+    Probe,
+    Scene,
+    build_probes,
+    in_own_numbers,
+    require_cells,
+    require_declared,
+    require_own_names,
+)
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
@@ -228,7 +236,8 @@ class Training:
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
             ):
-                seen = probe.see(replace(scene, mine=mine))
+                seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
+                require_cells(probe, seen.rows)
                 table += seen.rows
                 if scene.evaluated:
                     require_declared(probe, seen.columns, taken)

@@ -366,13 +366,13 @@ def test_what_a_partition_rule_may_return(rows, words):
 class Draws(Sampler):
     """Draws the same clients in every round."""
 
-    clients: tuple[int, ...]
+    clients: tuple[float, ...]
 
     def __call__(self, rng, K, participation, labels):
         return list(self.clients)
 
 
-@pytest.mark.parametrize("clients", [(), (0, 0), (0, 99), (-1,)])
+@pytest.mark.parametrize("clients", [(), (0, 0), (0, 99), (-1,), (0.5,)])
 def test_what_a_sampler_may_draw(clients):
     drawn = f"drew the clients {list(clients)}; it must draw at least one of 0…"
     refused(lambda: run(SMALL, machine=CPU, sampler=Draws(clients)), "sampler: ", drawn)

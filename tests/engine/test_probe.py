@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -12,6 +13,8 @@ from fedbench.base import registry
 from fedbench.engine import training
 from fedbench.engine.checkpoint import save_checkpoint
 from fedbench.engine.probe import Probe, Scene
+from fedbench.methods.scaffold import Scaffold
+from fedbench.sampling.sampler import Sampler
 
 SPEC = RunSpec(dataset="digits", clients=5, participation=0.4, rounds=4, batch=64, eval_every=2)
 
@@ -105,6 +108,54 @@ def test_a_probe_remembers_over_a_crash(steps, tmp_path, monkeypatch):
     resumed = run(steps, out=tmp_path / "run")
     assert resumed.history["length"].tolist() == whole.history["length"].tolist()
     pd.testing.assert_frame_equal(resumed.tables["steps"], whole.tables["steps"])
+
+
+@dataclass(frozen=True)
+class OfNumPy(Probe):
+    """Writes NumPy's numbers, as its functions return them."""
+
+    COLUMNS: ClassVar = {"half": ("half", "", "")}
+
+    def row(self, s: Scene):
+        return {"half": np.mean([0.0, 1.0])}
+
+    def table(self, s: Scene):
+        return [{"round": np.int64(s.r.round + 1), "half": np.float32(0.5), "name": np.str_("a")}]
+
+
+@dataclass(frozen=True)
+class Draws(Sampler):
+    """Draws two clients as NumPy returns them."""
+
+    def __call__(self, rng, K, participation, labels):
+        return rng.choice(K, size=2, replace=False)
+
+
+def test_numpys_numbers_in_plug_ins_outlast_a_crash(tmp_path, monkeypatch):
+    given = {"probes": (OfNumPy(),), "sampler": Draws(), "parts": (Scaffold(),)}
+    whole = run(SPEC, **given)
+    with monkeypatch.context() as patch:
+        patch.setattr(training.Training, "_checkpoint", _stop_after(2))
+        with pytest.raises(KeyboardInterrupt):
+            run(SPEC, **given, out=tmp_path / "run")
+    resumed = run(SPEC, **given, out=tmp_path / "run")
+    assert torch.equal(resumed.weights, whole.weights)
+    assert resumed.history["half"].tolist() == [0.5, 0.5]
+    rows = [{"round": t, "half": 0.5, "name": "a"} for t in (1, 2, 3, 4)]
+    assert resumed.tables["ofnumpy"].to_dict("records") == rows
+
+
+@dataclass(frozen=True)
+class Tensors(Probe):
+    """Writes what no table can hold."""
+
+    def table(self, s: Scene):
+        return [{"norm": s.new.w.norm()}]
+
+
+def test_a_table_of_tensors_is_refused_in_the_first_round(refuses):
+    with refuses(r"tensors wrote tensor\(.*\) into the column 'norm' of its table; it must be a"):
+        run(SPEC, probes=(Tensors(),))
 
 
 def _stop_after(rounds):

@@ -1,7 +1,7 @@
 """PyTorch's random generators, each seeded by (seed, round, client, purpose)."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -23,6 +23,14 @@ def seeded(number_: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         seed_shared(number_, device)
         yield
+
+
+def draws(act: Callable[[], object], device: torch.device) -> bool:
+    """Whether an act draws from torch's shared generator for this device."""
+    with seeded(0, device):
+        before = replay(None, device)
+        act()
+        return not torch.equal(before, replay(None, device))
 
 
 def seed_shared(number_: int, device: torch.device) -> None:

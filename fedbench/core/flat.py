@@ -85,6 +85,16 @@ class Net:
                 getattr(layer, "reset_parameters", lambda: None)()
         return Net(module.to(device)).start()
 
+    def find_dropout(self, x: Tensor) -> None:
+        """Set `has_dropout` if training on inputs x draws random numbers, whatever draws them.
+
+        No layer says so where a module calls dropout as a function, or an LSTM has it inside.
+        """
+        start = self.start()
+        with torch.no_grad():
+            drawn = chance.draws(lambda: self.train(start.w, start.buffers, x), x.device)
+        self.has_dropout = self.has_dropout or drawn
+
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and features in training mode; changes running statistics in `buffers`."""
         return self._call(self._called.student, w, buffers, x)

@@ -97,6 +97,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_lone_samples(net, rows, spec.batch, prepare(x[:1]), _name(spec, objects))
     refuse_missing(parts, spec, net)
+    net.find_dropout(prepare(x[:2]))
     loss = objects.get("loss") or _usual_loss(data)
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),

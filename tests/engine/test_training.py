@@ -285,6 +285,40 @@ def test_dropout_follows_the_seed_and_not_the_shared_generator(cpu):
     assert torch.equal(torch.get_rng_state(), before)  # a run leaves the shared generator alone
 
 
+class Called(nn.Module):
+    """Drops features by a function, of which no layer tells."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(F.dropout(x, 0.5, self.training))
+
+
+class Recurrent(nn.Module):
+    """Reads each sample as four numbers in a row, with dropout inside its LSTM."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.last = nn.LSTM(1, 4, 2, batch_first=True, dropout=0.5), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(self.read(x[..., None])[0][:, -1])
+
+
+@pytest.mark.parametrize("kind", [Called, Recurrent])
+def test_dropout_without_a_layer_of_its_own_follows_the_seed_too(kind):
+    spec = RunSpec(clients=2, rounds=2, batch=4)
+    share = {"data": cloud(), "partition": blocks([12, 11]), "model": kind()}
+    results = []
+    for shared_seed, workers in ((1, 1), (2, 2)):
+        torch.manual_seed(shared_seed)
+        results.append(run(spec, machine=Machine(device="cpu", workers=workers), **share))
+    assert torch.equal(*(result.weights for result in results))
+    assert results[1].record["one_worker_because"].startswith("dropout draws")
+
+
 TWENTY = [[0.0]] * 20
 
 

@@ -55,9 +55,10 @@ def _memory() -> int:
 def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
     """Raise `FedbenchError` unless the network takes prepared samples x and has enough outputs.
 
-    A network must have one output per class, or one output if the data have no classes.
+    A network must have one output per class, or one output if the data have no classes. It must not
+    write to x, which teachers and later rounds read too.
     """
-    place = f"model: {name}"
+    place, before = f"model: {name}", x.clone()
     try:
         with torch.no_grad():
             outputs = net.eval(net.start(), x)[0]
@@ -72,6 +73,11 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
         raise FedbenchError(
             f"{place} gives outputs of shape {tuple(outputs.shape)} for {len(x)} samples; data set "
             f"'{data.name}' has {labels}, so it must give {(len(x), width)}"
+        )
+    if not torch.equal(x, before):
+        raise FedbenchError(
+            f"{place} changes its input, which is read again in later rounds; write x = x - 1, "
+            "which makes a new tensor, in place of x -= 1"
         )
 
 

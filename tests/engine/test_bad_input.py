@@ -219,6 +219,17 @@ def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
 
 
+class Centring(nn.Linear):
+    """Subtracts 1 from its input itself, so that after three rounds the test samples lack 3."""
+
+    def forward(self, x):
+        return super().forward(x.sub_(1))
+
+
+def test_a_module_that_changes_its_input():
+    refused(on(TABLE, module=Centring(30, 3)), "model: Centring changes its input", "write x = x")
+
+
 NORMED = nn.Sequential(nn.BatchNorm1d(30), nn.Linear(30, 3))
 OF_IMAGES = nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(432, 3))
 

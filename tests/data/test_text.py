@@ -138,6 +138,7 @@ def test_the_official_development_set_takes_the_place_of_held_out_training_texts
         ("(3 (2 (2 The) (2 film)) (4 shines))", 3, "The film shines"),
         ("(0 Awful)", 0, "Awful"),
         ("(2 (2 -LRB-) (2 (2 1\\/2) (2 -RRB-)))", 2, "( 1/2 )"),
+        ("(1 (2 (2 and) (2 8\xa01\\/2)) (2 .))", 1, "and 8 1/2 ."),  # as in line 4,342 of train.txt
     ],
 )
 def test_trees_by_hand(tree, grade, sentence):

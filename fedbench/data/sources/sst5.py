@@ -91,9 +91,10 @@ def _text(line: str, where: str) -> tuple[int, str]:
     return int(grade) - 1, words[0]
 
 
-_LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
+# A word may contain a no-break space: the official training file has 8\xa01\/2
+_LEAF = re.compile(r"\([0-4] ([^() \t]+)\)")
 _NODE = re.compile(r"\([0-4](?: x)+\)")
-_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*"}
+_ESCAPES = {"-LRB-": "(", "-RRB-": ")", "\\/": "/", "\\*": "*", "\xa0": " "}
 
 
 def root_and_words(line: str) -> tuple[int, str]:

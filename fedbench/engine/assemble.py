@@ -22,7 +22,7 @@ from fedbench.data.shares import Rows, check_partition, hold_out
 from fedbench.data.source import load_data
 from fedbench.engine import scoring
 from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
-from fedbench.engine.fit import refuse_lone_samples, refuse_misfit
+from fedbench.engine.fit import refuse_lone_samples, refuse_mean, refuse_misfit
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
@@ -99,6 +99,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     refuse_missing(parts, spec, net)
     net.find_dropout(prepare(x[:2]))
     loss = objects.get("loss") or _usual_loss(data)
+    if "loss" in objects:
+        refuse_mean(loss, net, prepare(x[:2]), y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,

@@ -11,6 +11,7 @@ from fedbench.core import chance
 from fedbench.core.flat import Net
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.shares import Rows
+from fedbench.engine.local import Loss
 from fedbench.models.architecture import Architecture
 
 _COPIES = 4  # the global model, a client's, its gradient and its update
@@ -78,6 +79,20 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
         raise FedbenchError(
             f"{place} changes its input, which is read again in later rounds; write x = x - 1, "
             "which makes a new tensor, in place of x -= 1"
+        )
+
+
+def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:
+    """Raise `FedbenchError` unless a loss gives one value for each prepared sample x (B, …).
+
+    The gradient over all of a client's data is a sum of these, which a mean would make too short.
+    """
+    with torch.no_grad():
+        values = loss(net.eval(net.start(), x)[0], y)
+    if values.shape != y.shape:
+        raise FedbenchError(
+            f"loss: gives values of shape {tuple(values.shape)} for {len(x)} samples; it must give "
+            "one per sample, as F.cross_entropy does with reduction='none'"
         )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.data.partition import Partition
@@ -228,6 +229,20 @@ class Centring(nn.Linear):
 
 def test_a_module_that_changes_its_input():
     refused(on(TABLE, module=Centring(30, 3)), "model: Centring changes its input", "write x = x")
+
+
+@pytest.mark.parametrize(
+    ("data", "outputs", "loss", "found"),
+    [
+        (TABLE, 3, functional.cross_entropy, "shape ()"),  # their mean
+        # each output (B, 1) less each label (B,), which PyTorch spreads to (B, B)
+        (line([1.0, 2.0, 3.0]), 1, lambda z, y: (z - y) ** 2, "shape (2, 2)"),
+    ],
+)
+def test_a_loss_gives_one_value_per_sample(data, outputs, loss, found):
+    given = {"data": data, "model": nn.Linear(*data.shape, outputs), "loss": loss}
+    words = f"loss: gives values of {found} for 2 samples; it must give one per sample"
+    refused(lambda: run(RunSpec(clients=1), machine=CPU, **given), words)
 
 
 NORMED = nn.Sequential(nn.BatchNorm1d(30), nn.Linear(30, 3))

@@ -95,12 +95,21 @@ def calibrate(
 
 
 def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
-    """Each client's rows of the test set, drawn with the data seed."""
+    """Each client's rows of the test set, drawn with the data seed.
+
+    Raises `FedbenchError` if a split is to be drawn by a rule that the run does not have, or whose
+    draws the test set is too small for.
+    """
     seed, choice = problem.spec.partition_seed, problem.spec.partition
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
     if split == "mirrored":
         counts = problem.fed.labels.cpu().long().numpy()
         return mirror(counts, problem.data.y_test.astype(np.int64), rng)
+    if "partition" in problem.identity.objects:
+        raise FedbenchError(
+            "calibration: test_split = 'independent' applies the run's partition rule to the test "
+            "set, but this run was given its clients' samples; use test_split = 'mirrored'"
+        )
     scheme = registry.build("partition", choice.name, choice.params)
     drawn: list[Indices] = scheme(problem.data.y_test, problem.spec.clients, rng)
     return drawn

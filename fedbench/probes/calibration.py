@@ -63,8 +63,9 @@ class Calibration(Probe):
     test_split: Literal["mirrored", "independent"] = "mirrored"
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the model has no classifier."""
+        """Raise `FedbenchError` if the model has no classifier, or the test set cannot be split."""
         calibration.require_classifier(problem)
+        calibration.shares(problem, self.test_split)
 
     def see(self, s: Scene) -> Sight:
         """Measure all kinds at the last round."""

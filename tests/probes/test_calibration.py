@@ -10,6 +10,7 @@ from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
+from fedbench.probes import calibration as probes
 
 SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},
@@ -76,3 +77,12 @@ def test_options_reach_the_analysis():
 def test_augmented_runs_and_those_that_spare_norms_are_watched_to_the_end(setting):
     spec = SPEC.changed(watch=["calibration"], **setting)
     assert run(spec, machine=CPU).history["personal_none"].notna().iloc[-1]
+
+
+def test_a_test_set_that_cannot_be_split_is_refused_before_training(refuses):
+    probe = probes.Calibration(test_split="independent")
+    with refuses("36 clients need 10 samples each, but there are only 355"):
+        probe.require(assemble(SPEC.changed(clients=36), {}, CPU, None))
+    given = {"partition": [[i] for i in range(12)]}  # the rule by default, iid, is not theirs
+    with refuses("this run was given its clients' samples; use test_split = 'mirrored'"):
+        probe.require(assemble(SPEC, given, CPU, None))

@@ -50,12 +50,19 @@ class Embedding(Probe):
     perplexity: Positive = 30.0
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` without classes, or without a head."""
+        """Raise `FedbenchError` without classes, without a head, or with too little to map."""
         require_classes(self, problem)
         if not problem.task.net.has_head:
             raise FedbenchError(
                 "watch: embedding maps the inputs of the classifier; it needs a module with "
                 "children body and head"
+            )
+        samples = min(self.samples, len(problem.data.y_test))
+        width = problem.task.net.features
+        if samples < 2 or width == 1:
+            raise FedbenchError(
+                f"watch: embedding needs two test samples and two features; there are {samples} "
+                f"and {width}"
             )
 
     def see(self, s: Scene) -> Sight:

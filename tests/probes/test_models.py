@@ -14,6 +14,8 @@ from fedbench.analysis.plane import mesh, predictions
 from fedbench.analysis.scores import class_accuracy
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
+from fedbench.probes.embedding import Embedding
+from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of
 
 CPU = Machine(device="cpu", workers=1)
@@ -158,6 +160,16 @@ def test_samples_are_a_fixed_subset():
         labels.append(table["label"].tolist())
     assert labels[0] == labels[1]
     assert labels[0][:20] == labels[0][20:]
+
+
+@pytest.mark.parametrize(
+    ("settings", "params", "words"),
+    [({"projection": 1}, {}, "there are 60 and 1"), ({}, {"samples": 1}, "there are 1 and 128")],
+)
+def test_a_map_needs_two_samples_and_two_features(refuses, settings, params, words):
+    problem = assemble(RunSpec(clients=4, **settings), {"data": few_digits()}, CPU, None)
+    with refuses(f"embedding needs two test samples and two features; {words}"):
+        Embedding(**params).require(problem)
 
 
 # Regions

@@ -22,7 +22,12 @@ from fedbench.data.shares import Rows, check_partition, hold_out
 from fedbench.data.source import load_data
 from fedbench.engine import scoring
 from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
-from fedbench.engine.fit import refuse_lone_samples, refuse_mean, refuse_misfit
+from fedbench.engine.fit import (
+    refuse_lone_samples,
+    refuse_mean,
+    refuse_misfit,
+    refuse_without_weights,
+)
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss
@@ -92,6 +97,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(floats(x[:1]))
     module = _module(spec, objects, data, example, folder).to(device, dtype)
+    refuse_without_weights(module, _name(spec, objects))
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))

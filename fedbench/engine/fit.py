@@ -4,7 +4,8 @@ import os
 import warnings
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.core import chance
@@ -51,6 +52,18 @@ def _count(architecture: Architecture, inputs: Inputs) -> int:
 def _memory() -> int:
     """Bytes of main memory."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def refuse_without_weights(module: nn.Module, name: str) -> None:
+    """Raise `FedbenchError` unless a module has weights to train, and all of them have a size."""
+    weights = [each for each in module.parameters() if each.requires_grad]
+    if not weights:
+        raise FedbenchError(f"model: {name} has no weights that are trained")
+    if any(isinstance(each, UninitializedParameter) for each in weights):
+        raise FedbenchError(
+            f"model: {name} has a lazy layer, whose size its first call decides; call it once with "
+            "a sample before"
+        )
 
 
 def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:

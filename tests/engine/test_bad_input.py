@@ -220,6 +220,13 @@ def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
 
 
+def test_modules_without_weights_to_train():
+    frozen = nn.Linear(30, 3).requires_grad_(False)
+    refused(on(TABLE, module=frozen), "model: Linear has no weights that are trained")
+    lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(3))
+    refused(on(TABLE, module=lazy), "model: Sequential has a lazy layer", "call it once")
+
+
 class Centring(nn.Linear):
     """Subtracts 1 from its input itself, so that after three rounds the test samples lack 3."""
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from fedbench.base import registry
 from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
 
 
@@ -201,6 +201,19 @@ def alike(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
         f"{type(part).__name__}.{hook} returned {found}; it must return a tensor of shape "
         f"{tuple(given.shape)}, as it was given"
     )
+
+
+def require_tensors(part: Part, *states: State) -> None:
+    """Raise `FedbenchError` if a state that a part wrote holds anything but tensors.
+
+    Checkpoints, which are read without running code, and the count of what is sent take no others.
+    """
+    for name, value in (item for state in states for item in state.items()):
+        if not isinstance(value, Tensor):
+            raise FedbenchError(
+                f"{type(part).__name__} stores or sends {shown(value)} as '{name}'; it must be a "
+                "tensor, such as torch.tensor(1.0)"
+            )
 
 
 def refuse_conflicts(parts: Sequence[Part]) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
+from fedbench.core.part import require_tensors
 from fedbench.core.round import Round, State
 from fedbench.engine.assemble import Objects, assemble
 from fedbench.engine.checkpoint import Checkpoints
@@ -163,6 +164,8 @@ class Training:
             progress.rows.append(row | self._clocks())
             if self.watch:
                 self.watch(dict(row))
+        for part, copy in zip(self.parts, copies, strict=True):
+            require_tensors(part, copy.mine)
         progress.server = [copy.mine for copy in copies]
 
     def _train(
@@ -182,6 +185,8 @@ class Training:
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
         for c, reply in zip(clients, replies, strict=True):
+            for part, t in zip(self.parts, c.turns, strict=True):
+                require_tensors(part, t.msg, t.up, t.mine)
             progress.clients[c.client] = reply.mine
             progress.passes += sum(len(rows) for rows in c.batches.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns])

@@ -97,3 +97,40 @@ class Steps(Part):
 def test_a_hook_of_another_shape_is_told(refuses, part, words):
     with refuses(re.escape(words)):
         train([[1.0, 3.0], [2.0, 4.0]], parts=[part])
+
+
+class Keeps(Part):
+    """Counts rounds at the server in a number of Python's."""
+
+    def server(self, w, fed):
+        return {"rounds": 0.5}
+
+    def step(self, d, r):
+        return d
+
+
+class Sends(Keeps):
+    """Uploads a number of Python's."""
+
+    def server(self, w, fed):
+        return {}
+
+    def end(self, delta, t):
+        t.up["length"] = 0.5
+        return delta
+
+
+class Remembers(Sends):
+    """Stores a number of Python's at the client."""
+
+    def end(self, delta, t):
+        t.mine["length"] = 0.5
+        return delta
+
+
+@pytest.mark.parametrize(
+    ("part", "name"), [(Keeps(), "rounds"), (Sends(), "length"), (Remembers(), "length")]
+)
+def test_a_state_without_a_tensor_is_told_in_the_first_round(refuses, part, name):
+    with refuses(f"{type(part).__name__} stores or sends 0.5 as '{name}'; it must be a tensor"):
+        train([[1.0], [2.0]], parts=[part])

@@ -90,6 +90,7 @@ class Part(Checked):
 
     excludes: ClassVar[dict[str, str]] = {}  # parts that it cannot be combined with, and why
     follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
+    precedes: ClassVar[dict[str, str]] = {}  # parts that must be listed after it, and why
     decides: ClassVar[tuple[str, ...]] = ()  # decisions that no other part of the method may make
     shares: ClassVar[str] = ""  # what clients upload beside vectors of the model's size
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
@@ -219,24 +220,33 @@ def require_tensors(part: Part, *states: State) -> None:
 def refuse_conflicts(parts: Sequence[Part]) -> None:
     """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
 
-    Also refused are a part that is listed twice, one whose `excludes`, `follows` or `decides` has a
-    name that does not exist, and one with a misspelt hook or a parameter without a type: none of
-    these would ever have an effect.
+    Also refused are a part that is listed twice, one with a name that does not exist in its
+    `excludes`, `follows`, `precedes` or `decides`, and one with a misspelt hook or a parameter
+    without a type: none of these would ever have an effect.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
         _refuse_slips(part, names[i])
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
-        for other, reason in part.excludes.items():
-            if other in names:
-                raise FedbenchError(f"parts: '{names[i]}' cannot stand beside '{other}': {reason}")
-        for other, reason in part.follows.items():
-            if other in names[i:]:
-                raise FedbenchError(f"parts: '{names[i]}' must stand after '{other}': {reason}")
+        _refuse_company(part, i, names)
     _refuse_rivals(parts, names)
     for part, name in zip(parts, names, strict=True):
         _refuse_idle(part, name)
+
+
+def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
+    """Raise `FedbenchError` if the i-th part may not stand where it does among the named ones."""
+    me = f"'{names[i]}'"
+    rules = (
+        (part.excludes, names, f"{me} cannot stand beside '{{}}'"),
+        (part.follows, names[i:], f"{me} must stand after '{{}}'"),
+        (part.precedes, names[:i], f"'{{}}' must stand after {me}"),
+    )
+    for reasons, there, words in rules:
+        for other, reason in reasons.items():
+            if other in there:
+                raise FedbenchError(f"parts: {words.format(other)}: {reason}")
 
 
 def _refuse_slips(part: Part, name: str) -> None:
@@ -244,7 +254,7 @@ def _refuse_slips(part: Part, name: str) -> None:
     _refuse_strays(part, name)
     others = _subclasses(Part) - {type(part)}
     methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
-    for field in ("excludes", "follows"):
+    for field in ("excludes", "follows", "precedes"):
         for other in getattr(part, field):
             if other not in methods:
                 raise FedbenchError(f"parts: '{name}'.{field}: {unknown('method', other, methods)}")

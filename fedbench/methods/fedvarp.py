@@ -1,6 +1,7 @@
 """FedVARP: the server uses the last update of each client that is absent."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -9,6 +10,12 @@ from fedbench.base.checked import Positive
 from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Fed, Round, State
+
+# Parts that scale or remember the mean update
+_OF_THE_MEAN = (
+    *("fedadagrad", "fedadam", "fedyogi", "fedadc", "fedadcdouble"),
+    *("fedcm", "feddf", "scaffold", "slowmo", "twosided"),
+)
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,10 @@ class FedVARP(Part):
     Nagarkatti & Joshi, "FedVARP: Tackling the Variance Due to Partial Client Participation in
     Federated Learning", UAI 2022, FedVARP's server update.
     """
+
+    precedes: ClassVar[dict[str, str]] = dict.fromkeys(
+        _OF_THE_MEAN, "FedVARP adds what it remembers of absent clients to the mean update"
+    )
 
     eta_g: Positive = 1.0  # factor of the server's step, in model units
     # The original's units: Y_i = D_i/(η_t H_i) and the step η_g η_t H̄ v. It makes no difference if

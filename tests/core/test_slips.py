@@ -1,4 +1,4 @@
-"""A part that excludes, follows or decides what no method does is refused before training."""
+"""A part that names a method or a decision that does not exist is refused before training."""
 
 from typing import ClassVar
 
@@ -17,6 +17,10 @@ class Misspelt(Part):
 
 class Late(Part):
     follows: ClassVar[dict[str, str]] = {"fedexpp": "it compares lengths"}
+
+
+class Early(Part):
+    precedes: ClassVar[dict[str, str]] = {"slowmoo": "it remembers the step"}
 
 
 class Colour(Part):
@@ -58,6 +62,7 @@ def test_a_part_may_have_methods_of_its_own():
         (Untyped(), "'eta = 0.5' has no type, so it is no parameter; write 'eta: float = 0.5'"),
         (Misspelt(), "'misspelt'.excludes: no method 'fedadcc'; did you mean 'fedadc'?"),
         (Late(), "'late'.follows: no method 'fedexpp'; did you mean 'fedexp'?"),
+        (Early(), "'early'.precedes: no method 'slowmoo'; did you mean 'slowmo'?"),
         (
             Colour(),
             "'colour'.decides: no decision 'how long the global stepp is'; did you mean "
@@ -74,7 +79,7 @@ def test_a_slip_is_refused_with_the_nearest_name(part, sentence):
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_names_methods_and_decisions_that_exist(name):
     cls = METHODS[name]
-    assert {*cls.excludes, *cls.follows} <= METHODS.keys() - {name}
+    assert {*cls.excludes, *cls.follows, *cls.precedes} <= METHODS.keys() - {name}
     assert {*cls.decides} <= {*DECISIONS}
 
 

@@ -17,7 +17,15 @@ from fedbench.data.shares import hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.engine.build import check_choices
 from fedbench.engine.training import Training
+from fedbench.methods.fedadam import FedAdam
+from fedbench.methods.fedadc import FedADC
+from fedbench.methods.fedcm import FedCM
+from fedbench.methods.fedvarp import FedVARP
+from fedbench.methods.scaffold import Scaffold
+from fedbench.methods.slowmo import SlowMo
+from fedbench.methods.twosided import TwoSided
 from fedbench.models.architecture import BodyHead
+from tests.methods.one_weight import close, final, train
 from tests.methods.protocol import METHODS, declared
 
 CPU = Machine(device="cpu", workers=1)
@@ -138,11 +146,26 @@ def test_meaningless_pairs_are_refused_in_either_order(a, b, words):
         ("fedexp", "feddyn"),
         ("twosided", "fedacg"),
         ("feddf", "fedacg"),
+        *(("fedvarp", each) for each in ("fedadagrad", "fedadam", "fedadc", "fedadcdouble")),
+        *(("fedvarp", each) for each in ("fedcm", "feddf", "fedyogi", "scaffold")),
+        *(("fedvarp", each) for each in ("slowmo", "twosided")),
     ],
 )
 def test_some_pairs_have_one_order(first, then):
     assert refusal(first, then) == ""
     assert f"'{then}' must stand after '{first}': " in refusal(then, first)
+
+
+@pytest.mark.parametrize(
+    "stepping",
+    [SlowMo(), TwoSided(2.0), FedAdam(), FedADC(), FedCM(gamma_s=2.0), Scaffold(eta_g=2.0)],
+)
+def test_where_all_take_part_a_method_after_fedvarp_is_that_method(stepping):
+    # FedVARP is FedAvg then. Before it, SlowMo would have added up mean(D − Y), without Ȳ.
+    clients = [[1.0], [3.0], [8.0]]
+    settings = {"rounds": 4, "lr": 0.1, "precision": "float64"}
+    found = final(train(clients, parts=[FedVARP(), stepping], **settings))
+    assert close(found, final(train(clients, parts=[stepping], **settings)))
 
 
 @pytest.mark.parametrize(
@@ -191,6 +214,11 @@ class Red(Stepping):
 
 
 @dataclass(frozen=True)
+class First(Stepping):
+    precedes: ClassVar[dict[str, str]] = {"slow": "first comes first"}
+
+
+@dataclass(frozen=True)
 class Last(Stepping):
     excludes: ClassVar[dict[str, str]] = {"slow": "it must be quick"}
 
@@ -202,6 +230,7 @@ class Last(Stepping):
         ((Last(), Slow()), "'last' cannot stand beside 'slow': it must be quick"),
         ((Slow(), Last()), "'last' cannot stand beside 'slow': it must be quick"),
         ((Red(), Last()), "'red' must stand after 'last': red is seen last"),
+        ((Slow(), First()), "'slow' must stand after 'first': first comes first"),
         ((Red(), Red()), "'red' is listed twice"),
     ],
 )
@@ -213,3 +242,4 @@ def test_refusals_by_hand(refuses, parts, words):
 def test_what_is_not_refused():
     refuse_conflicts(())
     refuse_conflicts((Last(), Red()))
+    refuse_conflicts((First(), Slow()))

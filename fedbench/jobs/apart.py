@@ -11,8 +11,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
 from fedbench.base.signals import SIGNALS
-from fedbench.store import Results, RunFolder, Status, left_by, note_failure, state
+from fedbench.store import Results, RunFolder, failure_file, left_by, note_failure
 
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
 _WHY = {signal.SIGKILL: "as the system does when memory runs out"}
@@ -108,10 +109,18 @@ def _blame(folder: RunFolder, by: signal.Signals) -> None:
 
 
 def _verdict(run_ids: Sequence[str], results: Path) -> int:
-    """0 if all are complete, 3 if the others have left their errors, else 1."""
-    states = {run_id: state(Results(results).run(run_id)) for run_id in run_ids}
-    failed = [run_id for run_id, each in states.items() if not each.complete]
+    """0 if all are complete and as they were written, 3 if the others left errors, else 1."""
+    folders = {run_id: Results(results).run(run_id) for run_id in run_ids}
+    failed = {run_id: folder for run_id, folder in folders.items() if not _sound(folder, run_id)}
     if failed:
         say(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
-    noted = all(states[run_id].status is Status.failed for run_id in failed)
+    noted = all(exists(failure_file(folder)) for folder in failed.values())
     return (RUNS_FAILED if noted else 1) if failed else 0
+
+
+def _sound(folder: RunFolder, run_id: str) -> bool:
+    """Whether the run is complete and its files are those that it wrote."""
+    try:
+        return folder.finished(run_id) is not None
+    except FedbenchError:
+        return False

@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
 from fedbench.jobs.apart import train_apart
 from fedbench.store import Results, Status, note_failure, signs_of_life, state
-from tests.jobs.four_runs import IDS
+from tests.engine.records import record
+from tests.jobs.four_runs import IDS, SPECS
 from tests.jobs.four_runs import finish as finish_one
 
 
@@ -71,6 +73,15 @@ def test_two_killers_in_one_job(tmp_path):
     assert [status(tmp_path, each).value for each in IDS] == [
         *("failed", "finished", "finished", "failed")
     ]
+
+
+def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path, capfd):
+    folder = Results(tmp_path).run(IDS[0])
+    folder.finish(record(SPECS[0]), pd.DataFrame({"round": [10]}), {}, {})
+    (folder.path / "rounds.parquet").write_bytes(b"PAR1")
+    cut = FedbenchError("rounds.parquet: is not the file that the run wrote")
+    assert train_apart(lambda _: note_failure(folder, cut), IDS[:1], tmp_path) == 3
+    assert f"1 of 1 runs failed: {IDS[0]}" in capfd.readouterr().out
 
 
 def test_a_stop_is_no_failure(tmp_path):

@@ -67,13 +67,19 @@ def _child(
 
 
 def _cleanly(work: Callable[[Sequence[str]], object], run_ids: Sequence[str]) -> None:
-    """Do the work; states of clients on disk go before the process ends, also if it is stopped."""
+    """Do the work; states of clients on disk go before the process ends, also if it is stopped.
+
+    What is wrong for all runs alike, such as a tracker that is not installed, is one sentence.
+    """
     gc.freeze()  # what was imported is no garbage, and is not looked at again
     code: object = 0
     try:
         work(run_ids)
     except SystemExit as stopped:
         code = stopped.code
+    except FedbenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = 2
     gc.collect()
     sys.exit(code)  # type: ignore[arg-type]  # a number, or None
 

@@ -84,6 +84,14 @@ def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path, capfd):
     assert f"1 of 1 runs failed: {IDS[0]}" in capfd.readouterr().out
 
 
+def test_what_concerns_no_run_alone_is_one_sentence(tmp_path, capfd):
+    def work(_):
+        raise FedbenchError("live: no tracker 'mlfow'; did you mean 'mlflow'?")
+
+    assert train_apart(work, IDS, tmp_path) == 2
+    assert capfd.readouterr().err == "error: live: no tracker 'mlfow'; did you mean 'mlflow'?\n"
+
+
 def test_a_stop_is_no_failure(tmp_path):
     def work(_):
         raise SystemExit(143)

@@ -106,13 +106,13 @@ class WorkflowPaths:
             outdate(file)
 
     def reopen(self) -> list[str]:
-        """Have runs trained again that have a stamp and no record; returns their ids.
+        """Have runs to train that have a stamp and no record trained again; returns their ids.
 
         Somebody has deleted the record, as a message about a damaged one asks for. A run that
         failed has none either; the end of the workflow has asked for that already.
         """
-        folders = self._results
-        stamped = (run_id for run_id in self.scheduled.runs if exists(folders.stamp(run_id)))
+        folders, plan = self._results, self.trained or self.scheduled
+        stamped = (run_id for run_id in plan.runs if exists(folders.stamp(run_id)))
         unrecorded = [run_id for run_id in stamped if not folders.run(run_id).has_record()]
         gone = [key for key in unrecorded if not exists(failure_file(folders.run(key)))]
         for run_id in gone:

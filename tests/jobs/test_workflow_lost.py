@@ -3,6 +3,7 @@
 import shutil
 
 from fedbench.plan.outdated import ask_again
+from fedbench.plan.wanted import wanted
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.store import Results, note_failure
 from tests.jobs.conftest import CONFIG, RESULTS
@@ -23,6 +24,16 @@ def test_a_run_with_a_stamp_and_no_record_is_asked_for_unless_it_failed(tmp_path
     assert WorkflowPaths(plan, results.root, tmp_path).reopen() == [lost]
     assert results.retry(lost).exists()
     assert not any(results.retry(run_id).exists() for run_id in (failed, *others))
+
+
+def test_a_run_that_is_not_to_be_trained_is_not_asked_for(tmp_path):
+    plan, results = project(tmp_path), Results(tmp_path / "results")
+    lost = next(iter(plan.runs))
+    results.stamp(lost).touch()
+    (results.run(lost).path / "run.json").unlink()
+    none = wanted(plan, "none")
+    assert WorkflowPaths(plan, results.root, tmp_path, trained=none).reopen() == []
+    assert not results.retry(lost).exists()
 
 
 def test_a_run_is_asked_for_in_other_words_each_time(tmp_path):

@@ -16,11 +16,8 @@ from fedbench.plan.versions import complete
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 
-_BUILD = (
-    "versions",
-    "device",
-    "machine",
-)  # the fields of a record that say what it was computed with
+# The fields of a record that say what it was computed with
+_BUILD = ("versions", "device", "machine", "processor")
 _CODE = "versions.fedbench"  # a change of fedbench's own code must not move a number
 
 

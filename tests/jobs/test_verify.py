@@ -65,6 +65,15 @@ def test_another_build_is_named_and_may_differ_a_little(results, cpu):
     assert "fedbench" not in again.build
 
 
+def test_another_processor_with_the_same_instructions_is_another_build(results, cpu):
+    """There sums may be rounded in another order (see `tests/test_retrained.py`)."""
+    before = record(results, processor="abacus")
+    again = train_again(SPEC, results, cpu)
+    record(results, **before)
+    assert again.build.startswith("processor abacus → ")
+    assert train_again(SPEC, results, cpu).build == ""
+
+
 @pytest.mark.parametrize(
     ("difference", "build", "holds"),
     [(0.0, "", True), (1e-12, "", False), (0.01, "torch", True), (0.03, "torch", False)],

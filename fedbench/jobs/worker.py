@@ -81,6 +81,7 @@ def _train_one(
     follow: Follow,
 ) -> str:
     final = resolved(spec, search_id(spec), results) if spec.tune else spec
+    forget_failure(folder)  # of an earlier try: if this one is stopped, the run has not failed
     with signs_of_life(folder) as beat, follow(spec) as seen:
 
         def watch(row: Row) -> None:
@@ -95,7 +96,6 @@ def _train_one(
             watch=watch,
             searched=spec,
         )
-    forget_failure(folder)
     last = result.history.iloc[-1]
     seconds = sum(result.record["seconds"].values())
     score = f"accuracy {last['accuracy']:.4f}" if "accuracy" in last else f"loss {last['loss']:.4g}"

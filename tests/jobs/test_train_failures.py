@@ -1,12 +1,19 @@
 """What is said of a run whose method has a mistake."""
 
+import signal
+
+import pytest
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.signals import Stopped
 from fedbench.engine.machine import Machine
 from fedbench.jobs import worker
 from fedbench.plan.schedule import Schedule
 from fedbench.spec import RunSpec
-from fedbench.store import Results
+from fedbench.store import CHECKPOINT, Results, Status, note_failure, state
 
 SPEC = RunSpec(model={"mlp": {"hidden": 2}}, clients=2, rounds=1)
+SCHEDULE = Schedule(fingerprint="x", scale="demo", runs={SPEC.id: SPEC}, searches={}, papers={})
 
 
 def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):
@@ -14,11 +21,26 @@ def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):
         raise AttributeError("'Tensor' object has no attribute 'foo'")
 
     monkeypatch.setattr(worker, "run", broken)
-    schedule = Schedule(fingerprint="x", scale="demo", runs={SPEC.id: SPEC}, searches={}, papers={})
     said = []
-    assert worker.train(schedule, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [
+    assert worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [
         SPEC.id
     ]
     file = Results(tmp_path).run(SPEC.id).path / "error.txt"
     assert said[-1].endswith(f"failed: 'Tensor' object has no attribute 'foo' (traceback: {file})")
     assert "in broken" in file.read_text()
+
+
+def test_a_run_that_failed_and_was_stopped_in_its_second_try_counts_as_stopped(
+    tmp_path, monkeypatch
+):
+    def stopped(*args, out, **options):
+        (out / CHECKPOINT).touch()
+        raise Stopped(signal.SIGTERM, "after round 1 of 2")
+
+    folder = Results(tmp_path).run(SPEC.id)
+    folder.path.mkdir(parents=True)
+    note_failure(folder, FedbenchError("no memory"))
+    monkeypatch.setattr(worker, "run", stopped)
+    with pytest.raises(Stopped):
+        worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, print)
+    assert (state(folder).status, state(folder).why) == (Status.stopped, "")

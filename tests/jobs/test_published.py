@@ -215,6 +215,19 @@ def test_the_same_data_in_another_folder_are_the_same_data(results, file, there)
     assert "elsewhere" in Results(there).data("digits").read_text()
 
 
+def test_a_winner_that_is_spelled_in_another_way_is_the_same_winner(tmp_path):
+    """Earlier versions wrote 10.0 where the settings say 10."""
+    plan, results = project(tmp_path, SEARCHING), tmp_path / "results"
+    file = export(plan, "tiny", results, tmp_path / "out").file
+    winner = Results(results).winner(next(iter(plan.trials)))
+    respelled = winner.read_text().replace('"lr": 1,', '"lr": 1.0,').replace("1}", "1.0}")
+    assert respelled.startswith('{"chosen": {"lr": 1.0}')
+    winner.write_text(respelled)
+    assert restore([file], results).there == len(plan.runs)
+    assert winner.read_text() == respelled
+    export(plan, "tiny", results, file.parent)
+
+
 def test_what_a_failed_training_left_gives_way(plan, file, there):
     run_id = next(iter(plan.runs))
     folder = Results(there).run(run_id)

@@ -44,7 +44,8 @@ def memory_mb(run: RunSpec) -> int:
     model = registry.find("model", run.model.name).constants
     training, weights = model.get("MEGABYTES") or _USUAL
     states = min(_TABLES * run.clients * weights, _SPILLED) if run.parts else 0.0
-    batches = max(1.0, (run.batch or _BATCH) / _BATCH) * training
+    batch = run.batch or assumed_samples(run.dataset)[0] / run.clients  # or all that a client has
+    batches = max(1.0, batch / _BATCH) * training
     return math.ceil(_PROCESS + _data(run.dataset) + batches + states)
 
 

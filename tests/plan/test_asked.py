@@ -15,6 +15,8 @@ CIFAR = 2 * 60_000 * 3 * 32 * 32 / 2**20  # 351.6 MB
         ({"model": "lenet5", "batch": 64}, 1000 + CIFAR + 200),
         ({"model": "lenet5", "batch": 10}, 1000 + CIFAR + 200),
         ({"model": "lenet5", "batch": 256}, 1000 + CIFAR + 4 * 200),
+        # all 500 samples of a client at once
+        ({"model": "lenet5", "batch": None}, 1000 + CIFAR + 500 / 64 * 200),
         # two vectors of 0.3 MB for each of 100 clients
         ({"model": "lenet5", "batch": 64, "parts": ["scaffold"]}, 1000 + CIFAR + 200 + 60),
         # 9,000 MB of states, of which all but 4,000 lie on disk

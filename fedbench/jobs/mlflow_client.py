@@ -3,15 +3,18 @@
 import os
 import socket
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import mlflow
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, quoted, short
 from fedbench.base.files import exists
 from fedbench.store import Results
 
@@ -36,7 +39,16 @@ def client_of(uri: str) -> MlflowClient:
     return client
 
 
-def unusable(uri: str, error: BaseException, damaged: bool) -> FedbenchError:
+@contextmanager
+def answering(uri: str) -> Iterator[None]:
+    """What fails in the block, as when a server goes away, is one sentence."""
+    try:
+        yield
+    except MlflowException as error:
+        raise unusable(uri, short(error), damaged=False) from None
+
+
+def unusable(uri: str, error: object, damaged: bool) -> FedbenchError:
     """What is said of a database or server that fails; one that is damaged can be made anew."""
     way_out = "; delete the file to copy all runs anew" if damaged else ""
     return FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}")

@@ -9,7 +9,7 @@ from mlflow.tracking import MlflowClient
 from fedbench.base.digest import digest
 from fedbench.base.files import require_writable
 from fedbench.jobs.copying import Copier
-from fedbench.jobs.mlflow_client import client_of, default_uri, experiment_of
+from fedbench.jobs.mlflow_client import answering, client_of, default_uri, experiment_of
 from fedbench.jobs.told import RUN, VERSION
 from fedbench.plan.plan import Plan
 from fedbench.store import Results
@@ -32,6 +32,11 @@ def mirror(plan: Plan, results: Path, uri: str | None = None, workers: int = 1) 
     """
     require_writable(results)
     uri = uri or default_uri(results)
+    with answering(uri):
+        return _mirrored(plan, results, uri, workers)
+
+
+def _mirrored(plan: Plan, results: Path, uri: str, workers: int) -> int:
     client = client_of(uri)
     experiment = experiment_of(client, f"fedbench-{plan.scale}")
     there = _versions(plan, results)

@@ -6,6 +6,7 @@ from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
+from mlflow.exceptions import MlflowException
 
 from fedbench.jobs import copying, mlflow_tables, track
 from fedbench.jobs.copying import through_client
@@ -103,6 +104,19 @@ def test_a_copy_that_was_cut_short_is_gone_on_with(server, tmp_path, refuses):
         mirror(plan, results, SERVER)
     damaged.write_bytes(whole)
     assert mirror(plan, results, SERVER) == 2
+
+
+def test_a_server_that_fails_while_runs_are_copied_is_one_sentence(
+    server, tmp_path, monkeypatch, refuses
+):
+    def away(*_):
+        raise MlflowException("(sqlite3.OperationalError) database is locked\n[SQL: UPDATE ...]")
+
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    finish(results, next(iter(plan.runs.values())))
+    monkeypatch.setattr(server, "set_experiment_tag", away)
+    with refuses(rf"'{SERVER}' cannot be used: .*database is locked$"):
+        mirror(plan, results, SERVER)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ class Strict(BaseModel):
         frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
     )
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, /, **data: Any) -> None:  # a field may be misspelt as `self`
         try:
             super().__init__(**data)
         except ValidationError as error:

@@ -60,6 +60,8 @@ def test_a_finished_run_of_data_that_were_replaced_is_refused(cli, tmp_path):
     [
         ("rounds: 0", "rounds = 0 is not allowed"),
         ("round: 3", "did you mean 'rounds'?"),
+        ("self: 3", "no field in RunSpec 'self'"),
+        ("stop: {self: 3}", "no field in Stop 'self'"),
         ("parts: [fedproxx]", "did you mean 'fedprox'?"),
         ("lr: fast", "lr = 'fast' is not allowed"),
         ("- a list", "must be a mapping"),

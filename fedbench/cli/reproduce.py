@@ -1,8 +1,11 @@
 """Starts the workflow for a command that ends in a report."""
 
 import json
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,6 +26,34 @@ def reproduce(cores: str, **config: object) -> None:
         file = Path(folder, "config.json")
         file.write_text(json.dumps({name: str(value) for name, value in config.items() if value}))
         command += ["reproduce_all", "--configfile", str(file)]
-        done = subprocess.run(command, check=False)  # noqa: S603
+        with _stopped_in_order():
+            done = subprocess.run(command, check=False)  # noqa: S603
     if done.returncode:
         raise typer.Exit(done.returncode)
+
+
+@contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """Let Snakemake end by itself when a signal comes, or its folder would stay locked.
+
+    Ctrl-C reaches it without this process; `kill`, which does not, is handed on.
+    """
+    handlers = {signal.SIGINT: _leave, signal.SIGTERM: _hand_on}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(_: int, __: object) -> None:
+    """Do nothing; unlike a signal that is ignored, this does not hold for Snakemake too."""
+
+
+def _hand_on(number: int, _: object) -> None:
+    import psutil  # few processes need it
+
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            child.send_signal(number)

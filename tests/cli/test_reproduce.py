@@ -1,0 +1,46 @@
+"""A command that starts the workflow waits for its orderly end when it is asked to stop."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.jobs.started import wait_for
+
+# Stands for Snakemake, which takes a while to stop its jobs and to free the folder
+SLOW = """
+import signal, sys, time
+from pathlib import Path
+
+def stop(number, _):
+    time.sleep(1)
+    Path("freed").write_text(signal.Signals(number).name)
+    sys.exit(1)
+
+for each in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(each, stop)
+Path("begun").write_text("begun")
+time.sleep(60)
+"""
+COMMAND = "from fedbench.cli.reproduce import reproduce; reproduce('1')"
+
+
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)],
+    ids=["Ctrl-C reaches both", "kill reaches the command"],
+)
+def test_a_stop_is_the_workflows_which_frees_the_folder(tmp_path, number, send):
+    (tmp_path / "snakemake.py").write_text(SLOW)
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND],
+        cwd=tmp_path,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for("begun", tmp_path / "begun")
+    send(process.pid, number)
+    assert process.wait() == 1
+    assert (tmp_path / "freed").read_text() == number.name

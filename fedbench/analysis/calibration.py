@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from fedbench.base import registry, seeds
 from fedbench.base.checked import Checked, Natural, Positive
 from fedbench.base.errors import FedbenchError
+from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model, Net
-from fedbench.core.part import Part, refuse_conflicts
+from fedbench.core.part import Part
 from fedbench.data.partition import Indices
 from fedbench.data.shares import mirror
 from fedbench.engine.inputs import images

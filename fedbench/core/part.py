@@ -11,15 +11,13 @@ times the step.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from fedbench.base import registry
 from fedbench.base.checked import Checked
-from fedbench.base.errors import FedbenchError, shown, unknown
+from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
 
 
@@ -215,101 +213,3 @@ def require_tensors(part: Part, *states: State) -> None:
                 f"{type(part).__name__} stores or sends {shown(value)} as '{name}'; it must be a "
                 "tensor, such as torch.tensor(1.0)"
             )
-
-
-def refuse_conflicts(parts: Sequence[Part]) -> None:
-    """Raise `FedbenchError` with the reason if these parts cannot be combined in this order.
-
-    Also refused are a part that is listed twice, one with a name that does not exist in its
-    `excludes`, `follows`, `precedes` or `decides`, and one with a misspelt hook or a parameter
-    without a type: none of these would ever have an effect.
-    """
-    names = [type(part).__name__.lower() for part in parts]
-    for i, part in enumerate(parts):
-        _refuse_slips(part, names[i])
-        if names[i] in names[:i]:
-            raise FedbenchError(f"parts: '{names[i]}' is listed twice")
-        _refuse_company(part, i, names)
-    _refuse_rivals(parts, names)
-    for part, name in zip(parts, names, strict=True):
-        _refuse_idle(part, name)
-
-
-def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if the i-th part may not stand where it does among the named ones."""
-    me = f"'{names[i]}'"
-    rules = (
-        (part.excludes, names, f"{me} cannot stand beside '{{}}'"),
-        (part.follows, names[i:], f"{me} must stand after '{{}}'"),
-        (part.precedes, names[:i], f"'{{}}' must stand after {me}"),
-    )
-    for reasons, there, words in rules:
-        for other, reason in reasons.items():
-            if other in there:
-                raise FedbenchError(f"parts: {words.format(other)}: {reason}")
-
-
-def _refuse_slips(part: Part, name: str) -> None:
-    """Raise `FedbenchError` on a name that does not exist, and on what looks like a hook."""
-    _refuse_strays(part, name)
-    others = _subclasses(Part) - {type(part)}
-    methods = {*registry.entries("method"), *(other.__name__.lower() for other in others)}
-    for field in ("excludes", "follows", "precedes"):
-        for other in getattr(part, field):
-            if other not in methods:
-                raise FedbenchError(f"parts: '{name}'.{field}: {unknown('method', other, methods)}")
-    if set(part.decides) <= {*DECISIONS}:
-        return
-    decisions = {*DECISIONS, *(what for other in others for what in other.decides)}
-    for what in part.decides:
-        if what not in decisions:
-            raise FedbenchError(f"parts: '{name}'.decides: {unknown('decision', what, decisions)}")
-
-
-def _refuse_strays(part: Part, name: str) -> None:
-    """Raise `FedbenchError` if the class has a misspelt hook, or a parameter without a type."""
-    own = {k: v for k, v in vars(type(part)).items() if not (k.startswith("_") or hasattr(Part, k))}
-    hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
-    typed = {each for cls in type(part).__mro__ for each in vars(cls).get("__annotations__", {})}
-    for key, value in own.items():
-        near = [hook for hook in hooks if sorted(hook) == sorted(key.lower())]  # 'setp' of step
-        near += get_close_matches(key, hooks, 1, cutoff=0.85)
-        if near and key not in typed:
-            raise FedbenchError(
-                f"parts: '{name}' has no hook '{key}'; did you mean '{near[0]}'? Name a method of "
-                f"its own '_{key}'"
-            )
-        if isinstance(value, int | float | str) and key not in typed:
-            raise FedbenchError(
-                f"parts: '{name}': '{key} = {value!r}' has no type, so it is no parameter; write "
-                f"'{key}: {type(value).__name__} = {value!r}'"
-            )
-
-
-def _refuse_idle(part: Part, name: str) -> None:
-    """Raise `FedbenchError` if the class has no hook: the run would be FedAvg under its name."""
-    hooks = [hook for hook in vars(Part) if not hook.startswith("_") and callable(vars(Part)[hook])]
-    if not any(overriding([part], hook) for hook in hooks if hook != "cost"):
-        raise FedbenchError(
-            f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
-            f"{', '.join(sorted({*hooks} - {'cost'}))}"
-        )
-
-
-def _subclasses(cls: type[Part]) -> set[type[Part]]:
-    """All parts that have been defined so far, in the package or by the user."""
-    children = set(cls.__subclasses__())
-    return children.union(*(_subclasses(child) for child in children))
-
-
-def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Raise `FedbenchError` if two parts make the same decision."""
-    deciders: dict[str, str] = {}
-    for part, name in zip(parts, names, strict=True):
-        for what in part.decides:
-            if what in deciders:
-                other = deciders[what]
-                raise FedbenchError(
-                    f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
-                )
-            deciders[what] = name

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
+from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Net
-from fedbench.core.part import Part, refuse_conflicts
+from fedbench.core.part import Part
 from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset

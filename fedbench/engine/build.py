@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from fedbench.base import seeds
 from fedbench.base.errors import at
 from fedbench.core import chance
+from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.optimisers import SGD, Adam, Optimiser
-from fedbench.core.part import Part, refuse_conflicts
+from fedbench.core.part import Part
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Rows, draw_partition
 from fedbench.data.source import data_folder

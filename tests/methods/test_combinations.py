@@ -12,7 +12,8 @@ from torch import nn
 
 from fedbench import Dataset, FedbenchError, Machine, Part, RunSpec, run
 from fedbench.base import registry
-from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH, refuse_conflicts
+from fedbench.core.conflicts import refuse_conflicts
+from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH
 from fedbench.data.shares import hold_out
 from fedbench.engine.assemble import assemble
 from fedbench.engine.build import check_choices

@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench import RunSpec, run
-from fedbench.core.part import refuse_conflicts
+from fedbench.core.conflicts import refuse_conflicts
 from fedbench.engine.build import build_parts
 from fedbench.paper.compositions import compositions, named
 from tests.few import few_digits

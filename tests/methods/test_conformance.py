@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry
+from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model
-from fedbench.core.part import Sizes, overriding, refuse_conflicts
+from fedbench.core.part import Sizes, overriding
 from fedbench.engine.assemble import assemble
 from fedbench.engine.build import build_parts
 from fedbench.engine.local import RoundStart, local_round

@@ -1,6 +1,8 @@
 """Starts the workflow for a command that ends in a report."""
 
 import json
+import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +21,9 @@ def reproduce(cores: str, **config: object) -> None:
 
     Exits with Snakemake's code if it fails.
     """
+    from fedbench.jobs.words import COMMAND
+
+    typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())
     command = [sys.executable, "-m", "snakemake", "-s", snakefile, "--cores", cores]
     with TemporaryDirectory() as folder:
@@ -27,7 +32,7 @@ def reproduce(cores: str, **config: object) -> None:
         file.write_text(json.dumps({name: str(value) for name, value in config.items() if value}))
         command += ["reproduce_all", "--configfile", str(file)]
         with _stopped_in_order():
-            done = subprocess.run(command, check=False)  # noqa: S603
+            done = subprocess.run(command, check=False, env=os.environ | typed)  # noqa: S603
     if done.returncode:
         raise typer.Exit(done.returncode)
 

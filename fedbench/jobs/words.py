@@ -1,9 +1,12 @@
 """The state of a workflow's runs in words, for a terminal and a log alike."""
 
+import os
+import shlex
 from collections.abc import Iterator, Sequence
 
 from fedbench.jobs.status import Overview
 
+COMMAND = "FEDBENCH_COMMAND"  # the variable with what was typed, where a command starts Snakemake
 _SHOWN = 5  # runs of a kind that are named; the report names all that failed
 
 
@@ -17,6 +20,11 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{hours // 24} days {hours % 24:02d} h"
+
+
+def again(words: Sequence[str]) -> str:
+    """The command that goes on with a workflow: Snakemake with these words, or what was typed."""
+    return os.environ.get(COMMAND) or shlex.join(["snakemake", *words])
 
 
 def failures(seen: Overview, command: str) -> Iterator[str]:

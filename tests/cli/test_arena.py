@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 def started(monkeypatch):
     commands = []
 
-    def start(command, check):
+    def start(command, **options):
         """Train what was asked for: two rounds, made up."""
         asked = json.loads(Path(command[command.index("--configfile") + 1]).read_text())
         commands.append(asked)

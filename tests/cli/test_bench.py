@@ -73,7 +73,7 @@ def test_the_page_has_a_leaderboard_and_fronts(folder):
 def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
     started, config = [], {}
 
-    def start(command, check):
+    def start(command, **options):
         started.append(command)
         config.update(json.loads(Path(command[command.index("--configfile") + 1]).read_text()))
         return subprocess.CompletedProcess(command, 7)
@@ -90,7 +90,7 @@ def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
-    monkeypatch.setattr(subprocess, "run", lambda c, check: subprocess.CompletedProcess(c, 0))
+    monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 0))
     monkeypatch.setattr(console, "width", width)
     done = typed("bench", *CHOSEN, "--out", folder, "--results", folder / "results")
     said = words(done)

@@ -44,3 +44,12 @@ def test_a_stop_is_the_workflows_which_frees_the_folder(tmp_path, number, send):
     send(process.pid, number)
     assert process.wait() == 1
     assert (tmp_path / "freed").read_text() == number.name
+
+
+def test_the_workflow_is_told_the_command_that_goes_on(tmp_path):
+    """Snakemake's own would name a file of settings that is gone when it has ended."""
+    told = "import os; open('told', 'w').write(os.environ['FEDBENCH_COMMAND'])"
+    (tmp_path / "snakemake.py").write_text(told)
+    typed = ["bench", "--out", "my folder"]
+    subprocess.run([sys.executable, "-c", COMMAND, *typed], cwd=tmp_path, check=True)
+    assert (tmp_path / "told").read_text() == "fedbench bench --out 'my folder'"

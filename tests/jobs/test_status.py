@@ -4,7 +4,7 @@ import pytest
 
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import duration, failures, lost, unfinished
+from fedbench.jobs.words import COMMAND, again, duration, failures, lost, unfinished
 from fedbench.store import Results, note_failure, signs_of_life
 from tests.jobs.four_runs import IDS, SPEEDS, finish, plan
 
@@ -113,3 +113,10 @@ def test_after_a_stop_the_end_says_how_to_go_on(watcher, tmp_path):
 )
 def test_durations_in_words(seconds, words):
     assert duration(seconds) == words
+
+
+def test_the_command_that_goes_on_is_the_one_that_was_typed(monkeypatch):
+    monkeypatch.delenv(COMMAND, raising=False)
+    assert again(["--cores", "2", "a b"]) == "snakemake --cores 2 'a b'"
+    monkeypatch.setenv(COMMAND, "fedbench bench --out 'my folder'")
+    assert again(["--cores", "all"]) == "fedbench bench --out 'my folder'"

@@ -1,6 +1,5 @@
 # What is printed: runs done and time left while it runs, then a summary, or what failed and what to
 # do. Snakemake's own messages are in its log file; `--verbose` shows them too.
-import shlex
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from fedbench.jobs.display import Display
 from fedbench.jobs.folder import hold, tidy
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import failures, unfinished
+from fedbench.jobs.words import again, failures, unfinished
 from fedbench.jobs.workers import pass_signals_on
 from fedbench.plan.summary import summary
 
@@ -27,8 +26,8 @@ def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
     let_retry(schedule(TRAINED), seen, Path(config["results"]))
-    again = shlex.join(["snakemake", *sys.argv[1:]])
-    for line in (*failures(seen, again), *unfinished(seen, again)):
+    command = again(sys.argv[1:])
+    for line in (*failures(seen, command), *unfinished(seen, command)):
         print(line, file=sys.stderr)
 
 

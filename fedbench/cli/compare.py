@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,7 +61,14 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
         )
     written = files_by_name(workflow / "papers", "*.yaml")
     wanted = papers or tuple(name for name in there if name in written)
-    return Side(planned(workflow, folder.resolve().name, wanted), folder.resolve().parent)
+    place = _place(folder, files_by_name(workflow / "scales", "*.yaml"))
+    return Side(planned(workflow, place.name, wanted), place.parent)
+
+
+def _place(folder: Path, scales: Container[str]) -> Path:
+    """The folder by a path that ends with its scale: of a link, or of where the link leads."""
+    places = [Path(os.path.abspath(folder)), folder.resolve()]
+    return next((place for place in places if place.name in scales), places[0])
 
 
 def _show(compared: "Compared", one: Path, other: Path) -> None:

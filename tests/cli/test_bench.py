@@ -183,6 +183,16 @@ def test_results_do_not_differ_from_themselves(folder, monkeypatch):
     assert {row["difference"] for row in rows} == {0.0}
 
 
+def test_a_folder_of_a_scale_may_be_a_link(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
+    here, there, latest = folder / "results/paper", tmp_path / "results/paper", tmp_path / "latest"
+    there.parent.mkdir()
+    there.symlink_to(shutil.copytree(here, tmp_path / "disk/of 2024"))
+    latest.symlink_to(here)
+    for one in (there, latest):
+        assert "Cells measured in both: 21" in words(typed("compare", here, one))
+
+
 def test_compare_needs_two_folders_of_results(folder, tmp_path):
     done = typed("compare", folder / "results/paper", tmp_path)
     assert done.exit_code == 2

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
 import typer
 
 from fedbench.base.plugins import project
@@ -57,8 +58,6 @@ def _leave(_: int, __: object) -> None:
 
 
 def _hand_on(number: int, _: object) -> None:
-    import psutil  # few processes need it
-
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
             child.send_signal(number)

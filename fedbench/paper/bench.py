@@ -122,7 +122,11 @@ def write_bench(bench: Bench, file: Path) -> None:
 
 
 def content_of(bench: Bench) -> dict[str, Any]:
-    """The fields of the paper's file."""
+    """The fields of the paper's file; raises `FedbenchError` on `parts` among the settings."""
+    if "parts" in bench.settings:  # those of the methods would replace them
+        raise FedbenchError(
+            "parts are no setting of all runs: name them in methods, as in MOON+asd"
+        )
     axes = _axes(bench)
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}

@@ -134,3 +134,9 @@ def test_a_file_of_one_s_own_is_not_overwritten(refuses, tmp_path):
     file.write_text("# mine\n" + file.read_text())
     with refuses(r"mine\.yaml: was written by hand, and is not overwritten"):
         write_bench(BENCH, file)
+
+
+def test_parts_of_all_methods_are_refused_as_a_setting(refuses):
+    bench = Bench(methods=chosen_methods("FedAvg, MOON"), settings={"parts": ["asd"]})
+    with refuses("parts are no setting of all runs: name them in methods"):
+        content_of(bench)

@@ -98,16 +98,13 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
     example = _as_first_seen(floats(x[:1]))
     module = _module(spec, objects, data, example, folder).to(device, dtype)
-    refuse_without_weights(module, _name(spec, objects))
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
     refuse_lone_samples(net, rows, spec.batch, prepare(x[:1]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     net.find_dropout(prepare(x[:2]))
-    loss = objects.get("loss") or _usual_loss(data)
-    if "loss" in objects:
-        refuse_mean(loss, net, prepare(x[:2]), y[:2])
+    loss = _loss(objects, data, net, prepare(x[:2]), y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -118,12 +115,10 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)
     sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
-    scorers = _scorers(task, data, held_out, spec)
-    identity = identify(spec, objects)
     return Problem(
-        spec=spec, identity=identity, data=data, fed=fed, task=task,
+        spec=spec, identity=identify(spec, objects), data=data, fed=fed, task=task,
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
-        label_counts=counts, sampler=sampler, scorers=scorers,
+        label_counts=counts, sampler=sampler, scorers=_scorers(task, data, held_out, spec),
     )  # fmt: skip
 
 
@@ -145,17 +140,25 @@ def _as_first_seen(x: Tensor) -> Tensor:
 def _module(
     spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
 ) -> nn.Module:
+    """The module that is given or named; `FedbenchError` unless it has weights to train."""
     if "model" in objects:
-        return copy.deepcopy(objects["model"])
-    return build_model(spec, data, example, folder)
+        module = copy.deepcopy(objects["model"])
+    else:
+        module = build_model(spec, data, example, folder)
+    refuse_without_weights(module, _name(spec, objects))
+    return module
 
 
 def _name(spec: RunSpec, objects: Objects) -> str:
     return type(objects["model"]).__name__ if "model" in objects else f"'{spec.model}'"
 
 
-def _usual_loss(data: Dataset) -> Loss:
-    return scoring.cross_entropy if data.classes else scoring.half_squared_error
+def _loss(objects: Objects, data: Dataset, net: Net, x: Tensor, y: Tensor) -> Loss:
+    """The loss that is given, tried on prepared samples x and labels y, or that of the data."""
+    if "loss" not in objects:
+        return scoring.cross_entropy if data.classes else scoring.half_squared_error
+    refuse_mean(objects["loss"], net, x, y)
+    return objects["loss"]
 
 
 def _scorers(

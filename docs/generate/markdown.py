@@ -1,10 +1,11 @@
 """Text of the code as Markdown: docstrings as paragraphs, rows as tables."""
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
 _CODE = re.compile(r"(`[^`]*`)")
-_MARKS = re.compile(r"([\\*_\[\]<>|$])")
+_MARKS = re.compile(r"([\\*_\[\]|$])")
 _COLUMNS = re.compile(r"\s*(\S+)\s{2,}(\S.*)")  # a line in two columns: a name, what it means
 
 
@@ -25,7 +26,8 @@ def escaped(text: str) -> str:
     """Text without marks of Markdown; what stands between backticks stays code."""
     pieces = _CODE.split(text)
     return "".join(
-        piece if number % 2 else _MARKS.sub(r"\\\1", piece) for number, piece in enumerate(pieces)
+        piece if number % 2 else _MARKS.sub(r"\\\1", html.escape(piece, quote=False))
+        for number, piece in enumerate(pieces)
     )
 
 

@@ -63,8 +63,8 @@ _PLAINER = {
     "did not find expected key": "a line that is not indented as its neighbours are",
     "did not find expected '-' indicator": "a field among the items of a list",
     "found unexpected end of stream": "a quote that is not closed",
-    "found character that cannot start any token": "a value that begins with a sign of YAML; put "
-    "it in quotes",
+    "found character that cannot start any token": "a tab, or a value that begins with a sign of "
+    "YAML; indent lines with spaces, and put such a value in quotes",
     "did not find expected ',' or ']'": "a list without its ',' or ']'",
     "did not find expected ',' or '}'": "a mapping without its ',' or '}'",
 }

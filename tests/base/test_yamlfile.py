@@ -85,7 +85,8 @@ def test_names_that_no_file_can_have(refuses, tmp_path):
         ("a: {b: 1\nc: 2\n", "line 2: a mapping without its ',' or '}'"),
         ('a: "x\nb: 2\n', "a quote that is not closed"),
         ("- 1\na: 2\n", "line 2: a field among the items of a list"),
-        ("a: @x\n", "line 1: a value that begins with a sign of YAML; put it in quotes"),
+        ("a: @x\n", "line 1: a tab, or a value that begins with a sign of YAML"),
+        ("a:\n\tb: 2\n", "line 2: a tab, or a value that begins with a sign of YAML; indent"),
         ("a: *x\n", "line 1: found undefined alias 'x'"),
     ],
 )

@@ -170,7 +170,7 @@ def test_the_findings_of_a_paper_begin_in_short():
 
 
 def test_marks_and_tables_by_hand():
-    assert escaped("x_t < `a_b` [1]") == r"x\_t \< `a_b` \[1\]"
+    assert escaped("x_t < `a_b` [1]") == r"x\_t &lt; `a_b` \[1\]"
     assert prose("One\nline.\n\nTwo.") == "One line.\n\nTwo."
     assert prose("So:\n\n r1   a_k + b\n lit  as printed") == (
         "So:\n\n* `r1`: a\\_k + b\n* `lit`: as printed"

@@ -137,7 +137,7 @@ def test_metrics_by_hand():
 
 
 def test_ranges_by_hand():
-    assert "| `BelowOne` | a number ≥ 0, \\< 1 |" in ranges()
+    assert "| `BelowOne` | a number ≥ 0, &lt; 1 |" in ranges()
 
 
 def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):

@@ -94,3 +94,17 @@ def test_only_null_is_no_parameters(refuses, value):
     with refuses(r"dr.*is no mapping of parameters"):
         RunSpec(partition={"dr": value})
     assert RunSpec(parts=[{"fedprox": None}]).parts[0].params == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("FedADC+", r"in Python write parts=\[{'fedadc': {'variant': 'red'}}, 'selfconfidence'\]$"),
+        ("FedAvg", r"'FedAvg' is a named method, .* in Python write parts=\[\]$"),
+        ("moon+asd", "no method 'moon"),  # of no name
+        ("Moon", r"write parts=\['moon'\], projection=256$"),
+    ],
+)
+def test_a_named_method_is_told_apart_from_a_misspelt_part(refuses, name, words):
+    with refuses(words):
+        RunSpec(parts=[name])

@@ -36,7 +36,8 @@ FOLDERS = {
     "facts": "facts",
 }  # the kind of a plug-in → its sub-folder
 _NAMESPACE = "fedbench_plugins"  # of the modules in folders that are no packages
-_CONTENT = (*FOLDERS.values(), "papers", "scales", "compositions.yaml")
+_NAMED = "compositions.yaml"  # methods by the names that papers give them
+_CONTENT = (*FOLDERS.values(), "papers", "scales", _NAMED)
 _PACKAGE = Path(__file__).parents[1].resolve()
 
 
@@ -102,6 +103,12 @@ def nearby(path: Path) -> Path:
     """A path inside the working folder, written from there; any other path as it is."""
     inside = path.resolve().is_relative_to(Path.cwd())
     return path.resolve().relative_to(Path.cwd()) if inside else path
+
+
+def composition_files() -> tuple[Path, ...]:
+    """The files with named methods: that of fedbench, then those of plug-in folders."""
+    plugged = (folder.root / _NAMED for folder in plugin_folders())
+    return (_PACKAGE / "paper" / _NAMED, *(file for file in plugged if exists(file)))
 
 
 def find_file(folder: Path, name: str) -> Path:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.plugins import plugin_folders
+from fedbench.base.plugins import composition_files
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.places import Level
@@ -60,8 +60,7 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
 
     Raises `FedbenchError` naming both files if two define the same name.
     """
-    plugged = (folder.root / FILE.name for folder in plugin_folders())
-    return _read((file, *(other for other in plugged if other.exists())))
+    return _read((file, *composition_files()[1:]))
 
 
 def every_method() -> dict[Level, dict[str, Any]]:

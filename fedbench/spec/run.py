@@ -21,6 +21,7 @@ from fedbench.spec.augment import Augment
 from fedbench.spec.numbers import Whole
 from fedbench.spec.stop import Stop
 from fedbench.spec.tune import Tune
+from fedbench.spec.unfolded import refuse_named
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
@@ -150,6 +151,8 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
+        for part in self.parts:
+            refuse_named(part.name)
         for kind, choice in self.choices():
             registry.require_known(kind, choice.name, choice.params)
         return self

@@ -136,9 +136,9 @@ def test_a_search_whose_trials_use_a_plug_in_depends_on_its_file(tmp_path, monke
 def test_methods_of_ones_own_are_told_from_those_that_come_with_fedbench(tmp_path, monkeypatch):
     assert own_methods() == set()
     plug(tmp_path, methods=METHOD)
-    (tmp_path / "compositions.yaml").write_text("FedProx, strong: {parts: [{fedprox: {mu: 1}}]}")
+    (tmp_path / "compositions.yaml").write_text("FedProx (strong): {parts: [{fedprox: {mu: 1}}]}")
     monkeypatch.chdir(tmp_path)
-    assert own_methods() == {"FedProx, strong", "brand"}
+    assert own_methods() == {"FedProx (strong)", "brand"}
 
 
 def test_runs_of_built_ins_keep_their_identity_beside_plug_ins(tmp_path, monkeypatch):

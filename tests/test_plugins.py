@@ -15,6 +15,7 @@ from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
+from fedbench.cli.listing import catalogue
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
@@ -190,6 +191,21 @@ def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(plug(tmp_path, methods=text))
     with pytest.raises(FedbenchError, match=words):
         registry.build("method", "brand", {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("methods", PROBE, r"methods/mine\.py: Size is a Probe, not a Part; put it into probes/"),
+        ("probes", METHOD, r"probes/mine\.py: Brand is a Part, not a Probe; put it into methods/"),
+    ],
+)
+def test_a_class_of_another_kind_is_told_its_folder(
+    tmp_path, monkeypatch, refuses, kind, text, words
+):
+    monkeypatch.chdir(plug(tmp_path, **{kind: text}))
+    with refuses(words):
+        catalogue(kind.removesuffix("s"))
 
 
 def _spelled_out(name):

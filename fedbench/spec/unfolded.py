@@ -1,4 +1,4 @@
-"""What the named methods of `compositions.yaml` are made of, for `RunSpec`, which takes parts alone.
+"""Refuses named methods (`compositions.yaml`) in a `RunSpec`, which takes parts alone.
 
 Files and command lines have the names replaced before a `RunSpec` is made (`paper/named`).
 """

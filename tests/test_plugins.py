@@ -171,6 +171,17 @@ def test_papers_and_named_methods_of_one_name_are_refused_with_both_files(tmp_pa
     assert list(compositions())[-1] == "Mine"
 
 
+def test_a_named_method_is_not_called_as_a_part_that_it_is_not(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    file = tmp_path / "compositions.yaml"
+    for text in ("{parts: [fedprox]}", "{parts: [{brand: {eta: 0.25}}]}", "{parts: [brand, asd]}"):
+        file.write_text(f"brand: {text}")
+        with refuses(r"compositions\.yaml: brand: .*mine\.py has a part of the same name"):
+            compositions()
+    file.write_text("brand: {parts: [brand], search: {brand.eta: [0.3, 0.5, 1]}}")
+    assert list(compositions())[-1] == "brand"
+
+
 def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     cells = planned(ROOT / "workflow", "demo", ("arena",)).cells

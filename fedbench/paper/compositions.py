@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import composition_files
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import read_yaml
@@ -118,7 +118,18 @@ def named(name: str) -> Composition:
 def _checked(file: Path, name: str, fields: Any) -> Composition:
     if not isinstance(fields, dict):
         raise FedbenchError(f"{file}: {name}: must be a mapping of fields (parts, with, citation)")
-    try:
-        return Composition(**fields)
-    except FedbenchError as error:
-        raise FedbenchError(f"{file}: {name}: {error}") from None
+    with at(f"{file}: {name}"):
+        method = Composition(**fields)
+        _refuse_another_part(name, method)
+    return method
+
+
+def _refuse_another_part(name: str, method: Composition) -> None:
+    """Raise `FedbenchError` if lists of parts would mean the part of this name, not the method."""
+    part = registry.entries("method").get(name)
+    same = part and _full(method.parts) == _full((Choice(name=name),)) and not method.settings
+    if part and not same:
+        raise FedbenchError(
+            f"{part.file} has a part of the same name, which lists of parts would mean; rename the "
+            f"method, or write parts: [{name}] without `with`"
+        )

@@ -1,9 +1,11 @@
 """The one exception that bad input raises: it names the place, the bad value, what is allowed."""
 
 import difflib
+import os
 import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
@@ -26,6 +28,18 @@ def at(place: str) -> Iterator[None]:
         yield
     except FedbenchError as error:
         raise FedbenchError(f"{place}: {error}") from None
+
+
+@contextmanager
+def of_file(file: Path) -> Iterator[None]:
+    """Put the file in front of a `FedbenchError` raised in the block that names no file itself."""
+    try:
+        yield
+    except FedbenchError as error:
+        place = str(error).partition(": ")[0]
+        if os.sep in place or os.path.exists(place):
+            raise
+        raise FedbenchError(f"{file}: {error}") from None
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, unknown
@@ -15,6 +15,14 @@ from fedbench.paper.places import Level
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")
+
+
+# The fields of a run, each checked by itself: what they mean together depends on the run
+_Fields: type[Strict] = create_model(
+    "RunSpec",
+    __base__=Strict,
+    **{name: (field.annotation, field) for name, field in RunSpec.model_fields.items()},
+)  # type: ignore[call-overload]
 
 
 class Composition(Strict):
@@ -38,6 +46,8 @@ class Composition(Strict):
         for name in self.settings:
             if name not in RunSpec.model_fields:
                 raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
+        with at("with"):
+            _Fields(**self.settings)
         for name, values in self.search.items():
             self._check_search(name, values)
         return self

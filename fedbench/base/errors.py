@@ -31,6 +31,17 @@ def at(place: str) -> Iterator[None]:
 
 
 @contextmanager
+def called(name: str, own: str) -> Iterator[None]:
+    """Put `name`, as YAML files spell it, in the place of an object's own name before an error."""
+    try:
+        yield
+    except FedbenchError as error:
+        if not str(error).startswith(f"{own}: "):
+            raise
+        raise FedbenchError(f"{name}: {str(error).removeprefix(f'{own}: ')}") from None
+
+
+@contextmanager
 def of_file(file: Path) -> Iterator[None]:
     """Put the file in front of a `FedbenchError` raised in the block that names no file itself."""
     try:

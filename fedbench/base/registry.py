@@ -16,7 +16,7 @@ from typing import Any
 
 from fedbench.base.checked import Checked
 from fedbench.base.checksums import checksums, parsed
-from fedbench.base.errors import FedbenchError, short, unknown
+from fedbench.base.errors import FedbenchError, called, short, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders
 
@@ -146,7 +146,8 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
         inspect.signature(cls).bind(**plain)
     except TypeError as error:  # "missing a required argument: 'eta'"
         raise FedbenchError(f"{kind} '{name}': {error}") from None
-    return cls(**plain)
+    with called(f"{kind} '{name}'", cls.__name__):
+        return cls(**plain)
 
 
 @cache

@@ -258,6 +258,20 @@ def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch,
         _spelled_out("brnd")
 
 
+def test_an_unknown_name_says_where_it_was_looked_for(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(tmp_path)
+    with refuses(f"methods/ of {tmp_path.resolve()}, which does not exist$") as caught:
+        _spelled_out("pull")
+    listed = str(caught.value).partition("choose from ")[2].partition("; looked")[0].split(", ")
+    assert listed[-1] == "…"
+    assert {*listed[:-1]} <= {*registry.entries("method"), *compositions()}  # none is cut
+    with refuses(f"no paper 'mine'; .*; looked in papers/ of {tmp_path.resolve()}, which does not"):
+        planned(ROOT / "workflow", "paper", ("mine",))
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    with refuses(f"looked in methods/ of {tmp_path.resolve()}$"):
+        _spelled_out("pull")
+
+
 def test_a_part_that_is_asked_for_as_a_named_method_is_not_called_incomplete(
     tmp_path, monkeypatch, refuses
 ):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
+_LIST = 300  # characters of them that are a list of names
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
 
 
@@ -58,10 +59,19 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     names = {each.lower(): each for each in sorted(map(str, allowed))}
     said = shown(name)[:_NAMES]
     near = difflib.get_close_matches(said.lower(), names, n=1, cutoff=0.5)
-    listed = [*names.values()][:_NAMES]
-    everything = ", ".join(listed) + (", …" if len(names) > len(listed) else "") or "nothing"
+    everything = _listed([*names.values()]) or "nothing"
     hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")
+
+
+def _listed(names: list[str]) -> str:
+    """As many names as a message has room for beside what else it says, none of them cut."""
+    said = ""
+    for i, name in enumerate(names):
+        if i == _NAMES or len(said) + len(name) > _LIST:
+            return f"{said}, …"
+        said += f", {name}" if said else name
+    return said
 
 
 def shown(value: object) -> str:

@@ -136,8 +136,25 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
     return files
 
 
+def searched(folder: str) -> str:
+    """Where plug-ins of the sub-folder `folder` are looked for, in words for an error."""
+    roots = _searched(os.getcwd(), os.environ.get(VARIABLE, ""))
+    missing = {root: "" if exists(root / folder) else ", which does not exist" for root in roots}
+    return "looked in " + " and ".join(f"{folder}/ of {root}{no}" for root, no in missing.items())
+
+
 @cache
 def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
+    return tuple(
+        PluginFolder(root, package)
+        for root, package in _searched(here, named).items()
+        if root != _PACKAGE and _has_plugins(root)
+    )
+
+
+@cache
+def _searched(here: str, named: str) -> dict[Path, str]:
+    """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
     packages = _installed()
     for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
         root = Path(here, Path(name).expanduser()).resolve()
@@ -146,11 +163,7 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
         packages.setdefault(root, _package(root))
     root = Path(here).resolve()
     packages.setdefault(root, _package(root))
-    return tuple(
-        PluginFolder(root, package)
-        for root, package in packages.items()
-        if root != _PACKAGE and _has_plugins(root)
-    )
+    return packages
 
 
 def _has_plugins(folder: Path) -> bool:

@@ -18,7 +18,7 @@ from fedbench.base.checked import Checked
 from fedbench.base.checksums import checksums, parsed
 from fedbench.base.errors import FedbenchError, called, short, unknown
 from fedbench.base.files import matching
-from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders
+from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders, searched
 
 PACKAGES = {
     "method": "methods",
@@ -126,7 +126,7 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
                     f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
                     "fedbench and stand below @dataclass(frozen=True)"
                 )
-    return unknown(kind, name, allowed)
+    return FedbenchError(f"{unknown(kind, name, allowed)}; {searched(FOLDERS[kind])}")
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:

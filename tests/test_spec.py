@@ -70,8 +70,15 @@ def test_changed_reaches_into_a_part(refuses):
     assert spec.changed(**{"fedprox.mu": 0.5, "lr": 0.2}) == RunSpec(
         parts=[{"fedprox": {"mu": 0.5}}, "mfl"], lr=0.2
     )
-    with refuses(r"'rmfl\.beta' names no part of this run"):
+    with refuses(r"'rmfl\.beta' names no part of this run, only \['fedprox', 'mfl'\]"):
         spec.changed(**{"rmfl.beta": 0.5})
+
+
+def test_fedavg_is_said_to_have_no_parts(refuses):
+    with refuses(r"'slowmo\.beta' names no part of this run, which is FedAvg and has no parts"):
+        RunSpec().changed(**{"slowmo.beta": 0.5})
+    with refuses("'slowmo.beta' names no part of the run, which is FedAvg and has no parts"):
+        RunSpec(tune={"grid": {"slowmo.beta": [0.1, 0.5]}})
 
 
 def test_a_spec_survives_being_written_down():

@@ -16,7 +16,7 @@ from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
-from fedbench.spec.assign import assign
+from fedbench.spec.assign import assign, no_part
 from fedbench.spec.augment import Augment
 from fedbench.spec.numbers import Whole
 from fedbench.spec.stop import Stop
@@ -265,5 +265,5 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
         return
     names = [choice.name for choice in run.parts]
     if part not in names:
-        raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
+        raise FedbenchError(f"tune.grid: {no_part(key, f'the {owner}', names)}")
     registry.require_known("method", part, {parameter: None})

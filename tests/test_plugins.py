@@ -260,15 +260,15 @@ def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch,
 
 def test_an_unknown_name_says_where_it_was_looked_for(tmp_path, monkeypatch, refuses):
     monkeypatch.chdir(tmp_path)
-    with refuses(f"methods/ of {tmp_path.resolve()}, which does not exist$") as caught:
+    with refuses(rf"methods/ of {tmp_path.resolve()}, which does not exist\)$") as caught:
         _spelled_out("pull")
-    listed = str(caught.value).partition("choose from ")[2].partition("; looked")[0].split(", ")
+    listed = str(caught.value).partition("choose from ")[2].partition(" (looked")[0].split(", ")
     assert listed[-1] == "…"
     assert {*listed[:-1]} <= {*registry.entries("method"), *compositions()}  # none is cut
-    with refuses(f"no paper 'mine'; .*; looked in papers/ of {tmp_path.resolve()}, which does not"):
+    with refuses(f"no paper 'mine'; .* .looked in papers/ of {tmp_path.resolve()}, which does not"):
         planned(ROOT / "workflow", "paper", ("mine",))
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
-    with refuses(f"looked in methods/ of {tmp_path.resolve()}$"):
+    with refuses(rf"looked in methods/ of {tmp_path.resolve()}\)$"):
         _spelled_out("pull")
 
 

@@ -48,8 +48,8 @@ def of_file(file: Path) -> Iterator[None]:
     try:
         yield
     except FedbenchError as error:
-        place = str(error).partition(": ")[0]
-        if os.sep in place or os.path.exists(place):
+        place, colon, _ = str(error).partition(": ")
+        if colon and "; " not in place and (os.sep in place or os.path.exists(place)):
             raise
         raise FedbenchError(f"{file}: {error}") from None
 

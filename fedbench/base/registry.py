@@ -126,7 +126,7 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
                     f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
                     "fedbench and stand below @dataclass(frozen=True)"
                 )
-    return FedbenchError(f"{unknown(kind, name, allowed)}; {searched(FOLDERS[kind])}")
+    return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(FOLDERS[kind])})")
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     files = files_by_name(workflow / "papers", "*.yaml")
     for name in names:
         if name not in files:
-            raise FedbenchError(f"{unknown('paper', name, files)}; {searched('papers')}")
+            raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
     return {n: _paper(file) for n, file in files.items() if not names or n in names}
 
 

@@ -15,6 +15,7 @@ from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
+from fedbench.cli.listing import catalogue
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
@@ -136,9 +137,9 @@ def test_a_search_whose_trials_use_a_plug_in_depends_on_its_file(tmp_path, monke
 def test_methods_of_ones_own_are_told_from_those_that_come_with_fedbench(tmp_path, monkeypatch):
     assert own_methods() == set()
     plug(tmp_path, methods=METHOD)
-    (tmp_path / "compositions.yaml").write_text("FedProx, strong: {parts: [{fedprox: {mu: 1}}]}")
+    (tmp_path / "compositions.yaml").write_text("FedProx (strong): {parts: [{fedprox: {mu: 1}}]}")
     monkeypatch.chdir(tmp_path)
-    assert own_methods() == {"FedProx, strong", "brand"}
+    assert own_methods() == {"FedProx (strong)", "brand"}
 
 
 def test_runs_of_built_ins_keep_their_identity_beside_plug_ins(tmp_path, monkeypatch):
@@ -170,6 +171,17 @@ def test_papers_and_named_methods_of_one_name_are_refused_with_both_files(tmp_pa
     assert list(compositions())[-1] == "Mine"
 
 
+def test_a_named_method_is_not_called_as_a_part_that_it_is_not(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    file = tmp_path / "compositions.yaml"
+    for text in ("{parts: [fedprox]}", "{parts: [{brand: {eta: 0.25}}]}", "{parts: [brand, asd]}"):
+        file.write_text(f"brand: {text}")
+        with refuses(r"compositions\.yaml: brand: .*mine\.py has a part of the same name"):
+            compositions()
+    file.write_text("brand: {parts: [brand], search: {brand.eta: [0.3, 0.5, 1]}}")
+    assert list(compositions())[-1] == "brand"
+
+
 def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     cells = planned(ROOT / "workflow", "demo", ("arena",)).cells
@@ -190,6 +202,21 @@ def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(plug(tmp_path, methods=text))
     with pytest.raises(FedbenchError, match=words):
         registry.build("method", "brand", {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("methods", PROBE, r"methods/mine\.py: Size is a Probe, not a Part; put it into probes/"),
+        ("probes", METHOD, r"probes/mine\.py: Brand is a Part, not a Probe; put it into methods/"),
+    ],
+)
+def test_a_class_of_another_kind_is_told_its_folder(
+    tmp_path, monkeypatch, refuses, kind, text, words
+):
+    monkeypatch.chdir(plug(tmp_path, **{kind: text}))
+    with refuses(words):
+        catalogue(kind.removesuffix("s"))
 
 
 def _spelled_out(name):
@@ -229,6 +256,20 @@ def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch,
             lookup(name)
     with refuses("no method 'brnd'; choose from"):
         _spelled_out("brnd")
+
+
+def test_an_unknown_name_says_where_it_was_looked_for(tmp_path, monkeypatch, refuses):
+    monkeypatch.chdir(tmp_path)
+    with refuses(rf"methods/ of {tmp_path.resolve()}, which does not exist\)$") as caught:
+        _spelled_out("pull")
+    listed = str(caught.value).partition("choose from ")[2].partition(" (looked")[0].split(", ")
+    assert listed[-1] == "…"
+    assert {*listed[:-1]} <= {*registry.entries("method"), *compositions()}  # none is cut
+    with refuses(f"no paper 'mine'; .* .looked in papers/ of {tmp_path.resolve()}, which does not"):
+        planned(ROOT / "workflow", "paper", ("mine",))
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD))
+    with refuses(rf"looked in methods/ of {tmp_path.resolve()}\)$"):
+        _spelled_out("pull")
 
 
 def test_a_part_that_is_asked_for_as_a_named_method_is_not_called_incomplete(

@@ -70,8 +70,15 @@ def test_changed_reaches_into_a_part(refuses):
     assert spec.changed(**{"fedprox.mu": 0.5, "lr": 0.2}) == RunSpec(
         parts=[{"fedprox": {"mu": 0.5}}, "mfl"], lr=0.2
     )
-    with refuses(r"'rmfl\.beta' names no part of this run"):
+    with refuses(r"'rmfl\.beta' names no part of this run, only \['fedprox', 'mfl'\]"):
         spec.changed(**{"rmfl.beta": 0.5})
+
+
+def test_fedavg_is_said_to_have_no_parts(refuses):
+    with refuses(r"'slowmo\.beta' names no part of this run, which is FedAvg and has no parts"):
+        RunSpec().changed(**{"slowmo.beta": 0.5})
+    with refuses("'slowmo.beta' names no part of the run, which is FedAvg and has no parts"):
+        RunSpec(tune={"grid": {"slowmo.beta": [0.1, 0.5]}})
 
 
 def test_a_spec_survives_being_written_down():
@@ -94,3 +101,17 @@ def test_only_null_is_no_parameters(refuses, value):
     with refuses(r"dr.*is no mapping of parameters"):
         RunSpec(partition={"dr": value})
     assert RunSpec(parts=[{"fedprox": None}]).parts[0].params == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("FedADC+", r"in Python write parts=\[{'fedadc': {'variant': 'red'}}, 'selfconfidence'\]$"),
+        ("FedAvg", r"'FedAvg' is a named method, .* in Python write parts=\[\]$"),
+        ("moon+asd", "no method 'moon"),  # of no name
+        ("Moon", r"write parts=\['moon'\], projection=256$"),
+    ],
+)
+def test_a_named_method_is_told_apart_from_a_misspelt_part(refuses, name, words):
+    with refuses(words):
+        RunSpec(parts=[name])

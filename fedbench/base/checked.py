@@ -24,7 +24,14 @@ Layers = Annotated[int, Ge(1), Le(1_000)]
 Natural = Annotated[int, Ge(0)]
 
 _SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
-_NAMES = {float: "a number", int: "a whole number", str: "a word", bool: "true or false"}
+_NAMES = {
+    float: "a number",
+    int: "a whole number",
+    str: "a word",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 def allowed(hint: Any) -> str:
@@ -39,7 +46,7 @@ def allowed(hint: Any) -> str:
         return f"a list, each {allowed(get_args(hint)[0])}"
     if type(None) in get_args(hint):
         return " or ".join([allowed(x) for x in get_args(hint) if x is not type(None)] + ["null"])
-    return _NAMES.get(hint, str(hint))
+    return _NAMES.get(get_origin(hint) or hint, str(hint))
 
 
 @cache

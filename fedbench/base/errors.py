@@ -1,11 +1,14 @@
 """The one exception that bad input raises: it names the place, the bad value, what is allowed."""
 
 import difflib
+import os
 import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
+_LIST = 300  # characters of them that are a list of names
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
 
 
@@ -28,15 +31,47 @@ def at(place: str) -> Iterator[None]:
         raise FedbenchError(f"{place}: {error}") from None
 
 
+@contextmanager
+def called(name: str, own: str) -> Iterator[None]:
+    """Put `name`, as YAML files spell it, in the place of an object's own name before an error."""
+    try:
+        yield
+    except FedbenchError as error:
+        if not str(error).startswith(f"{own}: "):
+            raise
+        raise FedbenchError(f"{name}: {str(error).removeprefix(f'{own}: ')}") from None
+
+
+@contextmanager
+def of_file(file: Path) -> Iterator[None]:
+    """Put the file in front of a `FedbenchError` raised in the block that names no file itself."""
+    try:
+        yield
+    except FedbenchError as error:
+        place, colon, _ = str(error).partition(": ")
+        if colon and "; " not in place and (os.sep in place or os.path.exists(place)):
+            raise
+        raise FedbenchError(f"{file}: {error}") from None
+
+
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     """The error for a name that is not in `allowed`; it suggests the most similar name."""
     names = {each.lower(): each for each in sorted(map(str, allowed))}
     said = shown(name)[:_NAMES]
     near = difflib.get_close_matches(said.lower(), names, n=1, cutoff=0.5)
-    listed = [*names.values()][:_NAMES]
-    everything = ", ".join(listed) + (", …" if len(names) > len(listed) else "") or "nothing"
+    everything = _listed([*names.values()]) or "nothing"
     hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")
+
+
+def _listed(names: list[str]) -> str:
+    """As many names as a message has room for beside what else it says, none of them cut."""
+    said = ""
+    for i, name in enumerate(names):
+        if i == _NAMES or len(said) + len(name) > _LIST:
+            return f"{said}, …"
+        said += f", {name}" if said else name
+    return said
 
 
 def shown(value: object) -> str:

@@ -36,7 +36,8 @@ FOLDERS = {
     "facts": "facts",
 }  # the kind of a plug-in → its sub-folder
 _NAMESPACE = "fedbench_plugins"  # of the modules in folders that are no packages
-_CONTENT = (*FOLDERS.values(), "papers", "scales", "compositions.yaml")
+_NAMED = "compositions.yaml"  # methods by the names that papers give them
+_CONTENT = (*FOLDERS.values(), "papers", "scales", _NAMED)
 _PACKAGE = Path(__file__).parents[1].resolve()
 
 
@@ -104,6 +105,12 @@ def nearby(path: Path) -> Path:
     return path.resolve().relative_to(Path.cwd()) if inside else path
 
 
+def composition_files() -> tuple[Path, ...]:
+    """The files with named methods: that of fedbench, then those of plug-in folders."""
+    plugged = (folder.root / _NAMED for folder in plugin_folders())
+    return (_PACKAGE / "paper" / _NAMED, *(file for file in plugged if exists(file)))
+
+
 def find_file(folder: Path, name: str) -> Path:
     """The file of that name in `folder`, or in a plug-in folder's sub-folder of the same name.
 
@@ -129,8 +136,25 @@ def files_by_name(folder: Path, pattern: str) -> dict[str, Path]:
     return files
 
 
+def searched(folder: str) -> str:
+    """Where plug-ins of the sub-folder `folder` are looked for, in words for an error."""
+    roots = _searched(os.getcwd(), os.environ.get(VARIABLE, ""))
+    missing = {root: "" if exists(root / folder) else ", which does not exist" for root in roots}
+    return "looked in " + " and ".join(f"{folder}/ of {root}{no}" for root, no in missing.items())
+
+
 @cache
 def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
+    return tuple(
+        PluginFolder(root, package)
+        for root, package in _searched(here, named).items()
+        if root != _PACKAGE and _has_plugins(root)
+    )
+
+
+@cache
+def _searched(here: str, named: str) -> dict[Path, str]:
+    """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
     packages = _installed()
     for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
         root = Path(here, Path(name).expanduser()).resolve()
@@ -139,11 +163,7 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
         packages.setdefault(root, _package(root))
     root = Path(here).resolve()
     packages.setdefault(root, _package(root))
-    return tuple(
-        PluginFolder(root, package)
-        for root, package in packages.items()
-        if root != _PACKAGE and _has_plugins(root)
-    )
+    return packages
 
 
 def _has_plugins(folder: Path) -> bool:

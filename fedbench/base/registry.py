@@ -16,9 +16,9 @@ from typing import Any
 
 from fedbench.base.checked import Checked
 from fedbench.base.checksums import checksums, parsed
-from fedbench.base.errors import FedbenchError, short, unknown
+from fedbench.base.errors import FedbenchError, called, short, unknown
 from fedbench.base.files import matching
-from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders
+from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders, searched
 
 PACKAGES = {
     "method": "methods",
@@ -30,6 +30,16 @@ PACKAGES = {
     "figure": "report.kinds",
     "facts": "report.facts",
 }  # the kind of an entry → the package with those that come with fedbench
+_BASES = {
+    "method": "Part",
+    "model": "Architecture",
+    "dataset": "Source",
+    "partition": "Partition",
+    "sampler": "Sampler",
+    "probe": "Probe",
+    "figure": "Kind",
+    "facts": "Fact",
+}  # the kind of an entry → its base class, in a room above this one
 _OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
 
 
@@ -67,12 +77,28 @@ class Entry:
             cls: type = getattr(importlib.import_module(self.module), self.attribute)
         except Exception as error:  # whatever the user's code raises while it is imported
             raise FedbenchError(f"{self.file}: cannot be imported: {short(error)}") from error
+        self._require_base(cls)
+        return cls
+
+    def _require_base(self, cls: type) -> None:
+        """Raise `FedbenchError` on a class of another kind than its folder's, or of none."""
         if not issubclass(cls, Checked):
             raise FedbenchError(
                 f"{self.file}: class {self.attribute} must derive from a base class of fedbench, "
                 "as a method derives from fedbench.Part"
             )
-        return cls
+        ours = [c.__name__ for c in cls.__mro__ if c.__module__.startswith("fedbench.")]
+        folders = {_BASES[kind]: folder for kind, folder in FOLDERS.items()}
+        found = next((name for name in ours if name in folders), None)
+        wanted = next(base for base, folder in folders.items() if folder == self.file.parent.name)
+        if found != wanted:
+            is_a = f"is {_a(found)}, not" if found else "derives from no base class; it must be"
+            move = f"; put it into {folders[found]}/" if found else ""
+            raise FedbenchError(f"{self.file}: {self.attribute} {is_a} {_a(wanted)}{move}")
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "AEIO" else f"a {noun}"
 
 
 def entries(kind: str) -> dict[str, Entry]:
@@ -100,7 +126,7 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
                     f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
                     "fedbench and stand below @dataclass(frozen=True)"
                 )
-    return unknown(kind, name, allowed)
+    return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(FOLDERS[kind])})")
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
@@ -120,7 +146,8 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
         inspect.signature(cls).bind(**plain)
     except TypeError as error:  # "missing a required argument: 'eta'"
         raise FedbenchError(f"{kind} '{name}': {error}") from None
-    return cls(**plain)
+    with called(f"{kind} '{name}'", cls.__name__):
+        return cls(**plain)
 
 
 @cache

@@ -55,7 +55,7 @@ def run(
 
         machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
         try:
-            _train(settings, out, data_dir, machine, live)
+            _train(spec, settings, out, data_dir, machine, live)
         except FedbenchError:
             # another process may have trained it while this one waited
             if not _is_finished(settings, folder, data_dir):
@@ -63,9 +63,15 @@ def run(
 
 
 def _train(
-    settings: "RunSpec", out: Path, data_dir: Path | None, machine: "Machine", live: str
+    spec: Path,
+    settings: "RunSpec",
+    out: Path,
+    data_dir: Path | None,
+    machine: "Machine",
+    live: str,
 ) -> None:
-    """Train the run, show it while it trains, and say how it ended."""
+    """Train the run of the file `spec`, show it while it trains, and say how it ended."""
+    from fedbench.base.errors import of_file
     from fedbench.cli.live import both, watching
     from fedbench.engine.training import run as train
     from fedbench.jobs.trackers import followers
@@ -73,7 +79,8 @@ def _train(
     follow = followers(live, out, console.print)
     with watching(console, settings) as shown, follow(settings) as sent:
         watch = both(shown, sent)
-        result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        with of_file(spec):
+            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
     console.print(f"{settings.id}: {result.status}; files in {out}")
 
 

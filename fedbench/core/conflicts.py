@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.core.part import DECISIONS, Part, overriding
+from fedbench.core.signatures import refuse_signatures
 
 
 def refuse_conflicts(parts: Sequence[Part]) -> None:
@@ -13,11 +14,12 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
 
     Also refused are a part that is listed twice, one with a name that does not exist in its
     `excludes`, `follows`, `precedes` or `decides`, and one with a misspelt hook or a parameter
-    without a type: none of these would ever have an effect.
+    without a type: none of these would ever have an effect. So is a hook with other arguments.
     """
     names = [type(part).__name__.lower() for part in parts]
     for i, part in enumerate(parts):
         _refuse_slips(part, names[i])
+        refuse_signatures(part)
         if names[i] in names[:i]:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)

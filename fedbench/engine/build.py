@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench.base import seeds
-from fedbench.base.errors import at
+from fedbench.base.errors import at, called
 from fedbench.core import chance
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.optimisers import SGD, Adam, Optimiser
@@ -26,7 +26,8 @@ from fedbench.spec import RunSpec
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
     """Each client's training rows, dealt by the partition that the spec names."""
     rule = spec.partition.build("partition")
-    return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
+    with called(f"partition '{spec.partition}'", str(rule)):
+        return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
 def build_parts(spec: RunSpec) -> tuple[Part, ...]:

@@ -69,7 +69,8 @@ def run(
     """
     if spec.tune:
         raise FedbenchError(
-            "tune: settings to be searched must be chosen before a run; see `fedbench plan`"
+            "tune: `fedbench run` makes no search; leave tune out, or write a paper with this run, "
+            "whose search the workflow makes"
         )
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None

@@ -4,17 +4,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.plugins import plugin_folders
+from fedbench.base.errors import FedbenchError, at, unknown
+from fedbench.base.plugins import composition_files
 from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.places import Level
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")
+
+
+# The fields of a run, each checked by itself: what they mean together depends on the run
+_Fields: type[Strict] = create_model(
+    "RunSpec",
+    __base__=Strict,
+    **{name: (field.annotation, field) for name, field in RunSpec.model_fields.items()},
+)  # type: ignore[call-overload]
 
 
 class Composition(Strict):
@@ -38,6 +46,8 @@ class Composition(Strict):
         for name in self.settings:
             if name not in RunSpec.model_fields:
                 raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
+        with at("with"):
+            _Fields(**self.settings)
         for name, values in self.search.items():
             self._check_search(name, values)
         return self
@@ -60,8 +70,7 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
 
     Raises `FedbenchError` naming both files if two define the same name.
     """
-    plugged = (folder.root / FILE.name for folder in plugin_folders())
-    return _read((file, *(other for other in plugged if other.exists())))
+    return _read((file, *composition_files()[1:]))
 
 
 def every_method() -> dict[Level, dict[str, Any]]:
@@ -119,7 +128,18 @@ def named(name: str) -> Composition:
 def _checked(file: Path, name: str, fields: Any) -> Composition:
     if not isinstance(fields, dict):
         raise FedbenchError(f"{file}: {name}: must be a mapping of fields (parts, with, citation)")
-    try:
-        return Composition(**fields)
-    except FedbenchError as error:
-        raise FedbenchError(f"{file}: {name}: {error}") from None
+    with at(f"{file}: {name}"):
+        method = Composition(**fields)
+        _refuse_another_part(name, method)
+    return method
+
+
+def _refuse_another_part(name: str, method: Composition) -> None:
+    """Raise `FedbenchError` if lists of parts would mean the part of this name, not the method."""
+    part = registry.entries("method").get(name)
+    same = part and _full(method.parts) == _full((Choice(name=name),)) and not method.settings
+    if part and not same:
+        raise FedbenchError(
+            f"{part.file} has a part of the same name, which lists of parts would mean; rename the "
+            f"method, or write parts: [{name}] without `with`"
+        )

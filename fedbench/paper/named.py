@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, of_file, quoted
 from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.compositions import Composition, compositions
@@ -17,12 +17,10 @@ from fedbench.spec import Choice, RunSpec
 
 
 def load_run(path: Path) -> RunSpec:
-    """The run that a YAML file describes; raises `FedbenchError` beginning with the file's name."""
+    """The run that a YAML file describes; raises `FedbenchError` beginning with a file's name."""
     settings = {str(key): value for key, value in read_yaml(path).items()}
-    try:
+    with of_file(path):  # a mistake in compositions.yaml names that file
         return RunSpec(**spelled_out(settings))
-    except FedbenchError as error:
-        raise FedbenchError(f"{path}: {error}") from None
 
 
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
-from fedbench.base.plugins import files_by_name
+from fedbench.base.plugins import files_by_name, searched
 from fedbench.base.strict import Name, Strict, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
@@ -86,7 +86,7 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     files = files_by_name(workflow / "papers", "*.yaml")
     for name in names:
         if name not in files:
-            raise unknown("paper", name, files)
+            raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
     return {n: _paper(file) for n, file in files.items() if not names or n in names}
 
 

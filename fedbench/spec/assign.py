@@ -1,5 +1,6 @@
 """Settings by name: a field, or `part.parameter` for a parameter of a part."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
@@ -25,8 +26,12 @@ def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
     part, _, parameter = key.partition(".")
     owners = [p for p in plain["parts"] if p["name"] == part]
     if not owners:
-        raise FedbenchError(
-            f"'{key}' names no part of this run, only {[p['name'] for p in plain['parts']]}"
-        )
+        raise no_part(key, "this run", [p["name"] for p in plain["parts"]])
     for owner in owners:
         owner["params"] = owner["params"] | {parameter: value}
+
+
+def no_part(key: str, owner: str, names: Sequence[str]) -> FedbenchError:
+    """The error for a `part.parameter` of which the owner, such as 'this run', has no part."""
+    only = f"only {[*names]}" if names else "which is FedAvg and has no parts"
+    return FedbenchError(f"'{key}' names no part of {owner}, {only}")

@@ -16,11 +16,12 @@ from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.strict import Strict
-from fedbench.spec.assign import assign
+from fedbench.spec.assign import assign, no_part
 from fedbench.spec.augment import Augment
 from fedbench.spec.numbers import Whole
 from fedbench.spec.stop import Stop
 from fedbench.spec.tune import Tune
+from fedbench.spec.unfolded import refuse_named
 
 NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
@@ -150,6 +151,8 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
+        for part in self.parts:
+            refuse_named(part.name)
         for kind, choice in self.choices():
             registry.require_known(kind, choice.name, choice.params)
         return self
@@ -262,5 +265,5 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
         return
     names = [choice.name for choice in run.parts]
     if part not in names:
-        raise FedbenchError(f"tune.grid: '{key}' names no part of the {owner}, only {names}")
+        raise FedbenchError(f"tune.grid: {no_part(key, f'the {owner}', names)}")
     registry.require_known("method", part, {parameter: None})

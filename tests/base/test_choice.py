@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedbench.base.checked import allowed
 from fedbench.base.checksums import version_of
 from fedbench.base.choice import Choice
 
@@ -23,3 +24,16 @@ def test_the_version_of_a_package_changes_with_each_of_its_files(tmp_path):
     second = version_of(tmp_path)
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert len({first, second, version_of(tmp_path)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        (list, "a list"),
+        (list[float], "a list"),
+        (dict, "a mapping"),
+        (dict | None, "a mapping or null"),
+    ],
+)
+def test_types_of_python_are_told_in_words(hint, words):
+    assert allowed(hint) == words

@@ -269,3 +269,22 @@ def test_whatever_the_system_refuses_is_one_sentence(cli, tmp_path, monkeypatch)
     assert done.output == "error: the system refuses: No space left on device\n"
     with pytest.raises(BrokenPipeError), sentences():  # what reads our output may end before us
         raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("partition: {dl: {alpha: -1}}", "partition 'dl': alpha = -1 is not allowed"),
+        ("parts: [{fedprox: {mu: '0.1'}}]", "method 'fedprox': mu = '0.1' is not allowed"),
+        ("clients: 2000", "partition 'iid': clients = 2000 is not allowed"),
+        ("parts: [feddyn, fedspeed]", "parts: 'feddyn' cannot stand beside"),
+        ("tune: {grid: {lr: [0.1]}}", "tune: `fedbench run` makes no search"),
+    ],
+)
+def test_a_run_s_file_is_named_with_what_is_wrong_in_it(cli, tmp_path, text, words):
+    file, out = tmp_path / "e10.yaml", tmp_path / "out"
+    file.write_text(f"rounds: 1\n{text}\n")
+    done = cli("run", file, "--out", out)
+    assert done.exit_code == 2, done.output
+    assert f"error: {file}: {words}" in " ".join(done.output.split())
+    assert done.output.count(file.name) == 1

@@ -120,7 +120,10 @@ def test_the_picture_says_what_it_shows(cli, tmp_path):
         (["dll"], "no partition 'dll'; did you mean 'dl'?"),
         (["dl", "--set", "alfa=1"], "partition 'dl': no parameter 'alfa'; did you mean 'alpha'?"),
         (["dl", "iid", "--set", "alpha=1"], "partition 'iid': no parameter 'alpha'"),
-        (["dl", "--set", "alpha=0"], "DL: alpha = 0 is not allowed; it must be a number ≥ 1e-06"),
+        (
+            ["dl", "--set", "alpha=0"],
+            "partition 'dl': alpha = 0 is not allowed; it must be a number ≥ 1e-06",
+        ),
         (["dl", "--set", "alpha"], "'alpha': a setting is written key=value"),
         (["{dl: 0.1"], "'{dl: 0.1': not valid YAML"),
         (["{dl: 0.1}"], "0.1 is no mapping of parameters"),

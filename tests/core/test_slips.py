@@ -49,6 +49,44 @@ class Helper(Part):
         return None
 
 
+class Short(Part):
+    def grad(self, w, t):
+        return w
+
+
+class Keyed(Part):
+    def step(self, d, r, *, eta):
+        return d
+
+
+class Renamed(Part):
+    def grad(self, gradient, weights, turn, scale=1.0):
+        return gradient(weights)
+
+    def step(self, *args):
+        return args[0]
+
+    @staticmethod
+    def weigh(p, r):
+        return p
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (Short(), r"test_slips\.py: Short\.grad must take \(inner, w, t\), not \(w, t\)"),
+        (Keyed(), r"test_slips\.py: Keyed\.step must take \(d, r\), not \(d, r, \*, eta\)"),
+    ],
+)
+def test_a_hook_with_other_arguments_is_refused(refuses, part, sentence):
+    with refuses(sentence):
+        refuse_conflicts([part])
+
+
+def test_arguments_of_a_hook_may_have_other_names_and_defaults():
+    refuse_conflicts([Renamed()])
+
+
 def test_a_part_may_have_methods_of_its_own():
     refuse_conflicts([Helper()])
 

@@ -178,5 +178,8 @@ def test_a_mistake_in_the_settings_is_refused_before_any_job(built, config, word
 def test_a_value_out_of_range_is_refused_before_any_training(tmp_path):
     folder = make_project(tmp_path, PAPER.replace("mu: 0.1", "mu: -1"))
     done = snakemake(folder, "reproduce_tables", "--config", "scale=paper", check=False)
-    assert "FedProx: mu = -1 is not allowed; it must be a number ≥ 0" in done.stdout + done.stderr
+    assert (
+        "method 'fedprox': mu = -1 is not allowed; it must be a number ≥ 0"
+        in done.stdout + done.stderr
+    )
     assert not Path(folder / "results/runs").exists()

@@ -118,6 +118,8 @@ def test_some_methods_by_hand(name, parts):
         ("{parts: [fedproxx], citation: x}", "did you mean 'fedprox'?"),
         ("{parts: [{fedprox: {nu: 1}}], citation: x}", "method 'fedprox': no parameter 'nu'"),
         ("{parts: [], citation: x, with: {projecton: 1}}", "did you mean 'projection'?"),
+        ("{parts: [], with: {weights: sample}}", "Mine: with: weights = 'sample' is not allowed"),
+        ("{parts: [], with: {clients: 0}}", "Mine: with: clients = 0 is not allowed"),
         ("{parts: [asd], citation: x, search: {ads.lam: [1]}}", "did you mean 'asd'?"),
         ("{parts: [asd], citation: x, search: {asd.lom: [1]}}", "no parameter 'lom'"),
         ("{parts: [asd], citation: x, search: {asd.lam: []}}", "at least one value is needed"),
@@ -134,6 +136,12 @@ def test_a_mistake_is_named_with_its_place(refuses, tmp_path, text, words):
         compositions(file)
     assert str(caught.value).startswith(f"{file}: Mine: ")
     assert words in str(caught.value)
+
+
+def test_a_need_of_a_method_may_depend_on_the_run(tmp_path):
+    file = tmp_path / "methods.yaml"
+    file.write_text("Mine: {parts: [], with: {nesterov: true}}\n")
+    assert compositions(file)["Mine"].settings == {"nesterov": True}
 
 
 def test_an_unknown_name_gets_the_nearest(refuses):

@@ -1,5 +1,7 @@
 """Published methods that stand by their name in a list of parts."""
 
+from pathlib import Path
+
 import pytest
 
 from fedbench.base.errors import FedbenchError
@@ -53,3 +55,15 @@ def test_a_papers_level_may_name_a_method(tmp_path):
     plan = make_plan(make_project(tmp_path, paper) / "workflow", "paper")
     run = next(cell.run for cell in plan.cells if cell.coords["method"] == "FedProx")
     assert ([part.name for part in run.parts], run.projection) == (["moon", "asd"], 256)
+
+
+@pytest.mark.parametrize(
+    "method", ["{parts: [fedproxx]}", "{parts: [], wth: {}}", "{parts: [], with: {weights: a}}"]
+)
+def test_a_mistake_in_compositions_names_that_file_alone(tmp_path, monkeypatch, refuses, method):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.yaml").write_text("parts: [Mine]")
+    (tmp_path / "compositions.yaml").write_text(f"Mine: {method}")
+    with refuses(r"compositions\.yaml: Mine: ") as caught:
+        load_run(Path("spec.yaml"))
+    assert "spec.yaml" not in str(caught.value)

@@ -116,7 +116,7 @@ def test_a_paper_needs_no_printed_numbers(tmp_path):
 
 def test_an_option_of_a_figure_is_checked_before_training(refuses, tmp_path):
     plan = planned(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
-    with refuses(r"tiny.yaml: figures.fig1: Curves: smooth = 0 is not"):
+    with refuses(r"tiny.yaml: figures.fig1: figure 'curves': smooth = 0 is not"):
         check_report(plan, tmp_path / "papers")
 
 
@@ -141,7 +141,7 @@ def test_a_value_out_of_range_is_told_with_its_place(cli, tmp_path):
     assert said.exit_code == 2
     words = " ".join(said.output.split())
     assert "tiny.yaml: grids.main at {'dataset': 'Digits', 'alpha': -1" in words
-    assert "DR: alpha = -1" in words
+    assert "partition 'dr': alpha = -1" in words
 
 
 def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path):

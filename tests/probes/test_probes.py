@@ -199,5 +199,5 @@ def test_a_round_that_never_comes_is_refused(cpu, refuses):
 
 def test_probes_are_built_before_a_plan_runs(cpu, refuses):
     spec = spec_of("").changed(watch=[{"spectrum": {"steps": 1}}])
-    with refuses("Spectrum: steps = 1 is not allowed"):
+    with refuses("probe 'spectrum': steps = 1 is not allowed"):
         Training(assemble(spec, objects(), cpu, None), cpu)

@@ -78,8 +78,8 @@ def _check_names(place: str, by: Cut) -> None:
         for field, wanted in case.where.items():
             if field in _KINDS:
                 with at(f"{place}: cases.where.{field}"):
-                    for name in as_tuple(wanted):
-                        registry.find(_KINDS[field], str(name))
+                    for each in as_tuple(wanted):
+                        registry.find(_KINDS[field], str(each))
 
 
 def _check_levels(

@@ -201,7 +201,7 @@ def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("{dataset: digit}", "dataset digit"),
+        ("{dataset: mnist}", "dataset mnist"),
         ("{dataset: digits, partition.alfa: [1, 2]}", "dataset digits and partition.alfa 1 or 2"),
         ("{rounds: 1}", "rounds 1"),
     ],

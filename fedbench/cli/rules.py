@@ -217,4 +217,5 @@ def track(
 
         plan = planned(workflow, scale, split(papers), split(tables))
         added = mirror(plan, results, uri or None, workers or cores())
-        console.print(f"{added} runs added to MLflow, {len(plan.runs)} in this plan")
+        of = f"{len(plan.runs):,} planned by {papers or 'all papers'}"
+        console.print(f"{added:,} runs added to MLflow, of {of}", soft_wrap=True)

@@ -85,7 +85,7 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
         ),
         ("cases: [{where: {dataset: [digits, digit]}}]", r"where\.dataset: no dataset 'digit'"),
         ("substitutes: {model: {mpl: mlp}}", r"substitutes\.model: no model 'mpl'"),
-        ("substitutes: {model: {rn8: {mlp: {hiden: 2}}}}", r"model 'mlp': no parameter 'hiden'"),
+        ("substitutes: {model: {rn8: {mlp: {hid: 2}}}}", r"model 'mlp': no parameter 'hid'"),
         ("substitutes: {parts: {moom: moon}}", r"substitutes\.parts: no method 'moom'"),
         ("papers: {tiny: {substitutes: {watch: {spectra: spectrum}}}}", "no probe 'spectra'"),
         ("seed_cases: [{seeds: 1, where: {method: FedAvgg}}]", "no level of method 'FedAvgg'"),

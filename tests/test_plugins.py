@@ -10,17 +10,19 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fedbench import RunSpec, run
+from fedbench import Machine, RunSpec, run
 from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
 from fedbench.cli.listing import catalogue
+from fedbench.jobs.worker import train
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
 from fedbench.plan.plugins import plugin_files
-from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
+from fedbench.store import RunFolder, state
 from tests.project import ROOT, snakemake
 from tests.wheel import INSTALLED, install, python
 
@@ -342,10 +344,29 @@ def test_a_plan_of_before_an_edit_is_refused(tmp_path, monkeypatch):
     text = to_json(schedule(plan))
     (tmp_path / "plan.json").write_text(text)
     assert len(load_schedule(tmp_path / "plan.json").runs) == 2
-    edited = plug(tmp_path / "edited", methods=f"{METHOD}\n", probes=PROBE, data=DATA)
+    edited = plug(tmp_path / "edited", methods=f"{METHOD}\n", probes=PROBE, data=DATA, papers=PAPER)
     monkeypatch.chdir(edited)
-    with pytest.raises(FedbenchError, match=r"was planned with other plug-ins .*mine\.py"):
+    refused = (
+        r"was planned with other plug-ins .*mine\.py; start the workflow again, which makes the"
+    )
+    with pytest.raises(FedbenchError, match=refused):
         load_schedule(tmp_path / "plan.json")
+    # as the message says: the workflow takes it for another plan, and makes it anew
+    assert not fits(
+        tmp_path / "plan.json", schedule(planned(ROOT / "workflow", "paper", ("mine",)))
+    )
+
+
+def test_a_failed_run_names_the_line_of_the_plug_in_that_failed(tmp_path, monkeypatch):
+    monkeypatch.chdir(plug(tmp_path, methods=METHOD.replace("* d", "* dd")))
+    spec = RunSpec(parts=["brand"], clients=2, rounds=1)
+    planned = Schedule(fingerprint="", scale="demo", runs={spec.id: spec}, searches={}, papers={})
+    train(planned, [spec.id], Path("results"), Machine("cpu", 1), None)
+    error = f"results/runs/{spec.id}/error.txt"
+    why = f"NameError: name 'dd' is not defined (methods/mine.py, line 12; traceback: {error})"
+    assert state(RunFolder(Path(error).parent)).why == why
+    said = CliRunner().invoke(app, ["show", spec.id]).output
+    assert " ".join(said.split()) == f"{spec.id} is failed: {why}"
 
 
 def test_an_installed_package_is_found_by_its_entry_point(tmp_path):

@@ -56,9 +56,11 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
 
     there = [file.stem for file in matching(folder, "*.parquet")]
     if not exists(folder / "plan.json") or not there:
-        raise FedbenchError(
-            f"{folder}: holds no collected runs of a scale; name a folder such as results/demo"
-        )
+        beside = [each.parent for each in matching(folder.parent, "*/plan.json")]
+        others = ", ".join(str(each) for each in beside if matching(each, "*.parquet"))
+        there_are = f"collected here: {others}" if others else "name one such as results/demo"
+        what = "holds no collected runs of a scale" if exists(folder) else "there is no such folder"
+        raise FedbenchError(f"{folder}: {what}; {there_are}")
     written = files_by_name(workflow / "papers", "*.yaml")
     wanted = papers or tuple(name for name in there if name in written)
     place = _place(folder, files_by_name(workflow / "scales", "*.yaml"))

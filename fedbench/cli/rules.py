@@ -153,20 +153,16 @@ def missing(
 ) -> None:
     """Fail if runs that were to be trained have failed, after naming each and its error."""
     with sentences():
-        from fedbench.base.files import exists
         from fedbench.jobs.status import Watcher
         from fedbench.plan.outlook import planned
         from fedbench.plan.schedule import schedule
         from fedbench.plan.speeds import Speeds
         from fedbench.plan.wanted import wanted
-        from fedbench.store import Results, failure_file
 
         trained = wanted(planned(workflow, scale, split(papers), split(tables)), train)
         failed = Watcher(schedule(trained), results, Speeds()).look().failed
         for run_id, state in failed.items():
-            file = failure_file(Results(results).run(run_id))
-            more = f" (traceback: {file})" if exists(file) else ""
-            console.print(f"{run_id}: {state.why}{more}", soft_wrap=True)
+            console.print(f"{run_id}: {state.why}", soft_wrap=True)
         if failed:
             raise FedbenchError(f"{len(failed)} runs failed")
 
@@ -221,4 +217,5 @@ def track(
 
         plan = planned(workflow, scale, split(papers), split(tables))
         added = mirror(plan, results, uri or None, workers or cores())
-        console.print(f"{added} runs added to MLflow, {len(plan.runs)} in this plan")
+        of = f"{len(plan.runs):,} planned by {papers or 'all papers'}"
+        console.print(f"{added:,} runs added to MLflow, of {of}", soft_wrap=True)

@@ -14,12 +14,12 @@ from fedbench.base.strict import checked
 from fedbench.plan.data import data_key
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results
+from fedbench.store.outcome import same_numbers
 from fedbench.store.packed import RECORD, Files, anywhere, as_json, packed, require_packed
 from fedbench.store.published import Kind, Published, Thing, read_published
 
 _ONLY = {Kind.data: "facts.json", Kind.search: "winner.json"}  # their only file
 _REMEDIES = {
-    Kind.run: "it was trained twice: delete the one that is not wanted",
     Kind.data: "runs trained on different data cannot be compared: use another results folder",
     Kind.search: "delete the one whose trials are not wanted",
 }
@@ -98,13 +98,27 @@ def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
             elif not _agree(thing, whole[thing], files):
                 raise FedbenchError(
                     f"{thing} is not the same in {origins[thing]} and in {origin}; "
-                    f"{_REMEDIES[thing.kind]}"
+                    f"{_remedy(thing, origins[thing], origin)}"
                 )
     return whole
 
 
+def _remedy(thing: Thing, *origins: Path) -> str:
+    """What to do about a thing that is not the same in two files, or in a file and a folder."""
+    if thing.kind is not Kind.run:
+        return _REMEDIES[thing.kind]
+    folders = [origin for origin in origins if origin.is_dir()]
+    if not folders:
+        return "it was trained twice: take away the file that is not wanted"
+    folder = Results(folders[0]).run(thing.name).path
+    return (
+        f"it was trained twice: delete {folder} and run `fedbench restore`, or move the published "
+        "file away and run `fedbench export`"
+    )
+
+
 def _agree(thing: Thing, one: Files, other: Files) -> bool:
-    """Whether both are the same: of runs each byte, of searches what their files say.
+    """Whether both are the same: of runs all numbers, of searches what their files say.
 
     Of data sets the checksums of the data count.
     """
@@ -112,7 +126,7 @@ def _agree(thing: Thing, one: Files, other: Files) -> bool:
         return bool(_checksum(thing, one) == _checksum(thing, other))
     if thing.kind is Kind.search:  # versions differ in how they spell a number: 10 and 10.0
         return _content(thing, one) == _content(thing, other)
-    return dict(one) == dict(other)
+    return dict(one) == dict(other) or same_numbers(one, other)
 
 
 def _checksum(thing: Thing, files: Files) -> Any:

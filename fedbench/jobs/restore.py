@@ -45,10 +45,12 @@ def restore(files: Sequence[Path], results: Path, among: Container[str] | None =
     naming a run, a data set or a search that is there with another content. A run's record is
     written last, so that a folder that has one is whole, whenever this is stopped.
     """
-    everything = joined((file, read_checked(file)) for file in files)
+    sources = [(file, read_checked(file)) for file in files]
+    everything = joined(sources)
     published = {k: v for k, v in everything.items() if among is None or k.name in among}
+    meant = [(file, {k: v for k, v in told.items() if k in published}) for file, told in sources]
     there = all_present([*published, *_facts(results)], results)
-    whole = joined([(results, there), (Path("the published files"), published)])
+    whole = joined([(results, there), *meant])
     require_same_data(whole, results)
     new = {thing: files for thing, files in whole.items() if thing not in there}
     _require_idle(new, results)

@@ -27,7 +27,7 @@ def again(words: Sequence[str]) -> str:
     return os.environ.get(COMMAND) or shlex.join(["snakemake", *words])
 
 
-def failures(seen: Overview, command: str) -> Iterator[str]:
+def failures(seen: Overview, command: str, scale: str) -> Iterator[str]:
     """The failed runs with the reason of each, and the command that trains them again.
 
     If others are left, the workflow was stopped before the report.
@@ -40,7 +40,7 @@ def failures(seen: Overview, command: str) -> Iterator[str]:
     for run_id, state in list(seen.failed.items())[:_SHOWN]:
         yield f"  {run_id}: {state.why}"
     if count > _SHOWN:
-        yield f"  and {count - _SHOWN} more, which `fedbench status` lists"
+        yield f"  and {count - _SHOWN} more, which `fedbench status --scale {scale}` lists"
     yield f"To train them again: {command}"
 
 

@@ -3,14 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level
-from fedbench.paper.scale import Scale, ScaleCase, SeedCase
+from fedbench.paper.places import Level, as_tuple
+from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
 from fedbench.plan.points import points
 from fedbench.plan.resolved import printed_choices, resolve
+
+_KINDS = {  # the setting → the kind of what it names
+    **{name: name for name in ("dataset", "model", "partition", "sampler")},
+    **{"parts": "method", "watch": "probe"},
+}
 
 
 def everything_of(paper: Paper) -> list[tuple[str, Table | Figure | Facts]]:
@@ -34,22 +40,46 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
     """
     files = files_by_name(workflow / "papers", "*.yaml")
     file = find_file(workflow / "scales", f"{name}.yaml")
+    _check_names(str(file), scale)
     if papers.keys() >= files.keys():
         _check_levels(f"{file}: levels", scale.levels, papers.values())
+        for case in scale.seed_cases:
+            wanted = {axis: as_tuple(levels) for axis, levels in case.where.items()}
+            _check_levels(f"{file}: seed_cases.where", wanted, papers.values())
     for paper, by in scale.papers.items():
         place = f"{file}: papers.{paper}"
         if paper not in files:
             raise FedbenchError(f"{place}: no such paper")
-        if paper not in papers:
-            continue
-        _check_levels(f"{place}.levels", by.levels, [papers[paper]])
-        _check_seed_cases(f"{place}.seed_cases", by.seed_cases, papers[paper])
-        _check_cases(f"{place}.cases", by.cases, papers[paper])
-        if by.keep:
-            keys = [key for key, _ in everything_of(papers[paper])]
-            for key in by.keep:
-                if key not in keys:
-                    raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+        _check_names(place, by)
+        if paper in papers:
+            _check_cut(place, by, papers[paper])
+
+
+def _check_cut(place: str, by: Cut, paper: Paper) -> None:
+    """Refuse a cut of one paper that names what this paper does not have."""
+    _check_levels(f"{place}.levels", by.levels, [paper])
+    _check_seed_cases(f"{place}.seed_cases", by.seed_cases, paper)
+    _check_cases(f"{place}.cases", by.cases, paper)
+    keys = [key for key, _ in everything_of(paper)]
+    for key in by.keep or ():
+        if key not in keys:
+            raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+
+
+def _check_names(place: str, by: Cut) -> None:
+    """Refuse a name in `where` or `substitutes` that nothing has, in whatever paper it is meant."""
+    for field, replacements in by.substitutes.items():
+        kind = _KINDS[field]
+        with at(f"{place}: substitutes.{field}"):
+            for name, other in replacements.items():
+                registry.find(kind, name)
+                registry.require_known(kind, other.name, other.params)
+    for case in by.cases:
+        for field, wanted in case.where.items():
+            if field in _KINDS:
+                with at(f"{place}: cases.where.{field}"):
+                    for each in as_tuple(wanted):
+                        registry.find(_KINDS[field], str(each))
 
 
 def _check_levels(

@@ -168,11 +168,9 @@ def _require_as_named(file: Path, planned: Schedule, run_ids: Container[str]) ->
         if (run_id in run_ids or run.plugins()) and run.id != run_id:
             used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
             raise FedbenchError(
-                f"{file}: run {run_id} "
-                + (
-                    f"was planned with other plug-ins than there are now in {used}"
-                    if used
-                    else "has other settings than its id says"
-                )
-                + "; delete the file and start the workflow again to make it anew"
+                f"{file}: run {run_id} was planned with other plug-ins than there are now in "
+                f"{used}; start the workflow again, which makes the plan anew"
+                if used
+                else f"{file}: run {run_id} has other settings than its id says; delete the file "
+                "and start the workflow again to make it anew"
             )

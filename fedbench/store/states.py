@@ -14,6 +14,7 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, read_json, read_text, write_text
+from fedbench.base.plugins import FOLDERS, nearby, plugin_folders
 from fedbench.base.processes import alive, began
 from fedbench.store.run import CHECKPOINT, RunFolder
 
@@ -102,15 +103,32 @@ def failure_file(folder: RunFolder) -> Path:
 
 
 def note_failure(folder: RunFolder, error: Exception) -> Path:
-    """Write the traceback into a file of the folder; its last line says what went wrong.
+    """Write the traceback into a file of the folder; its last line says what went wrong, and where.
 
     On a full disk nothing is written: the other runs of the process must go on.
     """
-    said = str(error) if isinstance(error, FedbenchError) else short(error)
+    file, known = failure_file(folder), isinstance(error, FedbenchError)
     lines = "".join(traceback.format_exception(error))
     with suppress(OSError, FedbenchError):
-        write_text(failure_file(folder), f"{lines}\n{' '.join(said.split())}\n")
-    return failure_file(folder)
+        said = str(error) if known else f"{short(error)} ({_where(error, file)})"
+        write_text(file, f"{lines}\n{' '.join(said.split())}\n")
+    return file
+
+
+def _where(error: Exception, file: Path) -> str:
+    """The last line of a plug-in that the error went through, if any, and the traceback's file."""
+    roots = [folder.root for folder in plugin_folders()]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        f"{nearby(Path(frame.filename))}, line {frame.lineno}; "
+        for frame in frames
+        if any(
+            Path(frame.filename).is_relative_to(root / sub)
+            for root in roots
+            for sub in FOLDERS.values()
+        )
+    ]
+    return f"{own[-1] if own else ''}traceback: {file}"
 
 
 def forget_failure(folder: RunFolder) -> None:

@@ -89,3 +89,19 @@ def test_learned_judges_nothing_before_a_run_is_there(cli, tmp_path, monkeypatch
     done = cli("learned", "--scale", "paper")
     assert done.exit_code == 2
     assert "results: no run of scale 'paper' is collected; train some first" in done.output
+
+
+def test_a_scale_without_collected_runs_is_told_those_that_have_some(cli, results):
+    (results / "demo/tiny.parquet").touch()
+    done = cli("compare", results / "cpu", results / "demo")
+    assert done.exit_code == 2
+    said = f"{results}/cpu: there is no such folder; collected here: {results}/demo"
+    assert said in done.output.replace("\n", "")
+
+
+def test_what_is_copied_is_told_beside_what_all_papers_plan(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(make_project(tmp_path))
+    monkeypatch.setattr("fedbench.jobs.track.mirror", lambda *_: 3)
+    said = "3 runs added to MLflow, of 4 planned by"
+    assert f"{said} all papers" in cli("track", "--scale", "paper").output
+    assert f"{said} tiny" in cli("track", "--scale", "paper", "--papers", "tiny").output

@@ -15,6 +15,7 @@ from fedbench.jobs.export import export
 from fedbench.jobs.restore import published_files, restore
 from fedbench.spec import NUMERICS
 from fedbench.store import Results, note_failure, signs_of_life
+from fedbench.store.outcome import same_numbers
 from fedbench.store.packed import as_json, packed
 from fedbench.store.published import Kind, Thing, read_published, write_published
 from tests.jobs.made_runs import (
@@ -157,13 +158,36 @@ def test_a_run_trained_twice_is_refused_by_name(plan, results, file, there, refu
     spec = next(iter(plan.runs.values()))
     restore([file], there)
     finish(there, spec, accuracy=0.9)
-    words = f"run {spec.id} is not the same in .* it was trained twice"
+    words = (
+        f"run {spec.id} is not the same in .*/runs/{spec.id} and run `fedbench restore`, "
+        "or move the published file away and run `fedbench export`"
+    )
     with refuses(words):
         export(plan, "tiny", there, file.parent)
     before = content(there)
     with refuses(words):
         restore([file], there)
     assert content(there) == before
+
+
+def test_a_run_trained_again_with_the_same_numbers_is_no_conflict(plan, results, file):
+    spec = next(iter(plan.runs.values()))
+    published = file.read_bytes()
+    again = {"seconds": {"train": 9.0}, "ended": "2030-01-01T00:00:00+00:00", "processor": "new"}
+    finish(results, spec, accuracy=0.5 + 0.1 * spec.seed, record=again)
+    assert export(plan, "tiny", results, file.parent).packed == 4
+    assert file.read_bytes() == published
+    assert restore([file], results).there == 4
+    assert Results(results).run(spec.id).record()["seconds"] == {"train": 9.0}
+
+
+def test_columns_of_a_clock_are_no_numbers_of_a_run():
+    def files(seconds, accuracy):
+        table = pd.DataFrame({"round": [1], "train_seconds": [seconds], "accuracy": [accuracy]})
+        return {"run.json": b"{}", "rounds.parquet": table.to_parquet()}
+
+    assert same_numbers(files(1.0, float("nan")), files(2.0, float("nan")))
+    assert not same_numbers(files(1.0, 0.5), files(1.0, 0.6))
 
 
 def test_files_of_two_machines_become_one_folder(plan, results, there, tmp_path):

@@ -5,8 +5,10 @@ import pytest
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
 from fedbench.jobs.words import COMMAND, again, duration, failures, lost, unfinished
+from fedbench.plan.schedule import Schedule
+from fedbench.plan.speeds import Speeds
 from fedbench.store import Results, note_failure, signs_of_life
-from tests.jobs.four_runs import IDS, SPEEDS, finish, plan
+from tests.jobs.four_runs import IDS, SPECS, SPEEDS, finish, plan
 
 
 @pytest.fixture
@@ -45,18 +47,28 @@ def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
 def test_a_failed_run_is_named_with_its_reason_and_the_way_out(watcher, tmp_path):
     note_failure(Results(tmp_path).run(IDS[3]), ValueError("no memory"))
     assert watcher.look().everything.left == pytest.approx(3)
-    stopped = list(failures(watcher.look(), "snakemake --cores all"))
+    stopped = list(failures(watcher.look(), "snakemake --cores all", "demo"))
     assert stopped[0] == "1 of 4 runs failed; 3 are not done yet:"
     for run_id in IDS[:3]:
         finish(tmp_path, run_id, 1.0)
-    said = list(failures(watcher.look(), "snakemake --cores all"))
+    said = list(failures(watcher.look(), "snakemake --cores all", "demo"))
     assert said[0] == "1 of 4 runs failed; the report is built without them:"
-    assert said[1] == f"  {IDS[3]}: ValueError: no memory"
+    file = tmp_path / "runs" / IDS[3] / "error.txt"
+    assert said[1] == f"  {IDS[3]}: ValueError: no memory (traceback: {file})"
     assert said[2] == "To train them again: snakemake --cores all"
 
 
+def test_the_command_that_lists_all_failed_runs_names_their_scale(tmp_path):
+    specs = {spec.id: spec for spec in (SPECS[0].changed(seed=seed) for seed in range(8))}
+    planned = Schedule(scale="paper", runs=specs, searches={}, papers={"one": tuple(specs)})
+    for run_id in specs:
+        note_failure(Results(tmp_path).run(run_id), ValueError("no memory"))
+    said = list(failures(Watcher(planned, tmp_path, Speeds()).look(), "snakemake", "paper"))
+    assert said[6] == "  and 3 more, which `fedbench status --scale paper` lists"
+
+
 def test_nothing_is_said_where_nothing_failed(watcher):
-    assert list(failures(watcher.look(), "snakemake")) == []
+    assert list(failures(watcher.look(), "snakemake", "demo")) == []
 
 
 def test_a_complete_run_is_read_once(watcher, tmp_path):

@@ -76,6 +76,35 @@ def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
     assert {run.sampler.name for run in plan.runs.values()} == {"bernoulli"}
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "cases: [{where: {model: mpl}}]",
+            r"cases\.where\.model: no model 'mpl'; did you",
+        ),
+        ("cases: [{where: {dataset: [digits, digit]}}]", r"where\.dataset: no dataset 'digit'"),
+        ("substitutes: {model: {mpl: mlp}}", r"substitutes\.model: no model 'mpl'"),
+        ("substitutes: {model: {rn8: {mlp: {hid: 2}}}}", r"model 'mlp': no parameter 'hid'"),
+        ("substitutes: {parts: {moom: moon}}", r"substitutes\.parts: no method 'moom'"),
+        ("papers: {tiny: {substitutes: {watch: {spectra: spectrum}}}}", "no probe 'spectra'"),
+        ("seed_cases: [{seeds: 1, where: {method: FedAvgg}}]", "no level of method 'FedAvgg'"),
+        ("seed_cases: [{seeds: 1, where: {methd: FedAvg}}]", "no axis 'methd'"),
+    ],
+)
+def test_a_misspelt_name_in_a_scale_is_refused(refuses, tiny, text, words):
+    (tiny / "scales/small.yaml").write_text(f"about: small\n{text}\n")
+    with refuses(rf"small\.yaml.*{words}"):
+        make_plan(tiny, "small", ("tiny",))
+
+
+def test_a_scale_may_name_what_only_other_papers_have(tiny):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\ncases: [{where: {model: rn8}}]\nsubstitutes: {parts: {moon: moon}}"
+    )
+    assert len(make_plan(tiny, "small").runs) == 4
+
+
 def test_a_seed_is_no_setting_of_a_scale(refuses, tiny):
     (tiny / "scales/small.yaml").write_text("about: small\nsettings: {seed: 5}\n")
     with refuses("settings: seed = 5 is not allowed: seeds are listed under `seeds` of a grid"):
@@ -172,7 +201,7 @@ def test_seeds_for_points_that_no_grid_has_are_refused(tiny):
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("{dataset: digit}", "dataset digit"),
+        ("{dataset: mnist}", "dataset mnist"),
         ("{dataset: digits, partition.alfa: [1, 2]}", "dataset digits and partition.alfa 1 or 2"),
         ("{rounds: 1}", "rounds 1"),
     ],

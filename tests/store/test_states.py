@@ -94,8 +94,9 @@ def test_a_failure_is_one_line_until_it_is_forgotten(folder):
     except ValueError as error:
         note_failure(folder, error)
     assert state(folder).status is Status.failed
-    assert state(folder).why == "ValueError: no such"
-    assert "Traceback" in (folder.path / "error.txt").read_text()
+    error = folder.path / "error.txt"
+    assert state(folder).why == f"ValueError: no such (traceback: {error})"
+    assert "Traceback" in error.read_text()
     forget_failure(folder)
     assert state(folder).status is Status.waiting
 

@@ -27,7 +27,10 @@ def ended():
     seen = DISPLAY.stop()
     let_retry(schedule(TRAINED), seen, Path(config["results"]))
     command = again(sys.argv[1:])
-    for line in (*failures(seen, command), *unfinished(seen, command)):
+    for line in (
+        *failures(seen, command, config["scale"]),
+        *unfinished(seen, command),
+    ):
         print(line, file=sys.stderr)
 
 

@@ -9,15 +9,18 @@ its test accuracy. Finished runs are not trained again; a longer run serves for 
 """
 
 import argparse
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from fedbench import Machine, RunSpec
+from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.paper.compositions import compositions, named
 from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
+from fedbench.store.states import state
 
 RATES = (0.1, 0.03, 0.01)
 SETTING = {
@@ -45,6 +48,10 @@ def train(specs: list[RunSpec], args: argparse.Namespace) -> None:
     with ProcessPoolExecutor(args.processes, max_tasks_per_child=1) as pool:
         job = partial(train_one, out=args.out, data_dir=args.data_dir)
         list(pool.map(job, distinct.values()))
+    for run_id in distinct:
+        folder = RunFolder(args.out / "runs" / run_id)
+        if folder.record() is None:
+            raise FedbenchError(f"{run_id} has failed: {state(folder).why}")
 
 
 def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
@@ -104,4 +111,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except FedbenchError as error:
+        sys.exit(f"error: {error}")

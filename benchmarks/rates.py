@@ -11,6 +11,7 @@ their rounds, and marks the best rate.
 """
 
 import argparse
+import sys
 from pathlib import Path
 from statistics import fmean
 
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedbench import Machine, RunSpec, run
+from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Cell
@@ -88,4 +90,7 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except FedbenchError as error:
+        sys.exit(f"error: {error}")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedbench.base.yamlfile import split
 from fedbench.cli.app import Panel, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
@@ -19,6 +20,9 @@ def export(
     papers: Annotated[
         list[str] | None, typer.Argument(help="Names of papers. Default: all papers.")
     ] = None,
+    also: Annotated[
+        str, typer.Option("--papers", help="The same, separated by commas, as in other commands.")
+    ] = "",
     scale: Scale = "demo",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
@@ -33,7 +37,7 @@ def export(
         from fedbench.jobs.export import export as pack
         from fedbench.plan.outlook import planned
 
-        plan = planned(workflow, scale, tuple(papers or ()))
+        plan = planned(workflow, scale, (*(papers or ()), *split(also)))
         for paper in plan.papers:
             console.print(_line(pack(plan, paper, results, out)), soft_wrap=True)
 

@@ -442,6 +442,8 @@ def test_the_command_says_what_it_packed_and_what_is_missing(made, results, tmp_
         f"{out}/tiny.parquet: 3 of 4 planned runs, {size:.2f} MB; missing: {first}; without the "
         "facts of the data sets digits\n"
     )
+    words[1:2] = ["--papers", "tiny"]
+    assert CliRunner().invoke(app, words).output == said
 
 
 def test_nothing_published_is_one_sentence(tmp_path, refuses):

@@ -21,7 +21,7 @@ def export(
         list[str] | None, typer.Argument(help="Names of papers. Default: all papers.")
     ] = None,
     also: Annotated[
-        str, typer.Option("--papers", help="The same, separated by commas, as in other commands.")
+        str, typer.Option("--papers", help="The same, separated by commas. Default: all papers.")
     ] = "",
     scale: Scale = "demo",
     workflow: WorkflowFolder = Path("workflow"),

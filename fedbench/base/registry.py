@@ -92,13 +92,8 @@ class Entry:
         found = next((name for name in ours if name in folders), None)
         wanted = next(base for base, folder in folders.items() if folder == self.file.parent.name)
         if found != wanted:
-            is_a = f"is {_a(found)}, not" if found else "derives from no base class; it must be"
-            move = f"; put it into {folders[found]}/" if found else ""
-            raise FedbenchError(f"{self.file}: {self.attribute} {is_a} {_a(wanted)}{move}")
-
-
-def _a(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "AEIO" else f"a {noun}"
+            other = f"; as it derives from {found}, put it into {folders[found]}/" if found else ""
+            raise FedbenchError(f"{self.file}: {self.attribute} must derive from {wanted}{other}")
 
 
 def entries(kind: str) -> dict[str, Entry]:

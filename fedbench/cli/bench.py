@@ -102,8 +102,7 @@ def bench(
             metric=metric,
             targets=[_score(metric, text) for text in split(targets)],
         )
-        _write(comparison, out)
-        planned = _planned(out.name, results, data_dir)
+        planned = _planned(comparison, out, results, data_dir)
         if not plan:
             places = {"data_dir": data_dir, "results": results, "reports": out / "reports"}
             reproduce(cores, papers=out.name, scale="paper", device=device, **places)
@@ -135,14 +134,15 @@ def _score(metric: str, text: str) -> float:
     return target.value if target else 0.0
 
 
-def _planned(name: str, results: Path, data_dir: Path | None) -> "Plan":
-    """The plan of the comparison, after printing what it costs."""
+def _planned(comparison: "Bench", out: Path, results: Path, data_dir: Path | None) -> "Plan":
+    """The plan of the comparison, after writing its file and printing what it costs."""
     from fedbench.base.plugins import project
     from fedbench.cli.costs import print_costs
     from fedbench.plan.outlook import planned
 
+    _write(comparison, out)
     workflow = project() / "workflow"
-    plan = planned(workflow, "paper", (name,))
+    plan = planned(workflow, "paper", (out.name,))
     print_costs(plan, workflow, results, data_dir)
     return plan
 

@@ -69,8 +69,7 @@ def run(
     """
     if spec.tune:
         raise FedbenchError(
-            "tune: `fedbench run` makes no search; leave tune out, or write a paper with this run, "
-            "whose search the workflow makes"
+            "tune: one run makes no search, as the workflow does for a paper's runs; leave tune out"
         )
     machine = machine or Machine()
     folder = RunFolder(Path(out)) if out is not None else None

@@ -17,12 +17,11 @@ from fedbench.spec import Choice, RunSpec
 FILE = Path(__file__).with_suffix(".yaml")
 
 
-# The fields of a run, each checked by itself: what they mean together depends on the run
-_Fields: type[Strict] = create_model(
-    "RunSpec",
-    __base__=Strict,
-    **{name: (field.annotation, field) for name, field in RunSpec.model_fields.items()},
-)  # type: ignore[call-overload]
+_OF_A_RUN: dict[str, Any] = {
+    n: (field.annotation, field) for n, field in RunSpec.model_fields.items()
+}
+# Each field is checked by itself: what several mean together depends on the run
+_Fields = create_model("RunSpec", __base__=Strict, **_OF_A_RUN)
 
 
 class Composition(Strict):

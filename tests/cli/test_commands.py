@@ -278,7 +278,7 @@ def test_whatever_the_system_refuses_is_one_sentence(cli, tmp_path, monkeypatch)
         ("parts: [{fedprox: {mu: '0.1'}}]", "method 'fedprox': mu = '0.1' is not allowed"),
         ("clients: 2000", "partition 'iid': clients = 2000 is not allowed"),
         ("parts: [feddyn, fedspeed]", "parts: 'feddyn' cannot stand beside"),
-        ("tune: {grid: {lr: [0.1]}}", "tune: `fedbench run` makes no search"),
+        ("tune: {grid: {lr: [0.1]}}", "tune: one run makes no search"),
     ],
 )
 def test_a_run_s_file_is_named_with_what_is_wrong_in_it(cli, tmp_path, text, words):

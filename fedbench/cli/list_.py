@@ -3,12 +3,16 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from fedbench.cli.app import AsJson, Panel, WorkflowFolder, app, sentences
+from fedbench.cli.app import AsJson, Panel, WorkflowFolder, app, console, sentences
 from fedbench.cli.rows import print_rows
+
+if TYPE_CHECKING:  # commands must not wait for what this needs
+    from fedbench.cli.listing import Row
 
 
 class Kind(StrEnum):
@@ -26,6 +30,9 @@ class Kind(StrEnum):
 @app.command("list", rich_help_panel=Panel.runs)
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these, each with all that is said of it.")
+    ] = None,
     as_json: AsJson = False,
     workflow: WorkflowFolder = Path("workflow"),
 ) -> None:
@@ -38,15 +45,31 @@ def list_(
         from fedbench.cli.listing import catalogue, papers
 
         rows = papers(workflow) if kind is Kind.papers else catalogue(kind.value.removesuffix("s"))
+        rows = _named(rows, kind, names or [])
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     print_rows(
         [{k: _cell(row[k]) for k in ("name", *_COLUMNS[kind is Kind.papers])} for row in rows]
     )
+    for row in rows if names else []:
+        if about := row.get("about"):
+            console.print(Text(f"{row['name']}\n{about}\n"))
 
 
 _COLUMNS = (("summary", "parameters"), ("title", "tables", "figures"))
+
+
+def _named(rows: "list[Row]", kind: Kind, names: list[str]) -> "list[Row]":
+    """The rows of these names, in any case; all rows without a name."""
+    from fedbench.base.errors import unknown
+
+    known = {row["name"].lower() for row in rows}
+    for name in names:
+        if name.lower() not in known:
+            raise unknown(kind.value.removesuffix("s"), name, (row["name"] for row in rows))
+    wanted = {name.lower() for name in names} or known
+    return [row for row in rows if row["name"].lower() in wanted]
 
 
 def _cell(value: object) -> str:

@@ -80,4 +80,6 @@ def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores
 
 
 def _hours(hours: float) -> str:
+    if 0 < hours < 0.01:
+        return "< 0.01"
     return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"

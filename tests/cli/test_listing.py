@@ -125,3 +125,14 @@ def test_other_kinds_stay_plain():
 )
 def test_citations_are_the_sentences_with_a_source(doc, found):
     assert citation(doc) == found
+
+
+def test_only_what_is_named_with_all_that_is_said_of_it(cli):
+    names = [row["name"] for row in json.loads(shown("moon", "RMFL", "--json"))]
+    assert names == ["moon", "rmfl", "MOON", "RMFL"]  # parts, then named methods; in any case
+    output = shown("rmfl")
+    assert "fedprox" not in output
+    about = next(row["about"] for row in catalogue("method") if row["name"] == "rmfl")
+    assert " ".join(about.split()) in " ".join(output.split())
+    refused = cli("list", "methods", "romfl").output
+    assert "no method 'romfl'; did you mean 'rmfl'?" in refused

@@ -1,6 +1,7 @@
 """What a plan costs."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ from fedbench.base import registry
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
-from fedbench.plan.budget import by_table
+from fedbench.plan.budget import Budget, by_table
 from fedbench.plan.cost import costs, passes
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import make_plan
@@ -115,3 +116,10 @@ def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):
     assert measured_speeds(tmp_path) == Speeds({"mlp": 100.0}, {"mlp": 3.0})
     known = {"mlp": 7.0, "lenet5": 8.0}  # what was measured here wins
     assert measured_speeds(tmp_path, known).core == {"mlp": 100.0, "lenet5": 8.0}
+
+
+def test_a_few_seconds_are_not_called_no_time_at_all():
+    budget = Budget(1, 1e4, 0.002, 0.0, 0.002, 0.4)
+    assert budget.words()["hours here"] == "< 0.01"  # 7.2 s
+    assert budget.words()["GPU hours"] == "0.00"
+    assert replace(budget, hours_here=0.01).words()["hours here"] == "0.01"

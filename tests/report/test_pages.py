@@ -92,7 +92,9 @@ def test_claims_come_first(tmp_path: Path) -> None:
     html = (folder / "toy.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="(\w+)"', html)
     assert sections[:3] == ["findings", "claims", "t"]
-    assert html.index("B+ leads.") < html.index("<b>B+ is ahead.</b> B+ leads A by 5 points.")
+    assert html.index("B+ leads.") < html.index(
+        "<summary>B+ is ahead</summary><p>B+ leads A by 5 points.</p>"
+    )
     index = (folder / "index.html").read_text(encoding="utf-8")
     assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
     assert index.index("B+ leads.") < index.index('id="score"')

@@ -34,8 +34,10 @@ def train(
     """Train those of the runs that are not finished; returns the ids of those that failed.
 
     A run that fails leaves error.txt in its folder and does not stop the others; a signal stops all
-    of them. `say` is called with one line per run; `follow` sees the rounds of each.
+    of them. `say` is called with one line per run; `follow` sees the rounds of each. Raises
+    `FedbenchError` before any run if this machine does not have the device.
     """
+    machine.torch_device()  # one that is not here is no fault of the runs
     failed = []
     with stoppable():
         for place, run_id in enumerate(run_ids, 1):

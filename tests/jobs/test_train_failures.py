@@ -44,3 +44,9 @@ def test_a_run_that_failed_and_was_stopped_in_its_second_try_counts_as_stopped(
     with pytest.raises(Stopped):
         worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, print)
     assert (state(folder).status, state(folder).why) == (Status.stopped, "")
+
+
+def test_a_device_that_is_not_here_is_no_fault_of_the_runs(refuses, tmp_path):
+    with refuses(r"device = 'cuda:99' cannot be used here"):
+        worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cuda:99"), None, print)
+    assert not Results(tmp_path).run(SPEC.id).path.exists()

@@ -31,7 +31,8 @@ class Kind(StrEnum):
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     names: Annotated[
-        list[str] | None, typer.Argument(help="Only these, each with all that is said of it.")
+        list[str] | None,
+        typer.Argument(help="Only these, each with all that is said of it. Default: all."),
     ] = None,
     as_json: AsJson = False,
     workflow: WorkflowFolder = Path("workflow"),

@@ -18,7 +18,7 @@ from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREY
-from fedbench.report.values.leads import OUTLIER, Leads, leads
+from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
 COLUMNS = (
@@ -37,18 +37,20 @@ class Lead(Kind):
     """Each hue's mean difference from the hue `base` with the same seed, the best on top.
 
     The bars are intervals that hold for all hues at once with 95 %: differences are paired by seed,
-    hues have one variance unless erratic, and the level is corrected for the number of hues. A mean
-    over settings is taken of hues of which every run is there: a part of the settings is not all.
+    hues scatter differently as far as they show it, and the level is corrected for their number. A
+    mean over settings is taken of hues of which every run is there: a part of the settings is not
+    all.
     """
 
     note: ClassVar[str] = (
         "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
-        "same seed with one variance for all methods but the erratic ones, corrected for the "
-        "number of methods. Erratic: a method with a variance beyond chance by Cochran's test at "
-        f"{100 * OUTLIER:g} %. The intervals do not know how lucky the search of a method's "
-        "settings was, which all its seeds share. Filled points differ from the base by more than "
-        "chance, hollow ones do not. Bars of erratic methods may go beyond the axes. Methods that "
-        "lack a run are left out; those of your own folder are in bold."
+        "same seed, corrected for the number of methods. How far a method scatters is estimated "
+        "from its own seeds and, as these are few, from those of all others (moderated variances, "
+        "Smyth 2004); with two seeds the intervals are somewhat too short. They do not know how "
+        "lucky the search of a method's settings was, which all its seeds share. Filled points "
+        "differ from the base by more than chance, hollow ones do not. Bars of methods that "
+        "scatter far may go beyond the axes. Methods that lack a run are left out; those of your "
+        "own folder are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"

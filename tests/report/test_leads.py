@@ -69,6 +69,15 @@ def test_methods_that_scatter_far_have_wider_intervals() -> None:
     assert found.tells("M2")  # by about 4
 
 
+def test_where_the_base_is_erratic_every_lead_is_as_unsure_as_it() -> None:
+    noise = np.random.default_rng(0).normal(0, 0.3, (3, 20))
+    values = pd.DataFrame(noise, columns=[f"M{i}" for i in range(20)])
+    found = leads(values.assign(bad=[60.0, 10.0, 60.0]), "bad")
+    assert found is not None
+    # t with 2 degrees of freedom at 1 − .05/40, times the deviation of 60, 10, 60 over √3
+    assert found.half["M3"] == pytest.approx(19.96 * 28.87 / sqrt(3), rel=0.03)
+
+
 def test_intervals_hold_for_all_methods_at_once() -> None:
     draw = np.random.default_rng(1)
     wrong = 0
@@ -87,7 +96,8 @@ def test_intervals_hold_where_variances_differ() -> None:
     wrong = 0
     for _ in range(200):
         deviations = np.sqrt(2.6 / draw.chisquare(2.6, 40))
-        found = leads(pd.DataFrame(draw.normal(0, deviations, (3, 40))), 0)  # type: ignore[arg-type]
+        names = [f"M{i}" for i in range(40)]
+        found = leads(pd.DataFrame(draw.normal(0, deviations, (3, 40)), columns=names), "M0")
         assert found is not None
         wrong += any(abs(found.mean) > found.half)
     assert wrong / 200 < 0.1

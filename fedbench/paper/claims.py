@@ -25,10 +25,12 @@ trend    along: {K: [500, 100]}      the value rises along these levels: at each
                                      as equal steps, whatever numbers the levels are;
                                      {a: [1, 2], C: [.1, .2]} are the two points a = 1, C = .1 and
                                      a = 2, C = .2. With `of` and `minus` the difference of the two
-                                     rises: a gap that grows
+                                     rises: a gap that grows; of several levels on a side the best in
+                                     each seed counts, which is higher where seeds scatter more
 spread   winner, loser               the winner's standard deviation over the seeds is smaller
-earlier  winner, loser               the winner needs fewer rounds to reach the loser's best
-                                     accuracy, or to reach `target`
+earlier  winner, loser               the winner needs fewer rounds to reach `target`; without one,
+                                     to reach the loser's best accuracy, and it fails where the
+                                     loser needs fewer to reach the winner's best
 slope    of, goes: up | down         the metric, a slope that a probe wrote, is above or below zero
 together claims: [a, b]              all of these claims hold
 
@@ -238,7 +240,7 @@ class Earlier(Statement):
     loser: Side = OTHERS
     """Who is slower: as `winner`, or 'others' for all other levels of the axes that it names."""
     target: Annotated[float, Field(gt=0, le=100)] | None = None
-    """The accuracy to reach, in percent; the loser's best accuracy if it is not given."""
+    """The accuracy to reach, in percent; the other's best accuracy if it is not given."""
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Earlier":

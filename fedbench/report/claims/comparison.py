@@ -141,7 +141,12 @@ def _percent(value: float, base: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Speed(Comparison):
-    """How many rounds earlier the winner reaches `target`, or the loser's best value.
+    """How many rounds earlier the winner reaches `target`.
+
+    Without a target each run has the other's best value as its target. The winner is ahead if it
+    reaches the loser's best before the loser does, and behind if the loser does so with its best;
+    where neither does, the lead is 0. The loser's best alone would not be a fair target: of two
+    methods that are alike it lies above all that the other reaches in every second pair.
 
     A target of a score is in percent. Where less is better, it is reached from above.
 
@@ -173,8 +178,17 @@ class Speed(Comparison):
 
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
         sign = -1.0 if Metric(str(self.winner["metric"])).lower_is_better else 1.0
-        target = float((sign * loser).max()) if self.target is None else sign * self.target
-        return _rounds_to(target, sign * loser) - _rounds_to(target, sign * winner)
+        winner, loser = sign * winner, sign * loser
+        if self.target is not None:
+            return _earlier(winner, loser, sign * self.target)
+        ahead = _earlier(winner, loser, float(loser.max()))
+        behind = _earlier(loser, winner, float(winner.max()))
+        return ahead if ahead > 0 else -max(behind, 0.0)
+
+
+def _earlier(first: pd.Series, second: pd.Series, target: float) -> float:
+    """How many rounds before the second the first reaches the target."""
+    return _rounds_to(target, second) - _rounds_to(target, first)
 
 
 def _rounds_to(target: float, curve: pd.Series) -> float:

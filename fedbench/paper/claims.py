@@ -25,8 +25,8 @@ trend    along: {K: [500, 100]}      the value rises along these levels: at each
                                      as equal steps, whatever numbers the levels are;
                                      {a: [1, 2], C: [.1, .2]} are the two points a = 1, C = .1 and
                                      a = 2, C = .2. With `of` and `minus` the difference of the two
-                                     rises: a gap that grows; of several levels on a side the best in
-                                     each seed counts, which is higher where seeds scatter more
+                                     rises: a gap that grows. Of several levels on a side the best
+                                     in each seed counts, which is higher where seeds scatter more
 spread   winner, loser               the winner's standard deviation over the seeds is smaller
 earlier  winner, loser               the winner needs fewer rounds to reach `target`; without one,
                                      to reach the loser's best accuracy, and it fails where the

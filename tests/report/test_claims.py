@@ -1,7 +1,7 @@
 """Verdicts on made-up runs whose truth is known."""
 
 from itertools import product
-from math import exp, isnan
+from math import exp, isnan, sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -500,6 +500,16 @@ def test_rounds_to_an_accuracy(
     found = single(tmp_path, asked, lambda cell: a if cell.coords["method"] == "A" else b)
     assert found.rows[0].interval is not None
     assert (found.rows[0].interval.effect, found.measured.verdict) == (rounds, verdict)
+
+
+def test_never_is_later_than_any_round_of_either() -> None:
+    # A, planned for 3 rounds, never reaches 50; B does in round 10 of 10: B is one round ahead
+    curves = {"A": pd.Series([10, 20, 30], [1, 2, 3]), "B": pd.Series([0.0, 50], [5, 10])}
+    numbers = Drawn({side: dict.fromkeys("012", curve) for side, curve in curves.items()})
+    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 50)
+    # all seeds alike: the error is that of B, which is scored every fifth round: 5/√(6 · 3)
+    found = duel.measured(numbers)
+    assert (found.effect, found.error) == (-1, pytest.approx(5 / sqrt(18)))
 
 
 def test_of_two_methods_alike_neither_is_found_slower() -> None:

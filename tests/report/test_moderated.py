@@ -15,7 +15,7 @@ def test_equal_variances_are_pooled() -> None:
     # no scatter at all: each is the mean, with the degrees of freedom of all together, less one
     variance, freedom = moderated(pd.Series({"A": 2.0, "B": 2.0, "C": 2.0}), 4)
     assert variance.to_dict() == {"A": 2, "B": 2, "C": 2}
-    assert freedom.to_list() == [8, 8, 8]
+    assert freedom == 8
 
 
 def test_variances_that_differ_by_chance_alone_are_pooled() -> None:
@@ -23,7 +23,7 @@ def test_variances_that_differ_by_chance_alone_are_pooled() -> None:
     prior = prior_of(np.array([1.0, 3.0]), 2)
     assert (prior.variance, prior.freedom) == (2, inf)
     variance, freedom = moderated(pd.Series({"A": 1.0, "B": 3.0}), 2)
-    assert (variance.to_list(), freedom.to_list()) == ([2, 2], [2, 2])
+    assert (variance.to_list(), freedom) == ([2, 2], 2)
 
 
 def test_a_prior_by_hand() -> None:
@@ -35,7 +35,7 @@ def test_a_prior_by_hand() -> None:
     assert prior.variance == pytest.approx(np.exp(2 + 0.577 - 1.505), rel=2e-3)
     variance, freedom = moderated(pd.Series({"A": 1.0, "B": np.exp(4), "C": 1.0}), 2)
     assert variance["A"] == variance["C"] < variance["B"]
-    assert (freedom.between(2, 4)).all()
+    assert 2 < freedom < 4
 
 
 def test_the_prior_of_many_draws_is_found_again() -> None:
@@ -50,30 +50,8 @@ def test_a_variance_of_zero_is_not_sure() -> None:
     own = pd.Series([0.0, *np.linspace(0.5, 2, 20)])
     variance, freedom = moderated(own, 2)
     assert variance[0] > 0
-    assert freedom[0] > 2
+    assert freedom > 2
     assert moderated(pd.Series([0.0, 0.0, 0.0]), 2)[0].to_list() == [0, 0, 0]
-
-
-def test_an_erratic_method_keeps_its_own_variance_and_spoils_no_other() -> None:
-    # 20 variances from 0.5 to 2 with 2 degrees of freedom each scatter less than chance lets them:
-    # the prior is their mean, 1.25; 2000 is 1600 times that (F-test)
-    steady = pd.Series(np.linspace(0.5, 2, 20), [f"M{i}" for i in range(20)])
-    variance, freedom = moderated(pd.concat([steady, pd.Series({"bad": 2000.0})]), 2)
-    assert (variance["bad"], freedom["bad"]) == (2000, 2)
-    assert variance.drop("bad").to_numpy() == pytest.approx(1.25)
-    assert set(freedom.drop("bad")) == {2 * 19}
-    # 10 is 8 times as large: with 2 degrees of freedom chance among 21 methods explains it
-    variance, freedom = moderated(pd.concat([steady, pd.Series({"bad": 10.0})]), 2)
-    assert variance["bad"] < 10
-    assert len(set(freedom)) == 1
-
-
-def test_beside_many_methods_that_never_vary_any_variance_is_erratic() -> None:
-    # the mean of all is 1/31, and 1 is 31 times that
-    own = pd.Series([*[0.0] * 30, 1.0])
-    variance, freedom = moderated(own, 2)
-    assert variance.to_list() == own.to_list()
-    assert freedom[30] == 2
 
 
 @given(
@@ -85,7 +63,7 @@ def test_units_do_not_matter_and_variances_keep_their_order(
     first, degrees = moderated(pd.Series(own), freedom)
     scaled, again = moderated(factor * pd.Series(own), freedom)
     assert scaled.to_numpy() == pytest.approx(factor * first.to_numpy(), rel=1e-6)
-    assert degrees.to_numpy() == pytest.approx(again.to_numpy(), rel=1e-6)
-    assert (degrees >= freedom).all()
+    assert degrees == pytest.approx(again, rel=1e-6)
+    assert freedom <= degrees * (1 + 1e-9)
     order = np.argsort(own)
     assert (np.diff(first.to_numpy()[order]) >= -1e-9 * first.max()).all()

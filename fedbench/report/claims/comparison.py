@@ -145,8 +145,9 @@ class Speed(Comparison):
 
     Without a target each run has the other's best value as its target. The winner is ahead if it
     reaches the loser's best before the loser does, and behind if the loser does so with its best;
-    where neither does, the lead is 0. The loser's best alone would not be a fair target: of two
-    methods that are alike it lies above all that the other reaches in every second pair.
+    where neither does, as where a run is at its best in its first round, the lead is 0. The loser's
+    best alone would not be a fair target: of two methods that are alike it lies above all that the
+    other reaches in every second pair.
 
     A target of a score is in percent. Where less is better, it is reached from above.
 
@@ -172,7 +173,7 @@ class Speed(Comparison):
 
     @override
     def least_error(self, numbers: Numbers, pairs: int) -> float:
-        curves = numbers.history(self.winner).values()
+        curves = [curve for side in self.points for curve in numbers.history(side).values()]
         every = max((float(np.diff(c.index, prepend=0).max()) for c in curves), default=0.0)
         return every / math.sqrt(6 * pairs)
 
@@ -183,18 +184,22 @@ class Speed(Comparison):
             return _earlier(winner, loser, sign * self.target)
         ahead = _earlier(winner, loser, float(loser.max()))
         behind = _earlier(loser, winner, float(winner.max()))
-        return ahead if ahead > 0 else -max(behind, 0.0)
+        return ahead if ahead > 0 else min(0.0, -behind)
 
 
 def _earlier(first: pd.Series, second: pd.Series, target: float) -> float:
-    """How many rounds before the second the first reaches the target."""
-    return _rounds_to(target, second) - _rounds_to(target, first)
+    """How many rounds before the second the first reaches the target.
+
+    Never is one round after the last that is planned for either.
+    """
+    never = float(max(first.index[-1], second.index[-1]) + 1)
+    return _round_of(target, second, never) - _round_of(target, first, never)
 
 
-def _rounds_to(target: float, curve: pd.Series) -> float:
-    """The first round at or above the target; one after the last planned round if none is."""
+def _round_of(target: float, curve: pd.Series, never: float) -> float:
+    """The first round at or above the target."""
     reached = curve.index[curve >= target - _ROUNDING]
-    return float(reached[0] if len(reached) else curve.index[-1] + 1)
+    return float(reached[0]) if len(reached) else never
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import pandas as pd
 from fedbench.report.values.moderated import moderated
 
 RISK = 0.05  # that any of the intervals misses the true lead
+_TRIMMED = 0.1  # share of the methods that is left out at either end of a block's mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +40,13 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
     Blocks and methods add up, and the rest is noise whose variance each method has its own of, as
     far as the methods show that variances differ (`moderated`). The t intervals are corrected for
     the number of methods (Bonferroni). In simulations of 53 methods whose variances differ as much
-    as the arena's, any of the intervals misses in 5 % of draws with three seeds and in 3 % with
-    six, but in 15 % with two; and in 20 % if the base alone scatters, three times as far as all
-    others. Blocks that the base or most methods lack are left out, and so are methods with a value
-    that is infinite, as where a target is never reached. None with fewer than two blocks or
-    methods, or if the base has such a value.
+    as the arena's (`benchmarks/leads.py`), any of the intervals misses in 4 % of draws with three
+    seeds and in 2 % with six, but in 13 % with two, and in 25 % with three if the base alone
+    scatters, three times as far as all others.
+
+    Blocks that the base or half of the methods lack are left out, then methods that lack one of the
+    others, and methods with a value that is infinite, as where a target is never reached. None with
+    fewer than two blocks or methods, or if the base is not there or has such a value.
     """
     finite = values.drop(columns=[name for name in values if np.isinf(values[name]).any()])
     if base not in finite:
@@ -52,8 +55,7 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
     if min(full.shape) < 2:
         return None
     variance, freedom = moderated(_own_variances(full), len(full) - 1)
-    critical = _quantiles(freedom.clip(upper=freedom[base]), full.shape[1] - 1)
-    half = critical * ((variance + variance[base]) / len(full)) ** 0.5
+    half = _quantile(freedom, full.shape[1] - 1) * ((variance + variance[base]) / len(full)) ** 0.5
     half[base] = 0.0
     mean = (full.mean() - full[base].mean()).sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
@@ -69,12 +71,19 @@ def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _own_variances(full: pd.DataFrame) -> "pd.Series[float]":
-    """Each method's variance about the means of the blocks, which take a share of it with them."""
-    methods = full.shape[1]
-    return full.sub(full.mean(axis=1), axis=0).var(ddof=1) * methods / (methods - 1)
+    """Each method's variance once its mean and what a block gives all methods alike are taken out.
 
-
-def _quantiles(freedom: "pd.Series[float]", intervals: int) -> "pd.Series[float]":
+    That of a block is the mean over the methods without the tenth with the most and the tenth with
+    the least: one diverged run would move the mean of all, and with it the variances of all.
+    """
     from scipy import stats
 
-    return pd.Series(stats.t.ppf(1 - RISK / (2 * intervals), freedom), freedom.index)
+    noise, methods = full - full.mean(), full.shape[1]
+    shared = stats.trim_mean(noise, _TRIMMED, axis=1)
+    return noise.sub(shared, axis=0).var(ddof=1) * methods / (methods - 1)
+
+
+def _quantile(freedom: float, intervals: int) -> float:
+    from scipy import stats
+
+    return float(stats.t.ppf(1 - RISK / (2 * intervals), freedom))

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-ERRATIC = 0.01  # risk of calling any variance erratic that is not
 _LEAST = 1e-5  # share of the median below which a variance counts as chance
 _WIDEST, _NARROWEST = 1e-6, 1e8  # degrees of freedom of a prior, between which it is sought
 
@@ -29,36 +28,17 @@ class Prior:
     freedom: float
 
 
-def moderated(own: "pd.Series[float]", freedom: int) -> "tuple[pd.Series[float], pd.Series[float]]":
-    """Each method's moderated variance, and its degrees of freedom.
+def moderated(own: "pd.Series[float]", freedom: int) -> "tuple[pd.Series[float], float]":
+    """Each method's moderated variance, and the degrees of freedom that all of them have.
 
     `own` are the variances by method, each with so many degrees of freedom. A moderated variance is
     the mean of its own and the prior's, weighted by their degrees of freedom; it has the sum of
-    both, but no more than all methods together, less one for what they share, can give. A method
-    is erratic, and keeps its own variance, if the prior of the others cannot explain that (F-test,
-    corrected for the number of methods): it would spoil theirs, and theirs would hide it.
+    both, but no more than all methods together, less one for what they share, can give.
     """
-    steady, prior = _steady(own, freedom)
+    prior = prior_of(own.to_numpy(dtype=np.float64), freedom)
     weight = freedom / (freedom + prior.freedom)  # 0 where the prior is sure
-    total = min(freedom + prior.freedom, freedom * max(1, steady.sum() - 1))
-    variance = (weight * own + (1 - weight) * prior.variance).where(steady, own)
-    return variance, pd.Series(np.where(steady, total, freedom), own.index, dtype=float)
-
-
-def _steady(own: "pd.Series[float]", freedom: int) -> "tuple[pd.Series[bool], Prior]":
-    """Which methods are not erratic, and their prior."""
-    from scipy import stats  # seconds that few commands need
-
-    steady = own.notna()
-    while True:
-        prior = prior_of(own[steady].to_numpy(dtype=np.float64), freedom)
-        if not prior.variance:
-            return steady & (own == 0), prior
-        other = min(prior.freedom, freedom * max(1, steady.sum() - 1))
-        risk = len(own) * stats.f.sf(own / prior.variance, freedom, other)
-        if not (steady & (risk < ERRATIC)).any():
-            return steady, prior
-        steady &= risk >= ERRATIC
+    total = min(freedom + prior.freedom, freedom * (len(own) - 1))
+    return weight * own + (1 - weight) * prior.variance, total
 
 
 def prior_of(own: npt.NDArray[np.floating], freedom: int) -> Prior:

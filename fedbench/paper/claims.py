@@ -32,7 +32,7 @@ earlier  winner, loser               the winner needs fewer rounds to reach `tar
                                      to reach the loser's best accuracy, and it fails where the
                                      loser needs fewer to reach the winner's best
 slope    of, goes: up | down         the metric, a slope that a probe wrote, is above or below zero
-together claims: [a, b]              all of these claims hold
+together claims: [a, b]              all of these claims hold; with `need: one`, one of them
 
 Any kind may say `negate: true`: the claim is then that this does not hold. Where it has several
 cells or steps, it is enough that the comparison fails in one of them; with `cells: 1` it must fail
@@ -41,7 +41,10 @@ in every one.
 One rule for all papers: where the text prints a size, the size is tested. `by` is the printed size.
 Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a quarter of the
 size, and the claim's text says that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
-The text of a claim that is ours and not the paper's begins with 'Ours: '.
+A claim that is ours and not the paper's says `ours: true`: it is counted and shown apart. A claim
+that depends on what we had to guess says so in `reading`, which stands in its label; its verdict is
+one on our reading. A sentence that can be read in several ways is a `together` claim with `need:
+one`: it has the verdict of the reading that is kindest to the paper, and counts once.
 
 A wrong claim is judged to hold with a probability of at most 5 %, and a right one to fail with at
 most 5 %, over all its comparisons together: `fedbench.report.claims.tree` says how.
@@ -73,11 +76,21 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Places = Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
 
 
-class Statement(Strict):
-    """What all comparisons have: the paper's words in short, and the numbers that are compared."""
+class Said(Strict):
+    """What all claims have: the words, and whose they are."""
 
     text: Annotated[str, Field(min_length=1)]
-    """What the paper says, in short, and where; 'Ours: …' where the claim is not the paper's."""
+    """What the paper says, in short, and where; or what is ours."""
+    ours: bool = False
+    """true: the claim is not the paper's; it is counted and shown apart."""
+    reading: str = ""
+    """What of the paper we had to guess, on which the claim depends: 'equation 3'. Its verdict is
+    then labelled as one on our reading, and counted apart."""
+
+
+class Statement(Said):
+    """What all comparisons have: the numbers that are compared."""
+
     table: str = ""
     """The table whose numbers are compared; a claim names either a table or a grid."""
     grid: str = ""
@@ -272,17 +285,17 @@ class Slope(Statement):
         return self
 
 
-class Together(Strict):
-    """Several claims of the same paper hold, all of them."""
+class Together(Said):
+    """Several claims of the same paper hold: all of them, or one."""
 
-    text: Annotated[str, Field(min_length=1)]
-    """What the paper says, in short, and where; 'Ours: …' where the claim is not the paper's."""
     kind: Literal["together"]
-    """All of these claims hold."""
+    """Several of these claims hold."""
     claims: Annotated[tuple[str, ...], Field(min_length=2)]
     """The names of the claims."""
+    need: Literal["all", "one"] = "all"
+    """How many must hold; `one` is for readings of one sentence, which then counts once."""
     negate: bool = False
-    """true: the claim is that not all of them hold."""
+    """true: the claim is that this does not hold."""
 
 
 SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope

@@ -20,6 +20,21 @@ from fedbench.spec import Choice
 _PAGES = ("index", "run")  # pages of a report beside those of papers
 
 
+class InShort(Strict):
+    """The findings about a paper, in the order in which they are told; each at most two sentences.
+
+    A reader of one of them alone is not misled: what is ours (a reading, a grid, a horizon, the
+    number of seeds) stands in the same sentence.
+    """
+
+    agrees: str
+    """What agrees with the paper."""
+    differs: str = ""
+    """What does not."""
+    why: str = ""
+    """Why, as far as runs tell."""
+
+
 class Paper(Strict):
     """What a paper did: the runs that it trained, and what it shows and says of them."""
 
@@ -58,8 +73,12 @@ class Paper(Strict):
     """The paper's claims, by name, as comparisons that code judges."""
     deviations: tuple[str, ...] = ()
     """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
-    in_short: str = ""
-    """The findings in two sentences; the report's first page prints them too."""
+    in_short: InShort | str = ""
+    """The findings in short, which the report's first page prints too; of a study of one's own, as
+    a text."""
+    redraws: str = ""
+    """What a seed redraws in the paper, in its words: 'five different initialisations'. The page
+    says beside it what a seed redraws in the runs."""
     findings: dict[str, str] = Field(default_factory=dict)
     """What the runs at the paper's own settings have shown, by a short statement of it: the
     numbers, where they differ from the paper by more than the seeds explain, and the reason that a

@@ -8,17 +8,17 @@ from tempfile import TemporaryDirectory
 from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
 from fedbench.jobs.restore import restore
+from fedbench.paper.paper import InShort
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
-from fedbench.report.claims.finding import AWAITED
+from fedbench.report.claims.finding import Label
 from fedbench.report.claims.page import FILTERS, verdicts
-from fedbench.report.values.numbers import UNTESTED
 from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]
 SCALE = "cpu"  # at which runs are published
 _WORKFLOW = ROOT / "workflow"
-_VERDICTS = ("here-holds", "here-fails", "here-undecided", "here-limited", "here-awaited")
+_VERDICTS = tuple(tag for tag in FILTERS if not tag.startswith("printed-"))
 
 
 def findings(root: Path = ROOT) -> str:
@@ -48,7 +48,9 @@ def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
     """How many claims of each paper have which verdict on its runs, and what the runs took."""
     rows = []
     for key in plan.papers:
-        tally = Counter(tag for claim in claims if claim["paper"] == key for tag in claim["tags"])
+        counted = [claim for claim in claims if claim["paper"] == key and claim["counts"]]
+        stated = [claim for claim in counted if not claim["ours"]]
+        tally = Counter(tag for claim in stated for tag in claim["tags"])
         needed = plan.needed(cell for cell in plan.cells if cell.paper == key)
         records = [record for run in needed if (record := Results(results).run(run).record())]
         hours = sum(sum(record["seconds"].values()) for record in records) / 3600
@@ -56,7 +58,8 @@ def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
         rows.append(
             [f"[{key}](#{key})", *counts, f"{len(records)} of {len(needed)}", f"{hours:.1f}"]
         )
-    words = [FILTERS[verdict] for verdict in _VERDICTS]
+    reading = {True: "under our reading: ", False: ""}
+    words = [reading[tag.startswith("reading-")] + FILTERS[tag] for tag in _VERDICTS]
     return table(("paper", *words, "runs published", "core hours"), rows)
 
 
@@ -64,22 +67,26 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
     """What its claims come to, the reasons for differences, and what was left out."""
     paper = plan.papers[key]
     yield f"## {escaped(paper.title)} {{ #{key} }}"
-    if paper.in_short:
-        yield f"**In short.** {escaped(' '.join(paper.in_short.split()))}"
+    match paper.in_short:
+        case InShort(agrees=agrees, differs=differs, why=why):
+            named = {"Agrees": agrees, "Differs": differs, "Why": why}
+            yield "\n".join(_point(name, text) for name, text in named.items() if text)
+        case str(text) if text:
+            yield _point("In short", text)
     if paper.findings:
-        yield "\n".join(
-            f"* **{escaped(says)}.** {escaped(' '.join(text.split()))}"
-            for says, text in paper.findings.items()
-        )
+        yield "\n".join(_point(says, text) for says, text in paper.findings.items())
     of_paper = [claim for claim in claims if claim["paper"] == key]
-    told = [claim for claim in of_paper if claim["measured"] not in (AWAITED, UNTESTED)]
-    if told:
-        columns = ("says", "printed", "measured", "evidence")
-        rows = [[escaped(claim[column]) for column in columns] for claim in told]
-        yield table(("claim", "on the printed numbers", "on the runs here", "effect"), rows)
-    if awaited := sum(claim["measured"] == AWAITED for claim in of_paper):
-        yield f"{awaited} more claims wait for runs."
-    if untested := sum(claim["measured"] == UNTESTED for claim in of_paper):
-        yield f"{untested} more claims speak of experiments that are left out."
+    for title, ours in (("claim", False), ("question of ours", True)):
+        told = [x for x in of_paper if x["ours"] == ours and x["measured"] != Label.NOT_TESTED]
+        if told:
+            columns = ("says", "printed", "measured", "reason")
+            rows = [[escaped(claim[column]) for column in columns] for claim in told]
+            yield table((title, "on the printed numbers", "on the runs here", "why"), rows)
+    if open_ := sum(x["measured"] == Label.NOT_TESTED and not x["ours"] for x in of_paper):
+        yield f"{open_} more claims are not tested."
     if left_out := plan.left_out[key].words():
         yield f"Left out: {escaped(left_out)}."
+
+
+def _point(name: str, text: str) -> str:
+    return f"* **{escaped(name)}.** {escaped(' '.join(text.split()))}"

@@ -26,13 +26,12 @@ from fedbench.cli.app import (
 )
 
 _ONLY = (
-    "Only claims that one of these words describes, separated by commas: here-holds, here-fails, "
-    "here-undecided, here-limited (cannot be confirmed at this scale), here-untested or "
-    "here-awaited by the runs; same-direction or other-direction by means that test nothing; "
-    "printed-holds, printed-fails, printed-undecided or printed-none by the paper's own numbers; "
-    "fails: by either."
+    "Only claims that one of these words describes, separated by commas: here-supported, "
+    "here-not-supported, here-undecided or here-not-tested by the runs; reading-supported, "
+    "reading-not-supported or reading-undecided where that rests on a reading of ours; "
+    "printed-holds, printed-fails, printed-undecided or printed-none by the paper's own numbers."
 )
-_COLOURS = {"holds": "green", "fails": "red"}
+_COLOURS = {"supported": "green", "not supported": "red", "holds": "green", "fails": "red"}
 
 
 @app.command(rich_help_panel=Panel.papers)
@@ -65,11 +64,12 @@ def _claim(row: dict[str, Any]) -> Group:
     """Its key and text, and below them the verdicts with what they rest on."""
     verdicts = Table.grid(padding=(0, 2))
     verdicts.add_row("printed", _coloured(row["printed"]))
-    here = "; ".join(filter(None, (row["measured"], row["evidence"])))
+    here = "; ".join(filter(None, (row["measured"], row["reason"])))
     verdicts.add_row("here", _coloured(here))
     if row["basis"]:
         verdicts.add_row("by", Text(row["basis"], "dim"))
-    return Group(Text(row["claim"], "bold"), Text(row["says"]), verdicts)
+    whose = Text.assemble((row["claim"], "bold"), " (ours)" if row["ours"] else "")
+    return Group(whose, Text(row["says"]), verdicts)
 
 
 def _coloured(words: str) -> Text:
@@ -85,9 +85,14 @@ def _counts(rows: list[dict[str, Any]]) -> str:
     """How many claims there are, and how many have each verdict."""
     from fedbench.report.claims.page import FILTERS
 
-    found = Counter(tag for row in rows for tag in row["tags"])
-    said = [f"{len(rows)} claim{'' if len(rows) == 1 else 's'}"]
-    for begin, of in (("printed-", "By the printed numbers"), ("here-", "By the runs here")):
+    counted = [row for row in rows if row["counts"]]
+    found = Counter(tag for row in counted for tag in row["tags"])
+    said = [f"{len(counted)} claim{'' if len(counted) == 1 else 's'}"]
+    for begin, of in (
+        ("printed-", "By the printed numbers"),
+        ("here-", "By the runs here"),
+        ("reading-", "Under a reading of ours"),
+    ):
         tags = [tag for tag in FILTERS if tag.startswith(begin) and found[tag]]
         counts = ", ".join(f"{found[tag]} {FILTERS[tag]}" for tag in tags)
         said += [f"{of}: {counts}"] if counts else []

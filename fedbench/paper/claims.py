@@ -83,6 +83,9 @@ class Said(Strict):
     """What the paper says, in short, and where; or what is ours."""
     ours: bool = False
     """true: the claim is not the paper's; it is counted and shown apart."""
+    wants: str = ""
+    """What a fair test still lacks, where the numbers alone would decide: the claim is then not
+    tested, and this is the reason."""
     reading: str = ""
     """What of the paper we had to guess, on which the claim depends: 'equation 3'. Its verdict is
     then labelled as one on our reading, and counted apart."""
@@ -296,6 +299,11 @@ class Together(Said):
     """How many must hold; `one` is for readings of one sentence, which then counts once."""
     negate: bool = False
     """true: the claim is that this does not hold."""
+
+    @property
+    def least(self) -> int:
+        """How many of the claims must hold."""
+        return 1 if self.need == "one" else len(self.claims)
 
 
 SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope

@@ -76,6 +76,9 @@ class Paper(Strict):
     in_short: InShort | str = ""
     """The findings in short, which the report's first page prints too; of a study of one's own, as
     a text."""
+    paper_grids: tuple[str, ...] = ()
+    """The searched settings whose values are the paper's own: [lr, fedprox.mu]. A choice at an edge
+    of such a grid is marked as one at an edge of the paper's grid, any other as one of ours."""
     redraws: str = ""
     """What a seed redraws in the paper, in its words: 'five different initialisations'. The page
     says beside it what a seed redraws in the runs."""

@@ -29,18 +29,21 @@ def search_id(run: RunSpec) -> str:
     trials.
     """
     tune = run.tune and run.tune.model_copy(update={"trials": {}})
-    return digest(run.trial().changed(tune=tune, seed=0, data_seed=None).settings())
+    return digest(run.trial().changed(tune=tune, seed=0).settings())
 
 
 def trial_runs(run: RunSpec) -> list[RunSpec]:
-    """The runs of a search: every combination of its grid, with each of the search's seeds."""
+    """The runs of a search: every combination of its grid, with each of the search's seeds.
+
+    A partition that is fixed by `data_seed` is theirs, too.
+    """
     tune = run.tune
     if tune is None:
         return []
     trial = run.trial()
     held_out = {"validation": tune.share} if tune.on == "held-out" else {}
     return [
-        trial.changed(seed=seed, data_seed=None, **held_out, **point)
+        trial.changed(seed=seed, **held_out, **point)
         for seed in tune.seeds
         for point in points(tune)
     ]

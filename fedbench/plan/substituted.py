@@ -6,6 +6,7 @@ from fedbench.spec import RunSpec
 
 # Settings that do not make a run another experiment than the paper's; all others do.
 _INCIDENTAL = {"seed", "data_seed", "tune", "eval_every", "watch"}
+_COUNTS = {"clients", "rounds", "epochs", "steps"}
 
 
 def substituted(printed: RunSpec, small: RunSpec) -> str:
@@ -18,10 +19,16 @@ def substituted(printed: RunSpec, small: RunSpec) -> str:
     searched = printed.tune.grid if printed.tune else {}
     was = {field: _show(getattr(printed, field)) for field in changed}
     was |= {field: f"the best of {len(searched[field])}" for field in changed if field in searched}
-    told = [f"{field} {_show(getattr(small, field))} for {was[field]}" for field in changed]
+    told = [_told(field, _show(getattr(small, field)), was[field]) for field in changed]
     tried = small.tune.grid if small.tune else {}
     unsearched = [name for name in searched if name not in (*changed, *tried)]
     return "; ".join([*told, *(f"{name} without a search" for name in unsearched)])
+
+
+def _told(field: str, here: str, there: str) -> str:
+    """'100 rounds in place of 500', 'dataset digits in place of mnist'."""
+    what = f"{here} {field}" if field in _COUNTS else f"{field} {here}"
+    return f"{what} in place of {there}"
 
 
 def _show(value: Any) -> str:

@@ -103,7 +103,8 @@ class RunSpec(Strict):
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """What all random draws of the run depend on."""
     data_seed: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The seed of the partition and of the held-out share; null: `seed`."""
+    """The seed of the partition and of the held-out share; null: `seed`. In the settings of a grid
+    it gives all seeds of the grid one partition."""
     eval_every: Whole = 1
     """The model is scored after every so many rounds, and after the last."""
     precision: Literal["float32", "float64", "bfloat16"] = "float32"
@@ -214,7 +215,10 @@ class RunSpec(Strict):
             "parts": tuple(part.brief("method") for part in self.parts),
             "watch": tuple(probe.brief("probe") for probe in self.watch),
         }
-        short = self.model_copy(update={**spelled, **lists, "tune": self._brief_tune()})
+        partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
+        short = self.model_copy(
+            update={**spelled, **lists, **partition, "tune": self._brief_tune()}
+        )
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         code = {
             name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]

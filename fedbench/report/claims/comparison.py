@@ -35,6 +35,11 @@ class Comparison(ABC):
     def points(self) -> tuple[Coords, ...]:
         """The points of the grid on all sides."""
 
+    @property
+    def orders(self) -> bool:
+        """Whether it says no more than which side is better: no size, threshold or equality."""
+        return self.limit.orders
+
     def effects(self, numbers: Numbers) -> Repeats:
         """The effect of each repeat that all sides have."""
         raise NotImplementedError
@@ -64,6 +69,11 @@ class Averaged(Comparison):
     @override
     def points(self) -> tuple[Coords, ...]:
         return tuple(point for part in self.parts for point in part.points)
+
+    @property
+    @override
+    def orders(self) -> bool:
+        return all(part.orders for part in self.parts)
 
     @override
     def effects(self, numbers: Numbers) -> Repeats:
@@ -117,6 +127,11 @@ class Difference(Comparison):
     @override
     def points(self) -> tuple[Coords, ...]:
         return tuple(point for term in self.terms for point in term.points)
+
+    @property
+    @override
+    def orders(self) -> bool:
+        return self.limit.orders and not self.constant
 
     @override
     def effects(self, numbers: Numbers) -> Repeats:

@@ -1,6 +1,7 @@
 """Expands a claim into the comparisons that it makes, in each cell of the grid that it spans."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import pairwise
 
 from fedbench.base.errors import FedbenchError
@@ -118,11 +119,19 @@ def duel(claim: SingleClaim, pair: tuple[Member, Member], named: frozenset[str])
     if isinstance(claim, Slope):
         return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Beyond(0.0), False)
     if isinstance(claim, Greater):
-        limit = Beyond(claim.by - claim.margin)
+        limit = Beyond(claim.by - claim.margin, 0.0 if claim.margin else last_digit(claim.by))
         return _difference(label, pair, _sign(pair, claim.wins), limit, claim.relative)
     if isinstance(claim, Order):
         return _difference(label, pair, _sign(pair, claim.wins), Beyond(0.0), False)
     raise TypeError(type(claim))
+
+
+def last_digit(size: float) -> float:
+    """One unit of the last digit of a size as the text prints it: 0.1 of 2.4, 1 of 20; 0 of 0."""
+    if not size:
+        return 0.0
+    exponent = Decimal(f"{size:.12g}").as_tuple().exponent
+    return float(10.0 ** min(0, int(exponent)))
 
 
 def _difference(
@@ -182,7 +191,8 @@ def _side(scope: Scope, side: Side, points: list[Coords]) -> list[Coords]:
 def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Difference]:
     """One comparison per step, or a single one of the two ends of the fitted line."""
     named = [words(place) for place in places]
-    unit, limit = unit_of(values[0][0].points[0]), Beyond(claim.by)
+    unit = unit_of(values[0][0].points[0])
+    limit = Beyond(claim.by, last_digit(claim.by))
     if claim.steps == "overall":
         terms = _weighed(values, _line(len(values)))
         return [Difference(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]

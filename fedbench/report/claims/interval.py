@@ -78,6 +78,21 @@ class Estimate(ABC):
     def moved(self, start: float, t: float) -> float:
         """The effect that lies `t` standard errors above the effect `start`."""
 
+    @abstractmethod
+    def distance(self, limit: float) -> float:
+        """How many standard errors the effect lies above `limit`."""
+
+    def above(self, limit: float) -> float:
+        """The p-value, one-sided, of an effect above `limit`; not a number without a test."""
+        if not self.error > 0:
+            return math.nan
+        return float(special.stdtr(self.freedom, -self.distance(limit)))
+
+    @property
+    def plain(self) -> Interval:
+        """The two-sided 95 % confidence interval."""
+        return self.interval(0.025, 0.025)
+
     def low(self, risk: float) -> float:
         """The lower bound: the true effect is below it with a probability of `risk`."""
         return self.moved(self.effect, -_t(risk, self.freedom))
@@ -117,6 +132,10 @@ class Mean(Estimate):
     def moved(self, start: float, t: float) -> float:
         return start + t * self.error
 
+    @override
+    def distance(self, limit: float) -> float:
+        return (self.effect - limit) / self.error
+
 
 class Gain(Estimate):
     """By how many percent one standard deviation is below another.
@@ -134,6 +153,10 @@ class Gain(Estimate):
     @override
     def moved(self, start: float, t: float) -> float:
         return 100 * (1 - (1 - start / 100) * math.exp(-math.asinh(t * self.error)))
+
+    @override
+    def distance(self, limit: float) -> float:
+        return math.sinh(math.log((1 - limit / 100) / (1 - self.effect / 100))) / self.error
 
 
 def of_mean(x: Values) -> Mean:

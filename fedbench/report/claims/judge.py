@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -16,7 +16,7 @@ from fedbench.report.claims.comparison import Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
 from fedbench.report.claims.interval import FEWEST, Interval
-from fedbench.report.claims.limits import Limit, Risks, Verdict, at_least
+from fedbench.report.claims.limits import Risks, Verdict, at_least
 from fedbench.report.claims.measured import MeasuredNumbers, Numbers
 from fedbench.report.claims.paper_numbers import PaperNumbers
 from fedbench.report.claims.tree import Node
@@ -33,14 +33,17 @@ def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> li
     """
     claims = plan.asked[key].claims
     numbers = PaperNumbers(plan, key, collected, printed)
-    return [_of(numbers, name, claim) for name, claim in claims.items()]
+    joined = [c for c in claims.values() if isinstance(c, Together) and c.need == "one"]
+    readings = {name for claim in joined for name in claim.claims}
+    found = [_of(numbers, name, claim) for name, claim in claims.items()]
+    return [replace(each, counts=each.key not in readings) for each in found]
 
 
 def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
     """The verdicts on a claim; those that it joins are judged anew, each at a share of its risk."""
     if not isinstance(claim, Together):
         return _finding(numbers, name, claim, RISKS)
-    risks = (RISKS.swapped if claim.negate else RISKS).each(len(claim.claims), len(claim.claims))
+    risks = (RISKS.swapped if claim.negate else RISKS).each(claim.least, len(claim.claims))
     claims = numbers.plan.asked[numbers.key].claims
     members = [(key, claims[key]) for key in claim.claims]
     judged = [
@@ -62,9 +65,10 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks)
         for c in cell.comparisons()
     }
     judged = _judge(tree, {c: row.tested_verdict for c, row in rows.items()})
-    shows = _judge(tree, {c: row.shows for c, row in rows.items()})
     could = frozenset(_could(tree, rows))
-    return Finding(name, claim, _printed(tree, rows), judged, shows, tuple(rows.values()), could)
+    if claim.wants:  # the numbers alone would decide what no fair test has shown
+        judged, could = replace(judged, verdict=Verdict.UNDECIDED), frozenset()
+    return Finding(name, claim, _printed(tree, rows), judged, tuple(rows.values()), could)
 
 
 def _could(tree: Node, rows: dict[Comparison, Evidence]) -> Iterator[Verdict]:
@@ -91,6 +95,7 @@ class _Bench:
         runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
         limit, estimate = comparison.limit, comparison.measured(self.measured)
         interval = limit.interval(estimate, risks) if planned else None
+        near_chance = self.measured.near_chance(comparison.points)
         return Evidence(
             cell=cell,
             label=comparison.label,
@@ -101,14 +106,16 @@ class _Bench:
             test=comparison.test,
             risks=limit.bounds(risks),
             interval=interval,
+            plain=estimate.plain if planned else None,
+            p=limit.p_value(estimate),
             detectable=limit.detectable(estimate, risks),
             detects_margins=limit.detects_margins,
             marks=limit.marks,
             verdict=limit.of(estimate, risks),
-            shows=_on_means(limit, interval),
+            as_claimed=None if near_chance else _as_claimed(comparison, interval),
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
-            near_chance=self.measured.near_chance(comparison.points),
+            near_chance=near_chance,
             possible=planned > 0 and not self._too_late(comparison),
             note="; ".join(self._notes(comparison, interval, planned)),
             runs=runs,
@@ -143,10 +150,11 @@ class _Bench:
         return any(self.measured.too_late(point) for point in comparison.points)
 
 
-def _on_means(limit: Limit, interval: Interval | None) -> Verdict:
-    if interval is None or not interval.pairs or not np.isfinite(interval.effect):
-        return Verdict.UNDECIDED
-    return limit.of_printed(interval.effect)
+def _as_claimed(comparison: Comparison, interval: Interval | None) -> bool | None:
+    """Whether the effect has the claimed sign; None without an effect, or if no sign is claimed."""
+    if interval is None or not comparison.orders or not np.isfinite(interval.effect):
+        return None
+    return comparison.limit.allows(interval.effect) if interval.effect else None
 
 
 def _untested(interval: Interval) -> Iterator[str]:
@@ -186,25 +194,26 @@ def _printed(tree: Node, rows: dict[Comparison, Evidence]) -> Judgement | None:
 
 
 def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
-    """The claim that all of its members hold; its comparisons are those of the members."""
+    """The claim that all of its members hold, or one; its comparisons are those of the members."""
     on_printed = [member.printed.verdict for member in members if member.printed]
-    printed = _all(members, on_printed, claim) if len(on_printed) == len(members) else None
+    printed = _joined(members, on_printed, claim) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
-    measured = _all(members, [member.measured.verdict for member in members], claim)
-    shows = _all(members, [member.shows.verdict for member in members], claim)
-    return Finding(name, claim, printed, measured, shows, rows, _together_could(claim, members))
+    measured = _joined(members, [member.measured.verdict for member in members], claim)
+    return Finding(name, claim, printed, measured, rows, _together_could(claim, members))
 
 
 def _together_could(claim: Together, members: list[Finding]) -> frozenset[Verdict]:
-    """All must hold, one that fails is enough; of a claim that denies it, the other way round."""
-    holds = all(Verdict.HOLDS in member.could for member in members)
-    fails = any(Verdict.FAILS in member.could for member in members)
-    could = {Verdict.HOLDS: holds, Verdict.FAILS: fails}
-    return frozenset(v.opposite if claim.negate else v for v, possible in could.items() if possible)
+    """What the claim comes to where every member has the verdict, if it could have it."""
+    could = set()
+    for verdict in (Verdict.HOLDS, Verdict.FAILS):
+        best = [verdict if verdict in each.could else Verdict.UNDECIDED for each in members]
+        could.add(at_least(claim.least, best))
+    found = could - {Verdict.UNDECIDED}
+    return frozenset(v.opposite if claim.negate else v for v in found)
 
 
-def _all(members: list[Finding], verdicts: list[Verdict], claim: Together) -> Judgement:
+def _joined(members: list[Finding], verdicts: list[Verdict], claim: Together) -> Judgement:
     """The verdict on claims that are joined; its parts are named by their texts."""
-    verdict = at_least(len(verdicts), verdicts)
+    verdict = at_least(claim.least, verdicts)
     parts = tuple(zip([x.claim.text for x in members], verdicts, strict=True))
     return Judgement(verdict.opposite if claim.negate else verdict, parts)

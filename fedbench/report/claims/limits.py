@@ -75,6 +75,18 @@ class Limit(ABC):
         """The effect with the two bounds that decide."""
 
     @abstractmethod
+    def p_value(self, estimate: Estimate) -> float:
+        """The two-sided p-value of a difference from the limit; not a number without a test.
+
+        Of two values that are said to be equal it is that of both one-sided tests together.
+        """
+
+    @property
+    def orders(self) -> bool:
+        """Whether it says no more than which of two values is the better."""
+        return False
+
+    @abstractmethod
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
         """The smallest true effect that would be shown to hold with a probability of 80 %."""
 
@@ -103,9 +115,14 @@ class Limit(ABC):
 
 @dataclass(frozen=True)
 class Beyond(Limit):
-    """More than `by`. A printed effect may also equal `by`, unless `by` is 0: a tie is no lead."""
+    """More than `by`.
+
+    A printed effect may fall short of `by` by `rounding`, one unit of the last digit that the text
+    prints; but where `by` is 0 a tie is no lead.
+    """
 
     by: float
+    rounding: float = 0.0
 
     @override
     def _of(self, estimate: Estimate, risks: Risks) -> Verdict:
@@ -116,6 +133,16 @@ class Beyond(Limit):
     @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
         return estimate.interval(risks.hold, risks.fail)
+
+    @override
+    def p_value(self, estimate: Estimate) -> float:
+        p = estimate.above(self.by)
+        return 2 * min(p, 1 - p)
+
+    @property
+    @override
+    def orders(self) -> bool:
+        return self.by == 0
 
     @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
@@ -132,8 +159,9 @@ class Beyond(Limit):
 
     @override
     def allows(self, number: float) -> bool:
-        same = math.isclose(number, self.by, rel_tol=1e-9, abs_tol=1e-9)
-        return self.by != 0 if same else number > self.by
+        least = self.by - self.rounding
+        same = math.isclose(number, least, rel_tol=1e-9, abs_tol=1e-9)
+        return self.by != 0 if same else number > least
 
 
 @dataclass(frozen=True)
@@ -163,6 +191,10 @@ class Within(Limit):
         outside = abs(estimate.effect) > self.margin  # it may fail, but it cannot hold
         each = self.bounds(risks).fail if outside else risks.hold
         return estimate.interval(each, each)
+
+    @override
+    def p_value(self, estimate: Estimate) -> float:
+        return max(estimate.above(-self.margin), 1 - estimate.above(self.margin))
 
     @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:
@@ -208,6 +240,15 @@ class Not(Limit):
     @override
     def interval(self, estimate: Estimate, risks: Risks) -> Interval:
         return self.limit.interval(estimate, risks.swapped)
+
+    @override
+    def p_value(self, estimate: Estimate) -> float:
+        return self.limit.p_value(estimate)
+
+    @property
+    @override
+    def orders(self) -> bool:
+        return self.limit.orders
 
     @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:

@@ -11,9 +11,8 @@ from fedbench.paper.claims import Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_file, read_printed
 from fedbench.report.claims import wording
-from fedbench.report.claims.finding import AWAITED, Evidence, Finding
+from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
-from fedbench.report.claims.limits import Verdict
 from fedbench.report.claims.plot import Plot, plots
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
@@ -21,13 +20,11 @@ from fedbench.report.values.frames import Collected
 # What claims on a page can be filtered by → in words, the verdict on printed numbers first
 FILTERS = {
     "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
-    "printed-none": "none printed", "here-holds": "hold", "here-fails": "fail",
-    "here-undecided": "undecided", "here-limited": "cannot be confirmed",
-    "here-untested": "not tested", "here-awaited": AWAITED,
-    "same-direction": "same direction", "other-direction": "other direction",
-    "fails": "fail on either",
+    "printed-none": "none printed",
+    **{f"here-{label.name.lower().replace('_', '-')}": label.value for label in Label},
+    "reading-supported": "supported", "reading-not-supported": "not supported",
+    "reading-undecided": "undecided",
 }  # fmt: skip
-_SHOWS = {Verdict.HOLDS: "same-direction", Verdict.FAILS: "other-direction"}
 
 
 @dataclass(frozen=True)
@@ -59,13 +56,8 @@ class ClaimOnPage:
 
     @property
     def mark(self) -> str:
-        """The measured verdict in one word.
-
-        'awaited' where nothing has been run yet, 'untested' where only substitutes were.
-        """
-        if self.finding.awaited:
-            return "awaited"
-        return self.finding.measured.verdict.value if self.finding.tested else "untested"
+        """The label as one word: 'not-supported'."""
+        return self.finding.label.value.replace(" ", "-")
 
     @property
     def joined(self) -> tuple[str, ...]:
@@ -75,18 +67,22 @@ class ClaimOnPage:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The entries of `FILTERS` that it belongs to."""
-        said = self.finding.tested or self.finding.awaited
-        shows = "" if said else _SHOWS.get(self.finding.shows.verdict, "")
-        either = "fails" if Verdict.FAILS.value in (self.printed_mark, self.mark) else ""
-        here = "limited" if self.finding.limited else self.mark
-        tags = (f"printed-{self.printed_mark}", f"here-{here}", shows, either)
-        return tuple(filter(None, tags))
+        """The entries of `FILTERS` that it belongs to.
+
+        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
+        contradict.
+        """
+        reading = bool(self.finding.claim.reading)
+        printed = "none" if reading else self.printed_mark
+        return (
+            f"printed-{printed}",
+            f"{'reading' if self.finding.on_reading else 'here'}-{self.mark}",
+        )
 
     @property
-    def evidence(self) -> str:
-        """What the measured verdict rests on."""
-        return wording.evidence_words(self.finding)
+    def reason(self) -> str:
+        """What the label rests on."""
+        return wording.reason_words(self.finding)
 
     @property
     def basis(self) -> str:
@@ -99,17 +95,18 @@ class ClaimOnPage:
         return plots(self.finding.rows)
 
     @property
-    def rows(self) -> list[tuple[Evidence, str, str, str]]:
-        """Each comparison, with three texts.
+    def rows(self) -> list[tuple[Evidence, str, str, str, str]]:
+        """Each comparison, with four texts.
 
-        The printed effect, the measured effect with its bounds, and the smallest effect that would
-        have been shown.
+        The printed effect, the measured effect with its interval, the bounds that decide, and the
+        smallest effect that would have been shown.
         """
         return [
             (
                 row,
                 "–" if row.printed is None else wording.amount(row.printed, row.unit),
                 wording.interval_words(row),
+                wording.bounds_words(row),
                 wording.detectable_words(row),
             )
             for row in self.finding.rows
@@ -139,7 +136,8 @@ def _row(paper: str, claim: ClaimOnPage) -> dict[str, Any]:
     finding = claim.finding
     return {
         **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
-        **{"printed": claim.printed, "measured": finding.words, "evidence": claim.evidence},
+        **{"ours": finding.claim.ours, "counts": finding.counts, "printed": claim.printed},
+        **{"measured": finding.words, "reason": claim.reason},
         **{"basis": claim.basis, "tags": list(claim.tags)},
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from fedbench.report.claims.finding import SHOWS, Evidence
+from fedbench.report.claims.finding import Evidence
 from fedbench.report.claims.wording import amount, interval_words
 
 WIDTH = 304.0
@@ -58,8 +58,8 @@ def _effects(row: Evidence) -> list[float]:
 
 
 def _bounds(row: Evidence) -> list[float]:
-    """Both bounds; none where there is no test."""
-    return [row.interval.low, row.interval.high] if row.interval and row.interval.is_test else []
+    """The ends of the 95 % confidence interval; none where there is no test."""
+    return [row.plain.low, row.plain.high] if row.plain and row.plain.is_test else []
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,5 @@ def _line(row: Evidence, scale: _Scale, y: float) -> Line:
 
 
 def _look(row: Evidence) -> str:
-    """The verdict; where nothing is tested 'faint' and what the means show."""
-    if row.of_paper:
-        return row.verdict.value
-    return f"faint {row.shows.value}" if SHOWS[row.shows] else "faint undecided"
+    """The verdict; 'faint' where nothing is tested."""
+    return row.verdict.value if row.of_paper else "faint undecided"

@@ -1,19 +1,24 @@
 """Claims in words: the verdict, the effects behind it, and how the verdict was reached."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 from fedbench.paper.claims import Together
-from fedbench.report.claims.finding import SHOWS, Evidence, Finding, Judgement
+from fedbench.report.claims.finding import Evidence, Finding, Judgement, Label
+from fedbench.report.claims.interval import FEWEST, Interval
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
 
 Said = Mapping[Verdict, str]  # a verdict → how it is called
 _VERDICTS: Said = {verdict: verdict.value for verdict in Verdict}
+_MEASURED: Said = {
+    Verdict.HOLDS: Label.SUPPORTED.value,
+    Verdict.FAILS: Label.NOT_SUPPORTED.value,
+    Verdict.UNDECIDED: Label.UNDECIDED.value,
+}
 _DIGITS = {"points": 2, "%": 1, "rounds": 1}
-_NOWHERE = "no direction"  # of means that are equal, or are not there
 _NAMED = 3  # exceptions that are spelled out
 
 
@@ -28,15 +33,29 @@ def amount(value: float, unit: str) -> str:
 
 
 def interval_words(row: Evidence) -> str:
-    """'+2.10 points [+0.40, +3.80]'; without an interval the effect alone."""
-    interval = row.interval
+    """'+2.10 points [+0.40, +3.80], p = 0.03': the 95 % confidence interval and the p-value.
+
+    Without a test the effect alone.
+    """
+    interval = row.plain
     if interval is None or math.isnan(interval.effect):
         return "–"
     effect = amount(interval.effect, row.unit)
     if not interval.is_test:
         return effect
-    ends = (amount(x, row.unit).removesuffix(f" {row.unit}") for x in (interval.low, interval.high))
-    return f"{effect} [{', '.join(ends)}]"
+    p = "" if math.isnan(row.p) else f", p = {max(row.p, 1e-4):.2g}"
+    return f"{effect} {_ends(interval, row.unit)}{p}"
+
+
+def bounds_words(row: Evidence) -> str:
+    """The bounds that decide: '[−0.10, +4.30]'; a dash without a test."""
+    tests = row.interval is not None and row.interval.is_test
+    return _ends(row.interval, row.unit) if row.interval and tests else "–"
+
+
+def _ends(interval: Interval, unit: str) -> str:
+    ends = (amount(x, unit).removesuffix(f" {unit}") for x in (interval.low, interval.high))
+    return f"[{', '.join(ends)}]"
 
 
 def printed_words(finding: Finding) -> str:
@@ -84,36 +103,87 @@ def _printed_effect(row: Evidence) -> str:
     return amount(row.printed or 0.0, row.unit) if row.printed else "a tie"
 
 
-def evidence_words(finding: Finding) -> str:
-    """What the measured verdict rests on: cells, effects, intervals; why there is no test."""
-    blind = () if finding.tested else (row.near_chance for row in finding.rows if row.near_chance)
-    return "; ".join([_effects_words(finding), *dict.fromkeys(blind)])
+def reason_words(finding: Finding) -> str:
+    """What the label rests on: effects; what could have been seen; what a test lacks."""
+    lacks = {
+        Label.UNDECIDED: _could_see(finding),
+        Label.NOT_TESTED: "; ".join(_lacks(finding)),
+    }
+    parts = [lacks.get(finding.label, ""), _effects_words(finding), _signs(finding)]
+    return "; ".join(filter(None, parts))
+
+
+def _could_see(finding: Finding) -> str:
+    """'3 pairs of runs would show effects above 2.10 points'."""
+    rows = [row for row in finding.rows if row.of_paper and not math.isnan(row.detectable)]
+    if not rows:
+        return ""
+    pairs = sorted({row.interval.pairs for row in rows if row.interval})
+    number = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
+    kinds = {False: "effects above", True: "values equal within"}
+    shown = [
+        f"{words} {_by_unit(of_kind).replace('+', '').replace('±', '')}"
+        for margins, words in kinds.items()
+        if (of_kind := [row for row in rows if row.detects_margins == margins])
+    ]
+    return f"{number} pairs of runs would show {' and '.join(shown)}"
+
+
+def _lacks(finding: Finding) -> Iterator[str]:
+    """What a test of the claim lacks."""
+    rows = finding.rows
+    if finding.claim.wants:
+        yield finding.claim.wants
+    if finding.unrun:
+        runs = {run for row in rows for run in row.runs}
+        missing = {run for row in rows for run in row.missing}
+        yield f"{len(missing)} of its {len(runs)} runs are missing"
+    run = [row for row in rows if row.interval]
+    if not run:
+        yield from dict.fromkeys(row.note for row in rows)
+        return
+    if finding.substituted:
+        yield f"ran {finding.substituted}"
+    yield from dict.fromkeys(row.near_chance for row in run if row.near_chance)
+    if late := [row for row in run if row.planned and not row.possible]:
+        yield f"{_of(late, rows)} ask for a later round"
+    if few := sorted({row.planned for row in run if row.planned < FEWEST}):
+        yield f"{few[-1]} seed{'' if few[-1] == 1 else 's'} where a test needs {FEWEST}"
+    if left := [row for row in rows if not row.interval]:
+        yield f"{_of(left, rows)} are not run"
+
+
+def _of(some: Sequence[Evidence], rows: Sequence[Evidence]) -> str:
+    return f"{len(some)} of {len(rows)} comparisons"
+
+
+def _signs(finding: Finding) -> str:
+    """'as claimed in 5 of 6 comparisons that were run', by the sign of the effect."""
+    like, n = finding.signs
+    if finding.label in (Label.SUPPORTED, Label.NOT_SUPPORTED) or not n:
+        return ""
+    if n == 1:
+        return "the effect has the claimed sign" if like else "the effect has the opposite sign"
+    return f"sign as claimed in {like} of {n} comparisons that were run"
 
 
 def _effects_words(finding: Finding) -> str:
-    if finding.unrun:
-        runs = {run for row in finding.rows for run in row.runs}
-        missing = {run for row in finding.rows for run in row.missing}
-        return f"{len(missing)} of its {len(runs)} runs are missing"
-    judged = finding.measured if finding.tested else finding.shows
-    said = _VERDICTS if finding.tested else SHOWS
+    """Cells, effects and intervals."""
+    judged = finding.measured
     if isinstance(finding.claim, Together):
-        return _members(judged, said)
-    measured = [
-        (row, row.interval)
-        for row in finding.rows
-        if row.interval and not math.isnan(row.interval.effect)
-    ]
+        return _members(judged, _MEASURED) if finding.tested else ""
+    measured = [row for row in finding.rows if row.plain and not math.isnan(row.plain.effect)]
     if not measured:
-        return "; ".join({row.note: None for row in finding.rows if row.note}) or "no pair of runs"
-    cells = "" if len(judged.parts) == 1 else _counts(finding, judged, said) + "; "
-    if finding.tested:
-        measured = [pair for pair in measured if not pair[0].near_chance] or measured
+        return ""
+    cells = ""
+    if finding.tested and len(judged.parts) > 1:
+        cells = _counts(finding, judged) + "; "
+        measured = [row for row in measured if not row.near_chance] or measured
     if len(measured) == 1:
-        row, interval = measured[0]
+        row = measured[0]
         claimed = _claimed(row, negated=finding.claim.negate)
-        return f"{cells}{interval_words(row)}{claimed}, {_pairs(row, interval.pairs)}"
-    return f"{cells}{_range([row for row, _ in measured])}"
+        return f"{cells}{interval_words(row)}{claimed}, {_pairs(row)}"
+    return f"{cells}{_range(measured)}"
 
 
 def _claimed(row: Evidence, *, negated: bool) -> str:
@@ -127,8 +197,9 @@ def _claimed(row: Evidence, *, negated: bool) -> str:
     return f" where {'not more' if negated else 'more'} than {sizes[0]} is claimed"
 
 
-def _pairs(row: Evidence, number: int) -> str:
+def _pairs(row: Evidence) -> str:
     """'from all 5 pairs', 'from 2 of 3 planned pairs'; 'runs' where each run stands alone."""
+    number = row.interval.pairs if row.interval else 0
     planned, what = row.planned, "pair" if len(row.runs) > row.planned else "run"
     if number < planned:
         return f"from {number} of {planned} planned {what}s"
@@ -152,18 +223,18 @@ def _range_of(rows: list[Evidence]) -> str:
     return f"effects from {low} to {high}, median {middle}"
 
 
-def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
-    """'holds in 3 of 9 cells, undecided in 6'; untested 'same direction in 3 of 9 cells'.
+def _counts(finding: Finding, judged: Judgement) -> str:
+    """'supported in 3 of 9 cells, undecided in 6'.
 
     Cells that this scale does not run, or where chance alone is compared, stand apart: 'undecided
     in 2 of 2 cells, 4 more left out'.
     """
     run = {row.cell for row in finding.rows if row.interval}
     sure = {row.cell for row in finding.rows if row.interval and not row.near_chance}
-    compared = sure if finding.tested and sure else run
+    compared = sure or run
     verdicts = [verdict for name, verdict in judged.parts if name in compared]
     counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict]
-    (first, number), *others = [(said[verdict] or _NOWHERE, n) for verdict, n in counts if n]
+    (first, number), *others = [(_MEASURED[verdict], n) for verdict, n in counts if n]
     start = f"{first} in {number} of {len(verdicts)} cell{'' if len(verdicts) == 1 else 's'}"
     rest = [(len(run - compared), "more near chance")]
     rest += [(len({name for name, _ in judged.parts} - run), "more left out")]
@@ -174,7 +245,7 @@ def _counts(finding: Finding, judged: Judgement, said: Said) -> str:
 def _members(judged: Judgement, said: Said) -> str:
     """'“A beats B (Fig. 1)” holds; “A is stable” undecided': texts without what follows a ';'."""
     texts = [(name.partition(";")[0].rstrip("."), verdict) for name, verdict in judged.parts]
-    return "; ".join(f"“{text}” {said[verdict] or _NOWHERE}" for text, verdict in texts)
+    return "; ".join(f"“{text}” {said[verdict]}" for text, verdict in texts)
 
 
 def basis(finding: Finding) -> str:

@@ -12,35 +12,27 @@ from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import fixed, signed
 
 _VERDICTS = {  # tags of claims → what is said of one and of several
-    "here-holds": ("holds", "hold"),
-    "here-fails": ("fails", "fail"),
+    "here-supported": ("is supported", "are supported"),
+    "here-not-supported": ("is not supported", "are not supported"),
     "here-undecided": ("is undecided", "are undecided"),
-    "here-limited": ("cannot be confirmed at this scale",) * 2,
-    "here-untested": ("is not tested at this scale", "are not tested at this scale"),
-    "here-awaited": ("is not run yet", "are not run yet"),
+    "here-not-tested": ("is not tested", "are not tested"),
+    "reading-supported": ("is supported under a reading of ours",) * 2,
+    "reading-not-supported": ("is not supported under a reading of ours",) * 2,
+    "reading-undecided": ("is undecided under a reading of ours",) * 2,
 }
 
 
 def claims_words(pages: Iterable[PaperPage]) -> str:
-    """'28 claims of 2 papers (asd, rmfl): 7 hold, 8 fail, …'; empty without claims."""
-    judged = [page for page in pages if page.claims]
+    """'28 claims of 2 papers (asd, rmfl): 7 are supported, 8 are not supported, …'."""
+    judged = [page for page in pages if page.counted and page.paper.prints]
     if not judged:
         return ""
-    number = sum(len(page.claims) for page in judged)
-    of = [_named([x.key for x in judged if x.paper.prints], "paper")]
-    of += [_named([x.key for x in judged if not x.paper.prints], "study")]
-    whose = " and ".join(filter(None, of))
+    number = sum(len(page.counted) for page in judged)
+    keys = [page.key for page in judged]
+    of = f"{len(keys)} paper{'s' * (len(keys) > 1)} ({', '.join(keys)})"
     found = ((words, sum(page.tally[tag] for page in judged)) for tag, words in _VERDICTS.items())
     verdicts = ", ".join(f"{n} {one if n == 1 else more}" for (one, more), n in found if n)
-    return f"{number} claim{'' if number == 1 else 's'} of {whose}: on the runs here {verdicts}."
-
-
-def _named(keys: list[str], kind: str) -> str:
-    """'2 papers (asd, rmfl)', '1 study (digits)'; empty of none."""
-    if not keys:
-        return ""
-    many = {"paper": "papers", "study": "studies"}[kind]
-    return f"{len(keys)} {kind if len(keys) == 1 else many} ({', '.join(keys)})"
+    return f"{number} claim{'s' * (number > 1)} of {of}: {verdicts}."
 
 
 def leaders_words(item: TableOnPage) -> str:

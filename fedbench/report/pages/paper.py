@@ -110,6 +110,19 @@ class PaperPage:
         return ", ".join(dict.fromkeys(_SKEWS[axis] for axis in axes if axis in _SKEWS))
 
     @property
+    def redrawn(self) -> str:
+        """What a seed redraws in the runs."""
+        given = (self.paper.settings, *(grid.settings for grid in self.paper.grids.values()))
+        fixed = any("data_seed" in settings for settings in given)
+        partition = (
+            "the partition too, but where a grid fixes it," if fixed else "the partition too,"
+        )
+        return (
+            f"In the runs here a seed redraws {partition} beside the initial weights, the cohorts "
+            "and the order of samples."
+        )
+
+    @property
     def front(self) -> TableOnPage | None:
         """The table of which the front page shows the first rows, if any run of it is finished."""
         named = [x for x in self.tables if x.key == self.paper.front]
@@ -126,15 +139,36 @@ class PaperPage:
         return [diagram for table in self.tables for diagram in table.ranks]
 
     @property
-    def tally(self) -> Counter[str]:
-        """How many claims have each tag of `ClaimOnPage.tags`."""
-        return Counter(tag for claim in self.claims for tag in claim.tags)
+    def stated(self) -> tuple[ClaimOnPage, ...]:
+        """The claims of the paper; of a study its own."""
+        beside = self.paper.prints
+        return tuple(x for x in self.claims if not (beside and x.finding.claim.ours))
 
     @property
-    def ours(self) -> Counter[str]:
-        """As `tally`, of the statements that are not the paper's."""
-        own = (claim for claim in self.claims if claim.finding.claim.text.startswith("Ours:"))
-        return Counter(tag for claim in own for tag in claim.tags)
+    def own(self) -> tuple[ClaimOnPage, ...]:
+        """The claims that are ours, beside those of the paper."""
+        return tuple(x for x in self.claims if x not in self.stated)
+
+    @property
+    def counted(self) -> list[ClaimOnPage]:
+        """The claims of the paper, with a sentence that can be read in several ways once."""
+        return [claim for claim in self.stated if claim.finding.counts]
+
+    @property
+    def tally(self) -> Counter[str]:
+        """How many of the counted claims have each tag of `ClaimOnPage.tags`."""
+        return Counter(tag for claim in self.counted for tag in claim.tags)
+
+    @property
+    def own_tally(self) -> Counter[str]:
+        """As `tally`, of the claims that are ours."""
+        return Counter(tag for claim in self.own for tag in claim.tags)
+
+    @property
+    def signs(self) -> tuple[int, int]:
+        """In how many comparisons without a verdict the effect has the claimed sign, of how many."""
+        open_ = [x.finding.signs for x in self.counted if x.mark in ("undecided", "not-tested")]
+        return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property
     def drawn(self) -> list[FigureOnPage | EmptyOnPage]:

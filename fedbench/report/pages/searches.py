@@ -18,7 +18,8 @@ class SearchOnPage:
 
     `tried` holds (point in words, score from 0 to 1) in the grid's order, `lost` the points of
     which a trial diverged; `near_chance`: whether even the best point scored next to nothing;
-    `at_edge`: fields whose chosen value is the smallest or largest that was tried.
+    `at_edge`: fields whose chosen value is the smallest or largest that was tried, and whose grid
+    it is: 'lr at the edge of our grid'.
     """
 
     served: str
@@ -39,10 +40,17 @@ def searches(
         if cell.paper == paper and cell.run_id in plan.searches:
             cells.setdefault(plan.searches[cell.run_id], []).append(cell)
     winners = {search: winner_of(search, its[0].run) for search, its in cells.items()}
-    return [_on_page(found, cells[search], diverged) for search, found in winners.items() if found]
+    theirs = plan.papers[paper].paper_grids
+    return [
+        _on_page(found, cells[search], diverged, theirs)
+        for search, found in winners.items()
+        if found
+    ]
 
 
-def _on_page(found: dict[str, Any], cells: list[Cell], diverged: Container[str]) -> SearchOnPage:
+def _on_page(
+    found: dict[str, Any], cells: list[Cell], diverged: Container[str], theirs: Container[str]
+) -> SearchOnPage:
     run = cells[0].run
     return SearchOnPage(
         served=_served(cells),
@@ -51,7 +59,10 @@ def _on_page(found: dict[str, Any], cells: list[Cell], diverged: Container[str])
         lost=frozenset(_lost(found, diverged)),
         chosen=_pairs(found["chosen"]),
         near_chance=near_chance(found, run.dataset),
-        at_edge=tuple(found["on_edge"]),
+        at_edge=tuple(
+            f"{field} at the edge of {'the paper’s' if field in theirs else 'our'} grid"
+            for field in found["on_edge"]
+        ),
     )
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fedbench.paper.compositions import compositions
-from fedbench.report.claims import finding
+from fedbench.report.claims import frame
 from fedbench.report.kinds import lead
 from fedbench.report.tables import tidy
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
@@ -106,7 +106,7 @@ def test_every_column_of_the_csv_files_is_described():
     text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
     tables, others = text.split("| column of a table |")[1].split("| column of leads ")
     leads, claims = others.split("| column of claims |")
-    parts = ((tidy.COLUMNS, tables), (lead.COLUMNS, leads), (finding.COLUMNS, claims))
+    parts = ((tidy.COLUMNS, tables), (lead.COLUMNS, leads), (frame.COLUMNS, claims))
     for columns, described in parts:
         rows = [line.split("|")[1] for line in described.splitlines() if line.startswith("| `")]
         assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*columns]

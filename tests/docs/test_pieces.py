@@ -149,7 +149,8 @@ def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     overview, *told = findings.findings(tmp_path).split("\n\n")
     names, _, row = overview.splitlines()
     assert names == (
-        "| paper | hold | fail | undecided | cannot be confirmed | not run yet | runs "
+        "| paper | supported | not supported | undecided | not tested | under our reading: "
+        "supported | under our reading: not supported | under our reading: undecided | runs "
         "published | core hours |"
     )
     there = len(plan.runs)
@@ -158,7 +159,7 @@ def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     assert told[0].endswith("{ #digits }")
     assert "Skew" in told[0]
     line = next(x for x in told[-1].splitlines() if "skewed clients" in x)
-    assert "| holds" in line
+    assert "| supported" in line
     assert "+40.00 points" in line
 
 
@@ -166,7 +167,8 @@ def test_the_findings_of_a_paper_begin_in_short():
     plan = planned(ROOT / "workflow", findings.SCALE, ("rmfl",))
     heading, short, *_ = findings._paper(plan, "rmfl", [])
     assert heading.endswith("{ #rmfl }")
-    assert short.startswith("**In short.** On MNIST, with 2 local epochs, RMFL leads MFL by")
+    names = [line.partition(".**")[0] for line in short.splitlines()]
+    assert names == ["* **Agrees", "* **Differs", "* **Why"]
 
 
 def test_marks_and_tables_by_hand():

@@ -217,10 +217,13 @@ def test_a_scale_cannot_keep_what_is_not_there(refuses, tmp_path):
 def test_what_differs_is_said_with_the_search_that_it_replaces():
     printed = RunSpec(lr=0.1, normalise=True, tune={"grid": {"lr": [0.1, 0.3, 1.0]}})
     small = RunSpec(lr=0.2, normalise=False, seed=7)
-    assert substituted(printed, small) == "lr 0.2 for the best of 3; normalise off for on"
+    assert (
+        substituted(printed, small)
+        == "lr 0.2 in place of the best of 3; normalise off in place of on"
+    )
     same = RunSpec(lr=0.1, normalise=True)
     assert substituted(printed, same) == "lr without a search"
     other = same.changed(tune={"grid": {"lr": [0.1, 0.5]}, "by": "mean"})
     assert substituted(printed, other) == ""  # how a search chooses is no setting
     held = other.changed(validation=0.9)
-    assert substituted(printed, held) == "validation 0.9 for 0"
+    assert substituted(printed, held) == "validation 0.9 in place of 0"

@@ -64,7 +64,7 @@ def test_a_scale_cuts_and_names_what_it_substitutes(tiny):
     run = next(iter(plan.runs.values()))
     assert (run.rounds, run.clients, run.model.params) == (1, 10, {"hidden": 2})
     assert {c.substituted for c in plan.cells} == {
-        "model mlp(hidden=2) for mlp(hidden=4); rounds 1 for 2"
+        "model mlp(hidden=2) in place of mlp(hidden=4); 1 rounds in place of 2"
     }
 
 

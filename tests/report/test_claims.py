@@ -16,10 +16,11 @@ from fedbench.plan.plan import Cell
 from fedbench.report.claims import Finding, tidy
 from fedbench.report.claims.comparison import Averaged, Speed
 from fedbench.report.claims.expand import expand
+from fedbench.report.claims.finding import Label
 from fedbench.report.claims.interval import of_mean, of_spread
 from fedbench.report.claims.limits import Beyond, Risks, Verdict, at_least
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.wording import basis, evidence_words, printed_words
+from fedbench.report.claims.wording import basis, printed_words, reason_words
 from tests.project import Refuses
 from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 
@@ -64,14 +65,15 @@ def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes:
 def test_a_lead_over_the_seeds(tmp_path: Path, points: tuple[float, ...], verdict: Verdict) -> None:
     found = at(tmp_path, points)
     assert found.measured.verdict == verdict
-    assert found.words == verdict.value
+    labels = {HOLDS: Label.SUPPORTED, FAILS: Label.NOT_SUPPORTED, UNDECIDED: Label.UNDECIDED}
+    assert found.label == labels[verdict]
 
 
 def test_a_claim_without_any_pair_of_runs_was_not_run_yet(tmp_path: Path) -> None:
     found = at(tmp_path, ())
     assert found.measured.verdict == UNDECIDED
-    assert found.words == "not run yet"
-    assert evidence_words(found) == "6 of its 6 runs are missing"  # of A and B, three seeds
+    assert found.label == Label.NOT_TESTED
+    assert reason_words(found) == "6 of its 6 runs are missing"  # of A and B, three seeds
 
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:
@@ -189,7 +191,7 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
     assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, too few for an interval"
-    assert evidence_words(found) == "+5.00 points, from 2 of 3 planned pairs"
+    assert reason_words(found).startswith("+5.00 points, from 2 of 3 planned pairs")
 
 
 def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
@@ -698,29 +700,31 @@ def test_at_least_is_decided_as_soon_as_it_can_be(k: int) -> None:
 def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     found = single(tmp_path, everything, gains(8, 8, 8), "small")
-    assert found.words == "same direction (not tested at this scale)"
-    assert evidence_words(found).startswith("same direction in 2 of 2 cells")
+    assert (found.label, found.signs) == (Label.NOT_TESTED, (2, 2))
+    assert reason_words(found).startswith("ran dataset digits in place of mnist")
+    assert reason_words(found).endswith("sign as claimed in 2 of 2 comparisons that were run")
     against = single(tmp_path, everything, gains(-8, -8, -8), "small")
-    assert against.words.endswith("fails")  # the cell that is the paper's own decides
-    assert found.substituted.startswith("dataset digits for mnist")
+    assert against.label == Label.NOT_SUPPORTED  # the cell that is the paper's own decides
+    assert found.substituted.startswith("dataset digits in place of mnist")
     digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
-    assert digits.words == "holds"  # this cell is the paper's own
+    assert digits.label == Label.SUPPORTED  # this cell is the paper's own
 
 
 def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     # the claim of every cell fails on Digits, which is no substitute
-    assert single(tmp_path, everything, gains(-8, -8, -8), "small").words == "fails"
+    against = single(tmp_path, everything, gains(-8, -8, -8), "small")
+    assert against.label == Label.NOT_SUPPORTED
     one = everything | {"cells": 1}
-    assert single(tmp_path, one, gains(8, 8, 8), "small").words == "holds"
+    assert single(tmp_path, one, gains(8, 8, 8), "small").label == Label.SUPPORTED
 
 
 def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
-    assert found.words == "undecided; cannot be confirmed at this scale"
+    assert found.label == Label.NOT_TESTED
     assert [row.note for row in found.rows] == ["not run at this scale", ""]
-    assert [row.words for row in found.rows] == ["", "holds"]
-    assert evidence_words(found).startswith("holds in 1 of 1 cell, 1 more left out")
+    assert [row.words for row in found.rows] == ["", "supported"]
+    assert reason_words(found).startswith("1 of 2 comparisons are not run; +8.00 points [")
     assert single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(-8, -8, -8), "left").could == {
         FAILS
     }
@@ -740,12 +744,13 @@ def test_what_a_scale_could_show_of_a_claim(
 ) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}} | claim, gains(-1, 0, 1), "left")
     assert found.could == could
-    assert found.limited == (HOLDS not in could)
+    assert found.tested == (HOLDS in could)
 
 
 def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, gains(7, 8, 9), "one")
-    assert (found.words, found.could) == ("undecided; cannot be decided at this scale", set())
+    assert (found.label, found.could) == (Label.NOT_TESTED, set())
+    assert reason_words(found).startswith("1 seed where a test needs 3; +7.00 points")
 
 
 def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
@@ -771,8 +776,8 @@ def test_runs_that_end_near_chance_are_counted(tmp_path: Path) -> None:
 def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:
     mnist = DUEL | {"where": {"alpha": 1, "dataset": "MNIST"}}
     found = single(tmp_path, mnist, gains(7, 8, 9), "left")
-    assert found.words == "not tested at this scale"
-    assert evidence_words(found) == "not run at this scale"
+    assert found.label == Label.NOT_TESTED
+    assert reason_words(found) == "not run at this scale"
 
 
 def test_together_is_all_of_them(tmp_path: Path) -> None:
@@ -783,9 +788,9 @@ def test_together_is_all_of_them(tmp_path: Path) -> None:
         "self": {"kind": "together", "claims": ["a", "a"]},
     }
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
-    assert found["both"].words == "fails"
-    assert found["self"].words == "holds"
-    assert evidence_words(found["both"]) == "“a” holds; “b” fails"
+    assert found["both"].label == Label.NOT_SUPPORTED
+    assert found["self"].label == Label.SUPPORTED
+    assert reason_words(found["both"]) == "“a” supported; “b” not supported"
 
 
 def test_joined_claims_are_named_by_what_they_say(tmp_path: Path) -> None:
@@ -795,7 +800,9 @@ def test_joined_claims_are_named_by_what_they_say(tmp_path: Path) -> None:
         "both": {"kind": "together", "claims": ["a", "b"]},
     }
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))["both"]
-    assert evidence_words(found) == "“A beats B (Fig. 1)” holds; “A is far ahead (Fig. 2)” fails"
+    assert reason_words(found) == (
+        "“A beats B (Fig. 1)” supported; “A is far ahead (Fig. 2)” not supported"
+    )
 
 
 PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0
@@ -891,7 +898,11 @@ def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:
     assert frame["printed_effect"].tolist()[0] == pytest.approx(5)
     assert frame["effect"].tolist() == [pytest.approx(5)] * 2
     assert frame["run_ids"].str.count(";").tolist() == [5, 5]
-    assert set(frame["measured"]) == {"holds"}
+    assert set(frame["measured"]) == {"supported"}
+    assert frame["as_claimed"].tolist() == [True, True]
+    # 5 ± 4.303 · 1/√3, two-sided; t = 5√3 = 8.660 with 2 degrees of freedom
+    assert frame["low95"].tolist() == [pytest.approx(2.516, abs=1e-3)] * 2
+    assert frame["p"].tolist() == [pytest.approx(0.01307, abs=1e-5)] * 2
 
 
 @pytest.mark.parametrize(
@@ -965,7 +976,7 @@ def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
         "not_both": {"kind": "together", "claims": ["a", "b"], "negate": True},
     }
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
-    assert found["not_both"].words == "holds"
+    assert found["not_both"].label == Label.SUPPORTED
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_where_less_is_better_the_lowest_leads() -> None:
 
 
 def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_more_than_chance() -> None:
-    stand_ins = leaders_words(board(TWO, substituted="dataset digits for mnist"))
+    stand_ins = leaders_words(board(TWO, substituted="dataset digits in place of mnist"))
     assert "A leads with 61.00 %" in stand_ins
     assert "chance" not in stand_ins
     others = {"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}}
@@ -74,14 +74,17 @@ def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_more_than_chance(
 def test_the_claims_are_counted_by_verdict(tmp_path: Path) -> None:
     folder = written(tmp_path)  # of 3 claims 2 hold and 1 fails
     seen = text(folder / "index.html")
-    assert "Claims: 3 claims of 1 paper (toy): on the runs here 2 hold, 1 fails. Scorecard" in seen
+    words = "Claims: 3 claims of 1 paper (toy): 2 are supported, 1 is not supported. Scorecard"
+    assert words in seen
     assert seen.index("Claims:") < seen.index("Scale: full")
     assert claims_words([]) == ""
 
 
 def test_claims_of_a_study_are_no_papers(tmp_path: Path) -> None:
     study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
-    assert "3 claims of 1 study (toy)" in text(written(tmp_path, paper=study) / "index.html")
+    index = written(tmp_path, paper=study) / "index.html"
+    assert "Claims: " not in text(index)
+    assert "Our own questions" in text(index)
 
 
 @pytest.mark.parametrize(

@@ -58,15 +58,16 @@ def page_making(page: SimpleNamespace) -> str:
 
 
 def counts(row: str) -> list[int]:
-    return [int(re.sub(r"<[^>]+>", "", x)) for x in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+    cells = re.findall(r"<td.*?</td>", row, re.DOTALL)[:-1]  # the last has signs
+    return [int(re.sub(r"<[^>]+>", "", x)) for x in cells]
 
 
 def test_the_scorecard_counts_claims_and_links_to_them(full: Path) -> None:
     row = scores(full)
     # printed: A 50 and B+ 52; measured with 3 seeds: A 60 to 62, B+ 50 to 52
-    assert counts(row) == [2, 1, 0, 0, 2, 1, 0, 0, 0]  # nothing stands in: no columns for that
+    assert counts(row) == [2, 1, 0, 0, 2, 1, 0, 0, 0, 0, 0]
     assert 'href="toy.html#claims-printed-fails">1</a>' in row
-    assert 'href="toy.html#claims-here-fails">1</a>' in row
+    assert 'href="toy.html#claims-here-not-supported">1</a>' in row
 
 
 def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_path: Path) -> None:
@@ -75,15 +76,15 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     )
     apart = apart.replace("grid: main, where: {alpha: 1}, panels: [dataset]", "grid: other")
     row = scores(written(tmp_path, "curves", apart))
-    # hold, fail, undecided, none printed; by the runs: hold, fail, undecided, beyond this scale,
-    # untested
-    assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 0, 3]
+    # hold, fail, undecided, none printed; by the runs: supported, not supported, undecided, not
+    # tested; under our reading the first three of these
+    assert counts(row) == [2, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0]
     html = (tmp_path / "reports/curves/toy.html").read_text(encoding="utf-8")
     card = html.partition('id="claim-better"')[2].partition("</article>")[0]
     assert "fails" in card
     assert re.findall(r'class="see" href="(.*?)"', card) == ["#f"]  # the page has no Table 1
     evidence = pd.read_csv(tmp_path / "reports/curves/claims/toy.csv")
-    assert set(evidence["measured"]) == {"not tested at this scale"}
+    assert set(evidence["measured"]) == {"not tested"}
 
 
 def test_claims_come_first(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_claims_come_first(tmp_path: Path) -> None:
         "<summary>B+ is ahead</summary><p>B+ leads A by 5 points.</p>"
     )
     index = (folder / "index.html").read_text(encoding="utf-8")
-    assert '<li><a href="toy.html#findings">toy</a> B+ leads.</li>' in index
+    assert '<p class="short">B+ leads.</p>' in index
     assert index.index("B+ leads.") < index.index('id="score"')
 
 
@@ -212,30 +213,30 @@ def test_numbers_of_figures_in_a_line(numbers: list[int], words: str) -> None:
     assert EmptyOnPage(tuple(figures)).text == f"{words}: why."
 
 
-def test_claims_that_fail_are_named_on_the_front_page(full: Path) -> None:
-    part = (
-        text(full / "index.html")
-        .partition("Claims that fail A positive effect")[2]
-        .partition("Papers")[0]
-    )
-    here, _, printed = part.partition("Contradicted by the paper's own numbers")
-    assert "Fail on the runs here toy B+ is better than A. fails : in 4 of 4 cells" in here
-    assert "toy A is better than B+ (Fig. 1). fails : holds in 0 of 4 printed cells" in printed
-    assert "B+ is better than A." not in printed
-    assert "A is above 40." not in part
+def test_decided_claims_are_named_on_the_front_page(full: Path) -> None:
+    html = (full / "index.html").read_text(encoding="utf-8")
+    part = html.partition('id="decided"')[2].partition("</section>")[0]
+    titles = re.findall(r"<h3>(.*?)</h3>", unescape(part))
+    assert titles == [
+        "Supported by the runs here", "Not supported by the runs here",
+        "At odds with the paper's own numbers",
+    ]  # fmt: skip
+    named = [re.findall(r"#claim-(\w+)", each) for each in part.split("<h3>")[1:]]
+    assert named == [["better", "alone"], ["worse"], ["better"]]
 
 
 def test_substitutes_show_but_test_nothing(tmp_path: Path) -> None:
     html = (written(tmp_path, "small") / "index.html").read_text(encoding="utf-8")
-    assert 'href="toy.html#claims-same-direction">' in html
+    row = html.partition('<th scope="row" class="head"><a href="toy.html#claims">')[2]
+    assert '<td class="start">4 of 4</td>' in row.partition("</tr>")[0]
     assert "in part not tested at this scale" in text(tmp_path / "reports/small/index.html")
 
 
 def test_a_claim_is_found_by_its_verdicts_and_shown_by_its_figure(full: Path) -> None:
     html = (full / "toy.html").read_text(encoding="utf-8")
     cards = dict(re.findall(r'<article class="claim ([^"]*)" id="claim-(\w+)"', html))
-    assert cards["printed-fails here-holds fails"] == "better"
-    assert cards["printed-holds here-fails fails"] == "worse"
+    assert cards["printed-fails here-supported"] == "better"
+    assert cards["printed-holds here-not-supported"] == "worse"
     card = html.partition('id="claim-better"')[2].partition("</article>")[0]
     assert re.findall(r'class="see" href="(.*?)"', card) == ["#t", "#f"]
     assert len(re.findall(r'href="run.html#', card)) == 4 * 2 * 3  # cells, methods, seeds

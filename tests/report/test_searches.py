@@ -72,7 +72,7 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
     assert first.rule == "the best of 3 by the mean accuracy on held-out training data"
     assert not first.near_chance
     assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
-    assert (first.at_edge, second.at_edge) == ((), ("lr",))
+    assert (first.at_edge, second.at_edge) == ((), ("lr at the edge of our grid",))
 
 
 def test_a_trial_that_diverged_is_marked(plan: Plan, tmp_path: Path) -> None:

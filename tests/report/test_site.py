@@ -135,7 +135,7 @@ def test_difference_only_where_nothing_is_substituted(full: Path, small: Path) -
     # 50, 70, 20 → 46.67; printed 50.00
     assert re.search(r'<td class="difference start">\s*−3\.33', printed)
     assert 'class="difference' not in changed
-    assert "dataset digits for mnist" in changed
+    assert "dataset digits in place of mnist" in changed
     assert "not tested at this scale" in changed
     assert "not tested at this scale" not in printed
 
@@ -178,7 +178,7 @@ def _build_elsewhere(folder: Path, before: str = "", after: str = "") -> None:
 def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
     text = (small / "tables/toy/t.tex").read_text(encoding="utf-8")
     assert all(rule in text for rule in (r"\toprule", r"\midrule", r"\bottomrule"))
-    assert "not tested at this scale (dataset digits for mnist)" in text
+    assert "not tested at this scale (dataset digits in place of mnist)" in text
     assert r"control\_\%" in text
     assert r"\ensuremath{<}b\ensuremath{>}" in text
     assert r"46.67 $\pm$ 25.17\textsuperscript{1 diverged}" in text

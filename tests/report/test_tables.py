@@ -110,7 +110,7 @@ def test_no_difference_where_anything_is_substituted(tmp_path: Path) -> None:
     assert cell.printed is not None
     assert cell.measured is not None
     assert cell.difference is None
-    assert "dataset digits for mnist" in cell.substituted
+    assert "dataset digits in place of mnist" in cell.substituted
     layout = arrange(plan.papers["toy"].tables["t"], list(cells(plan, frame_of(plan, {})).values()))
     assert "difference" not in [block.kind for block in layout.blocks]
 

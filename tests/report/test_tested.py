@@ -8,9 +8,11 @@ import pytest
 
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.claims import Finding
-from fedbench.report.claims.limits import Verdict
+from fedbench.report.claims.expand import last_digit
+from fedbench.report.claims.finding import Label
+from fedbench.report.claims.limits import Beyond, Verdict
 from fedbench.report.claims.page import ClaimOnPage
-from fedbench.report.claims.wording import evidence_words
+from fedbench.report.claims.wording import bounds_words, reason_words
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains
 
@@ -44,17 +46,18 @@ def searched(
 def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path: Path) -> None:
     found = searched(score, tmp_path)
     assert (found.measured.verdict, found.tested) == (Verdict.UNDECIDED, False)
-    assert found.words == "same direction (not tested at this scale)"
-    assert evidence_words(found).endswith("; settings chosen by trials near chance")
+    assert found.words == "not tested"
+    assert reason_words(found).startswith("settings chosen by trials near chance; +5.00 points")
     assert found.rows[0].note == "settings chosen by trials near chance"
-    assert {"here-untested", "same-direction"} < {*ClaimOnPage(found).tags}
-    assert ClaimOnPage(found).plots[0].lines[0].look == "faint holds"
+    assert found.signs == (0, 0)  # the sign of chance is none
+    assert "here-not-tested" in ClaimOnPage(found).tags
+    assert ClaimOnPage(found).plots[0].lines[0].look == "faint undecided"
 
 
 @pytest.mark.parametrize(("score", "dataset"), [(0.16, "Digits"), (0.14, "MNIST")])
 def test_other_searches_leave_the_verdict(tmp_path: Path, score: float, dataset: str) -> None:
     found = searched(score, tmp_path, dataset)  # MNIST: of runs that are not compared
-    assert (found.words, found.rows[0].note) == ("holds", "")
+    assert (found.words, found.rows[0].note) == ("supported", "")
 
 
 def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
@@ -65,22 +68,22 @@ def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
 EQUAL = {**DUEL, "kind": "equal", "of": "A", "to": "B", "margin": 1}
 
 
-@pytest.mark.parametrize(("level", "words"), [(10, "same direction"), (16, "holds")])
+@pytest.mark.parametrize(("level", "words"), [(10, "not tested"), (16, "supported")])
 def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
     level: float, words: str, tmp_path: Path
 ) -> None:
     # of ten classes guessing gives 10 %, and below 15 % a run has learned next to nothing
     claim = {key: value for key, value in EQUAL.items() if key not in ("winner", "loser")}
     found = judge(plan_of({"c": claim}), tmp_path, lambda _: flat(level))["c"]
-    assert found.words == f"{words}{' (not tested at this scale)' if level == 10 else ''}"
+    assert found.words == words
     why = "all compared accuracies are near chance"
     assert (found.rows[0].near_chance == why) == (level == 10)
-    assert (why in evidence_words(found)) == (why in found.rows[0].note) == (level == 10)
+    assert (why in reason_words(found)) == (why in found.rows[0].note) == (level == 10)
 
 
 def test_one_side_that_learned_is_enough_for_a_test(tmp_path: Path) -> None:
     learned = judge(plan_of({"c": DUEL}), tmp_path, lambda cell: flat(_level(cell)))["c"]
-    assert (learned.words, learned.rows[0].near_chance) == ("holds", "")
+    assert (learned.words, learned.rows[0].near_chance) == ("supported", "")
 
 
 def _level(cell: Cell) -> float:
@@ -96,11 +99,11 @@ def left_out(plan: Plan) -> Plan:
 
 def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> None:
     plan = plan_of({"c": TABLE})
-    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].words == "holds"
+    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].words == "supported"
     printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
     found = judge(left_out(plan), tmp_path, gains(4, 5, 6), printed)["c"]
-    assert found.words == "not tested at this scale"
-    assert evidence_words(found) == "its table is left out at this scale"
+    assert found.words == "not tested"
+    assert reason_words(found) == "its table is left out at this scale"
     assert found.printed is not None
     assert found.printed.verdict == Verdict.HOLDS  # what the paper prints is judged all the same
 
@@ -108,10 +111,10 @@ def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> No
 def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}}
     found = judge(plan_of({"c": claim}, "small"), tmp_path, lambda _: None)["c"]
-    assert found.substituted == "dataset digits for mnist"
-    assert found.words == "not tested at this scale; its substitutes are not run yet"
-    assert evidence_words(found) == "6 of its 6 runs are missing"
-    assert "here-untested" in ClaimOnPage(found).tags
+    assert found.substituted == "dataset digits in place of mnist"
+    assert found.words == "not tested"
+    assert reason_words(found) == "6 of its 6 runs are missing"
+    assert "here-not-tested" in ClaimOnPage(found).tags
 
 
 def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
@@ -119,19 +122,19 @@ def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> Non
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}, "metrics": ["accuracy@9"]}
     found = judge(plan_of({"c": claim}), tmp_path, lambda _: None)["c"]
     assert not found.unrun
-    assert evidence_words(found) == "asks for a round after the last of this scale"
-    assert "here-awaited" not in ClaimOnPage(found).tags
+    assert reason_words(found) == "1 of 1 comparisons ask for a later round"
 
 
 def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
     # 5 ± 2.920 · 1/√3
-    assert evidence_words(at(tmp_path, (4, 5, 6), by=3)) == (
-        "+5.00 points [+3.31, +6.69] where more than +3.00 points is claimed, from all 3 pairs"
+    assert reason_words(at(tmp_path, (4, 5, 6), by=3)) == (
+        "+5.00 points [+2.52, +7.48], p = 0.074 where more than +3.00 points is claimed, "
+        "from all 3 pairs"
     )
-    assert " where not more than +3.00 points is" in evidence_words(
+    assert " where not more than +3.00 points is" in reason_words(
         at(tmp_path, (4, 5, 6), by=3, negate=True)
     )
-    assert "claimed" not in evidence_words(at(tmp_path, (4, 5, 6)))
+    assert "claimed" not in reason_words(at(tmp_path, (4, 5, 6)))
 
 
 def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
@@ -140,7 +143,89 @@ def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: 
     claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": 1.2}
     found = judge(plan_of({"c": claim}), tmp_path, gains(-2, -3, -4))["c"]
     assert found.words == "undecided"
-    assert evidence_words(found) == (
-        "−3.00 points [−5.48, −0.52] where less than 1.20 points up or down is claimed, "
-        "from all 3 pairs"
-    )
+    assert bounds_words(found.rows[0]) == "[−5.48, −0.52]"
+
+
+def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers(tmp_path: Path) -> None:
+    claim = DUEL | {"wants": "five seeds at the rate 0.01"}
+    found = judge(plan_of({"c": claim}), tmp_path, gains(4, 5, 6))["c"]
+    assert (found.label, found.could) == (Label.NOT_TESTED, frozenset())
+    assert reason_words(found).startswith("five seeds at the rate 0.01; +5.00 points")
+
+
+def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart(tmp_path: Path) -> None:
+    claims = {"c": DUEL | {"reading": "equation 3"}, "few": DUEL | {"reading": "equation 3"}}
+    found = judge(plan_of(claims), tmp_path, gains(-4, -5, -6))["c"]
+    assert found.words == "not supported under our reading of equation 3"
+    assert "reading-not-supported" in ClaimOnPage(found).tags
+    assert "here-not-supported" not in ClaimOnPage(found).tags
+    untested = judge(plan_of(claims, "one"), tmp_path, gains(-4, -5, -6))["c"]
+    assert untested.words == "not tested"  # what was not tested rests on no reading
+    assert "here-not-tested" in ClaimOnPage(untested).tags
+
+
+def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> None:
+    printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
+    for more, tag in (({}, "printed-fails"), ({"reading": "Table 2"}, "printed-none")):
+        claims = {"c": TABLE | {"winner": "B", "loser": "A"} | more}
+        found = judge(plan_of(claims), tmp_path, lambda _: None, printed)["c"]
+        assert tag in ClaimOnPage(found).tags
+
+
+@pytest.mark.parametrize(
+    ("need", "label"), [("one", Label.SUPPORTED), ("all", Label.NOT_SUPPORTED)]
+)
+def test_of_several_readings_the_kindest_counts(need: str, label: Label, tmp_path: Path) -> None:
+    far = DUEL | {"by": 100}
+    claims = {"a": far, "b": DUEL, "s": {"kind": "together", "claims": ["a", "b"], "need": need}}
+    found = judge(plan_of(claims), tmp_path, gains(4, 5, 6))
+    assert found["s"].label == label
+    assert [found[key].counts for key in "abs"] == [need == "all", need == "all", True]
+
+
+def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
+    # 5 ± t/√3 · 2.5 with t = 4.303 at 2.5 %: −1.2; with 2.920 at 5 % it is +0.8
+    claims = {"a": DUEL, "b": DUEL}
+    assert judge(plan_of(claims), tmp_path, gains(2.5, 5, 7.5))["a"].label == Label.SUPPORTED
+    joined = {"kind": "together", "claims": ["a", "b"], "need": "one"}
+    found = judge(plan_of(claims | {"s": joined}), tmp_path, gains(2.5, 5, 7.5))["s"]
+    assert found.rows[0].risks.hold == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize(
+    ("claim", "as_claimed"),
+    [
+        (DUEL, True),
+        (DUEL | {"winner": "B", "loser": "A"}, False),
+        (DUEL | {"winner": "B", "loser": "A", "negate": True}, True),
+        (DUEL | {"by": 1}, None),  # a size
+        (DUEL | {"loser": 10}, None),  # a threshold
+        ({k: v for k, v in EQUAL.items() if k not in ("winner", "loser")}, None),
+    ],
+)
+def test_the_sign_is_that_of_a_comparison_of_two(
+    claim: dict[str, object], as_claimed: bool | None, tmp_path: Path
+) -> None:
+    (row,) = judge(plan_of({"c": claim}), tmp_path, gains(4, 5, 6))["c"].rows
+    assert row.as_claimed is as_claimed
+
+
+@pytest.mark.parametrize(
+    ("by", "printed", "holds"),
+    [
+        (2.4, 2.32, True),  # misses by less than one unit of its last digit
+        (2.4, 2.29, False),
+        (20, 19.1, True),
+        (20, 18.9, False),
+        (0, 0, False),  # a tie is no lead
+    ],
+)
+def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) -> None:
+    assert Beyond(by, last_digit(by)).allows(printed) == holds
+
+
+def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> None:
+    found = judge(plan_of({"c": DUEL}), tmp_path, gains(0, 1, 2))["c"]
+    size = f"{found.rows[0].detectable:.2f}"
+    assert found.words == "undecided"
+    assert reason_words(found).startswith(f"3 pairs of runs would show effects above {size} points")

@@ -138,6 +138,7 @@ def _lacks(finding: Finding) -> Iterator[str]:
         runs = {run for row in rows for run in row.runs}
         missing = {run for row in rows for run in row.missing}
         yield f"{len(missing)} of its {len(runs)} runs are missing"
+        return
     run = [row for row in rows if row.interval]
     if not run:
         yield from dict.fromkeys(row.note for row in rows)

@@ -114,12 +114,10 @@ class PaperPage:
         """What a seed redraws in the runs."""
         given = (self.paper.settings, *(grid.settings for grid in self.paper.grids.values()))
         fixed = any("data_seed" in settings for settings in given)
-        partition = (
-            "the partition too, but where a grid fixes it," if fixed else "the partition too,"
-        )
+        partition = "the partition (but where a grid fixes it)" if fixed else "the partition"
         return (
-            f"In the runs here a seed redraws {partition} beside the initial weights, the cohorts "
-            "and the order of samples."
+            f"In the runs here a seed redraws {partition}, the initial weights, the cohorts and "
+            "the order of samples."
         )
 
     @property
@@ -166,7 +164,7 @@ class PaperPage:
 
     @property
     def signs(self) -> tuple[int, int]:
-        """In how many comparisons without a verdict the effect has the claimed sign, of how many."""
+        """Of the comparisons without a verdict, those with the claimed sign, and their number."""
         open_ = [x.finding.signs for x in self.counted if x.mark in ("undecided", "not-tested")]
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 

@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 
 from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
+from fedbench.jobs.published import files_of
 from fedbench.jobs.restore import restore
-from fedbench.paper.paper import InShort
+from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
 from fedbench.report.claims.finding import Label
@@ -23,10 +24,12 @@ _VERDICTS = tuple(tag for tag in FILTERS if not tag.startswith("printed-"))
 
 def findings(root: Path = ROOT) -> str:
     """Verdicts, effects, reasons and hours of the papers that have a published file."""
-    files = sorted((root / "results/published").glob("*.parquet"))
-    if not files:
+    published = root / "results/published"
+    names = tuple(key for key in load_papers(_WORKFLOW) if files_of(key, published))
+    if not names:
         return "No results have been published yet."
-    plan = planned(_WORKFLOW, SCALE, tuple(file.stem for file in files))
+    files = [file for key in names for file in files_of(key, published)]
+    plan = planned(_WORKFLOW, SCALE, names)
     with TemporaryDirectory() as folder:
         results = Path(folder)
         restore(files, results)

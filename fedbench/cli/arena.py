@@ -82,18 +82,18 @@ def _show_costs(
 
 def _restore(whole: "Plan", results: Path) -> int:
     """Restore the published runs that are planned and not finished here; returns how many."""
-    from fedbench.base.files import exists
     from fedbench.base.plugins import project
+    from fedbench.jobs.published import files_of
     from fedbench.jobs.restore import restore
     from fedbench.plan.data import data_key
 
-    places = (folder / f"results/published/{_PAPER}.parquet" for folder in (Path(), project()))
-    published = next((file for file in places if exists(file)), None)
-    if published is None:
+    places = (files_of(_PAPER, folder / "results/published") for folder in (Path(), project()))
+    published = next(filter(None, places), [])
+    if not published:
         return 0
     data = {data_key(run.dataset) for run in whole.runs.values()}
     left = whole.runs.keys() - _finished(whole, results)
-    return restore([published], results, {*left, *whole.trials, *data}).written
+    return restore(published, results, {*left, *whole.trials, *data}).written
 
 
 def _finished(plan: "Plan", results: Path) -> set[str]:

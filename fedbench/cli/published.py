@@ -28,10 +28,10 @@ def export(
     results: ResultsFolder = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder of the files to write.")] = _PUBLISHED,
 ) -> None:
-    """Pack the finished runs of a scale into one file for each paper, without weights.
+    """Pack the finished runs of a scale into a file for each paper, without weights.
 
-    A file that is there keeps all it has: runs are only added. It also holds what a report needs
-    beside the runs: the facts of data sets and the winners of searches.
+    Files that are there stay as they are: what is new goes into a file of today. It also holds what
+    a report needs beside the runs: the facts of data sets and the winners of searches.
     """
     with sentences():
         from fedbench.jobs.export import export as pack

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from fedbench.base.files import exists
 from fedbench.jobs.published import (
     all_present,
+    files_of,
     joined,
     read_checked,
     require_same_data,
@@ -19,10 +21,10 @@ from fedbench.store.published import Kind, Published, Thing, write_published
 
 @dataclass(frozen=True)
 class Exported:
-    """What the file of a paper holds: its planned runs, other runs, and what is missing.
+    """What the files of a paper hold: its planned runs, other runs, and what is missing.
 
-    missing: the ids of planned runs that are not in it; unknown: the data sets without facts, which
-    a rebuild would have to load.
+    file: the last one that was written; missing: the ids of planned runs that are not published;
+    unknown: the data sets without facts, which a rebuild would have to load.
     """
 
     file: Path
@@ -38,24 +40,29 @@ class Exported:
 
 
 def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
-    """Write `<out>/<paper>.parquet` with the paper's runs that are finished or have diverged.
+    """Write the paper's runs that are finished or have diverged, the trials of searches among them.
 
-    The trials of searches are among them. What the file holds already stays in it, also if it is
-    not in the results any more. Raises `FedbenchError` naming a run that is damaged, or that the
-    file holds with another content. Without any finished run no file is written.
+    The first file is `<out>/<paper>.parquet`. What is published is never written again: runs that
+    no file has yet go to `<paper>-<day>.parquet`. Raises `FedbenchError` naming a run that is
+    damaged, or that a file holds with another content. Without any new run no file is written.
     """
     run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
-    file = out / f"{paper}.parquet"
-    before = read_checked(file) if exists(file) else {}
+    files = files_of(paper, out)
+    published = [(file, read_checked(file)) for file in files]
+    before = joined(published)
     runs = all_present((Thing(Kind.run, run_id) for run_id in run_ids), results)
-    whole = joined([(file, before), (results, runs)])
+    whole = joined([*published, (results, runs)])
     beside = _beside(plan, whole, run_ids, results)
-    whole = joined([(file, whole), (results, beside)])
-    if whole:
+    whole = joined([*published, (results, {**runs, **beside})])
+    file = out / f"{paper}-{date.today()}.parquet" if files else out / f"{paper}.parquet"
+    new = {thing: content for thing, content in whole.items() if thing not in before}
+    if new:
         require_sound({**runs, **beside}, results)
         require_same_data(whole, results)
-        write_published(whole, file)
-    return _exported(file, plan, run_ids, whole)
+        facts = {thing: content for thing, content in whole.items() if thing.kind is Kind.data}
+        today = read_checked(file) if exists(file) else {}
+        write_published({**today, **facts, **new}, file)
+    return _exported(file if new or not files else files[-1], plan, run_ids, whole)
 
 
 def _beside(plan: Plan, runs: Published, run_ids: list[str], results: Path) -> Published:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, mapping
+from fedbench.base.files import exists, mapping, matching
 from fedbench.base.strict import checked
 from fedbench.plan.data import data_key
 from fedbench.spec import NUMERICS, Choice
@@ -23,6 +23,13 @@ _REMEDIES = {
     Kind.data: "runs trained on different data cannot be compared: use another results folder",
     Kind.search: "delete the one whose trials are not wanted",
 }
+
+
+def files_of(paper: str, folder: Path) -> list[Path]:
+    """The published files of a paper: its first, then what was added later, by day."""
+    first = folder / f"{paper}.parquet"
+    later = matching(folder, f"{paper}-????-??-??.parquet")
+    return [*([first] if exists(first) else []), *later]
 
 
 def place(thing: Thing, name: str, results: Path) -> Path:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from datetime import date
 
 import pandas as pd
 import pytest
@@ -111,7 +112,7 @@ def test_equal_runs_give_equal_bytes_in_whatever_order_they_were_finished(
     facts(other)
     for spec in reversed(plan.runs.values()):
         finish(other, spec, 0.5 + 0.1 * spec.seed)
-        export(plan, "tiny", other, tmp_path / "again")
+    export(plan, "tiny", other, tmp_path / "again")
     assert (tmp_path / "again/tiny.parquet").read_bytes() == file.read_bytes()
 
 
@@ -152,6 +153,23 @@ def test_runs_of_another_plan_stay_in_the_file(plan, results, file):
     done = export(smaller, "tiny", results, file.parent)
     assert (done.packed, done.others) == (3, 1)
     assert {thing.name for thing in read_published(file) if thing.kind is Kind.run} == {gone, *kept}
+
+
+def test_what_is_new_goes_into_a_file_of_its_own(plan, results, there, tmp_path):
+    last = [*plan.runs][-1]
+    part = shutil.copytree(results, tmp_path / "part")
+    forget(part, last)
+    first = export(plan, "tiny", part, tmp_path / "out").file
+    before = first.read_bytes()
+    done = export(plan, "tiny", results, tmp_path / "out")
+    assert done.file.name == f"tiny-{date.today()}.parquet"
+    assert first.read_bytes() == before
+    assert (done.packed, done.missing) == (4, ())
+    new = {thing.name for thing in read_published(done.file) if thing.kind is Kind.run}
+    assert new == {last}
+    assert export(plan, "tiny", results, tmp_path / "out").file == done.file  # nothing is new
+    restore(published_files([tmp_path / "out"]), there)
+    assert content(there) == content(results)
 
 
 def test_a_run_trained_twice_is_refused_by_name(plan, results, file, there, refuses):
@@ -422,7 +440,7 @@ def test_the_report_of_a_part_trains_nothing_and_says_what_was_not_run(tmp_path,
     assert {*jobs(snakemake(folder, "-n", *report))} > {"train_0", "select"}  # what is left
     assert {path.parent.name for path in Results(results).records()} == {*whole}
     claims = pd.read_csv(folder / "reports/published/paper/claims/tiny.csv")
-    assert {*claims["measured"]} == {"not run yet"}
+    assert {*claims["measured"]} == {"not tested"}
     page = (folder / "reports/published/paper/tiny.html").read_text()
     assert "2 of its 4 runs are missing" in page
     table = pd.read_csv(folder / "reports/published/paper/tables/tiny/table1.csv")

@@ -11,7 +11,7 @@ false, where errors are most likely.
 The columns say how often, in percent, the claim held and failed, with 3, 5 and 10 seeds. 'Before'
 uses two-sided 95 % intervals with Bonferroni's correction over all comparisons; 'after' is the rule
 of `fedbench`, partial conjunction. Where the truth is 'no', holding is an error; where it is 'yes',
-failing is; at the limit neither may exceed 5 %. The last lines violate the assumptions of the
+failing is; at the limit neither may exceed 2.5 %. The last lines violate the assumptions of the
 tests: errors with heavy tails, and a loser or a winner that collapses in one of ten runs.
 """
 
@@ -227,10 +227,12 @@ def main() -> None:
         text, error = line(setting, papers)
         worst = max(worst, error) if setting.fits else worst
         print(text, flush=True)
-    slack = 3 * (0.05 * 0.95 / papers) ** 0.5
-    print(f"\nLargest error within the assumptions: {100 * worst:.1f} %; at most 5 % is asked for,")
+    slack = 3 * (0.025 * 0.975 / papers) ** 0.5
     print(
-        f"and {papers} papers tell it from 5 % to {100 * slack:.1f} points (three standard errors)."
+        f"\nLargest error within the assumptions: {100 * worst:.1f} %; at most 2.5 % is asked for,"
+    )
+    print(
+        f"and {papers} papers tell it from 2.5 % to {100 * slack:.1f} points (three standard errors)."
     )
 
 

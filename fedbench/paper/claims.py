@@ -46,8 +46,8 @@ that depends on what we had to guess says so in `reading`, which stands in its l
 one on our reading. A sentence that can be read in several ways is a `together` claim with `need:
 one`: it has the verdict of the reading that is kindest to the paper, and counts once.
 
-A wrong claim is judged to hold with a probability of at most 5 %, and a right one to fail with at
-most 5 %, over all its comparisons together: `fedbench.report.claims.tree` says how.
+A claim is tested at 5 %, two-sided, over all its comparisons together:
+`fedbench.report.claims.tree` says how.
 
 A higher value is better, but for losses, seconds and eigenvalues a lower one is; `wins: low` or
 `wins: high` says otherwise. For how much a curve varies, 'accuracy@std' and 'accuracy@jumps', lower

@@ -52,9 +52,9 @@ def at(folder: Path, points: tuple[float, ...], scale: str = "three", **changes:
 @pytest.mark.parametrize(
     ("points", "verdict"),
     [
-        ((4, 5, 6), HOLDS),  # 5 ± 2.920 · 1/√3 = [3.314, 6.686], each bound at 95 %
-        ((1, 2, 3), HOLDS),  # 2 − 1.686
-        ((0, 1, 2), UNDECIDED),  # 1 ± 1.686
+        ((4, 5, 6), HOLDS),  # 5 ± 4.303 · 1/√3 = [2.516, 7.484], each bound at 97.5 %
+        ((2, 3, 4), HOLDS),  # 3 − 2.484
+        ((1, 2, 3), UNDECIDED),  # 2 ± 2.484
         ((-4, -5, -6), FAILS),
         ((4, 4, 4), HOLDS),  # no spread, no width
         ((0, 0, 0), UNDECIDED),  # a tie on every seed is no lead
@@ -80,9 +80,9 @@ def test_the_interval_by_hand(tmp_path: Path) -> None:
     (row,) = at(tmp_path, (4, 5, 6)).rows
     assert row.interval is not None
     assert (row.interval.effect, row.interval.pairs, row.planned) == (pytest.approx(5), 3, 3)
-    assert row.interval.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
-    assert row.interval.high == pytest.approx(5 + 2.919986 / 3**0.5, abs=1e-5)
-    assert (row.interval.low_level, row.interval.high_level) == (0.95, 0.95)
+    assert row.interval.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
+    assert row.interval.high == pytest.approx(5 + 4.302653 / 3**0.5, abs=1e-5)
+    assert (row.interval.low_level, row.interval.high_level) == (0.975, 0.975)
     assert len(row.runs) == 6
 
 
@@ -100,20 +100,20 @@ def shares(found: Finding) -> list[tuple[float, float]]:
 
 
 def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None:
-    # 6 of 6: holding at 0.05 / (6 − 6 + 1), failing at 0.05 / 6
+    # 6 of 6: holding at 0.025 / (6 − 6 + 1), failing at 0.025 / 6
     six = at(tmp_path, (4, 5, 6), where={})
-    assert shares(six) == [(pytest.approx(0.05), pytest.approx(0.05 / 6))] * 6
+    assert shares(six) == [(pytest.approx(0.025), pytest.approx(0.025 / 6))] * 6
     assert six.measured.verdict == HOLDS
     low = six.rows[0].interval
     assert low is not None
-    assert low.low == pytest.approx(5 - 2.919986 / 3**0.5, abs=1e-5)
-    # t of 1 − 0.05 / 6 with two degrees of freedom: c / √(2 + c²) = 1 − 2 · 0.05 / 6 = 0.983333,
-    # so c² = 2 · 0.966944 / 0.033056 = 58.50, c = 7.6488
-    assert low.high == pytest.approx(5 + 7.6488 / 3**0.5, abs=1e-4)
+    assert low.low == pytest.approx(5 - 4.302653 / 3**0.5, abs=1e-5)
+    # t of 1 − 0.025 / 6 with two degrees of freedom: c / √(2 + c²) = 1 − 0.05 / 6 = 0.991667,
+    # so c² = 2 · 0.983403 / 0.016597 = 118.50, c = 10.8859
+    assert low.high == pytest.approx(5 + 10.8859 / 3**0.5, abs=1e-3)
 
 
 def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) -> None:
-    # one of 2 has to fail at 0.05 / 2: t = 4.3027, so leads of −(4, 5, 6) fail: −5 + 2.484 < 0
+    # one of 2 has to fail at 0.025 / 2: t = 6.2053, so leads of −(4, 5, 6) fail: −5 + 3.583 < 0
     def values(cell: Cell) -> Curve | None:
         sign = -1 if cell.coords["dataset"] == "Digits" else 1
         return gains(*(sign * x for x in (4, 5, 6)))(cell)
@@ -122,14 +122,14 @@ def test_all_of_several_cells_fail_with_one_that_surely_fails(tmp_path: Path) ->
     assert [row.verdict for row in found.rows] == [HOLDS, FAILS]
     assert found.measured.verdict == FAILS
 
-    # −(1, 2, 3): −2 + 4.3027 / √3 = 0.484 is not below 0, while one claim alone would fail
+    # −(2, 3, 4): −3 + 3.583 is not below 0, while one claim alone would fail: −3 + 2.484
     def less(cell: Cell) -> Curve | None:
         sign = -1 if cell.coords["dataset"] == "Digits" else 1
-        return gains(*(sign * x for x in (1, 2, 3)))(cell)
+        return gains(*(sign * x for x in (2, 3, 4)))(cell)
 
     both = single(tmp_path, DUEL | {"where": {"alpha": 1}}, less)
     assert both.measured.verdict == UNDECIDED
-    alone = single(tmp_path, DUEL, gains(-1, -2, -3))
+    alone = single(tmp_path, DUEL, gains(-2, -3, -4))
     assert alone.measured.verdict == FAILS
 
 
@@ -157,7 +157,7 @@ def test_nested_statements_divide_the_risk(
 ) -> None:
     found = single(tmp_path, DUEL | claim, lambda _: None)  # whatever was run
     hold, fail = expected
-    assert shares(found) == [pytest.approx((0.05 / hold, 0.05 / fail))] * len(found.rows)
+    assert shares(found) == [pytest.approx((0.025 / hold, 0.025 / fail))] * len(found.rows)
 
 
 def test_claims_together_divide_the_risk_of_failing(tmp_path: Path) -> None:
@@ -165,19 +165,19 @@ def test_claims_together_divide_the_risk_of_failing(tmp_path: Path) -> None:
     both = {"kind": "together", "claims": ["a", "b"]}
     plan = plan_of(claims | {"both": both, "not_both": both | {"negate": True}})
     found = judge(plan, tmp_path, lambda _: None)
-    one, two = pytest.approx((0.05, 0.025)), pytest.approx((0.05, 0.0125))
+    one, two = pytest.approx((0.025, 0.0125)), pytest.approx((0.025, 0.00625))
     assert shares(found["both"]) == [one, two, two]
     assert shares(found["not_both"]) == [one, two, two]
 
 
 def test_what_was_not_run_counts_as_undecided(tmp_path: Path) -> None:
     def values(cell: Cell) -> Curve | None:
-        return gains(1, 2, 3)(cell) if cell.coords["dataset"] == "Digits" else None
+        return gains(2, 3, 4)(cell) if cell.coords["dataset"] == "Digits" else None
 
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
     assert found.measured.verdict == UNDECIDED  # the other cell is missing
     assert [row.note for row in found.rows] == ["3 of 3 pairs missing", ""]
-    # one of two: 0.025 whether or not the other was run, 2 − 2.484; alone it would hold
+    # one of two: 0.0125 whether or not the other was run, 3 − 3.583; alone it would hold
     enough = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": 1}, values)
     assert enough.measured.verdict == UNDECIDED
     assert single(tmp_path, DUEL, values).measured.verdict == HOLDS
@@ -218,14 +218,14 @@ def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
 
 
 def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
-    # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 1.8331
+    # nine leads of 1 and one of 10: mean 1.9, s = √(9 · 0.81 + 65.61) / 3 = 2.846, t = 2.2622
     found = at(tmp_path, (*[1.0] * 9, 10.0), "full")
     (row,) = found.rows
     assert row.interval is not None
     assert row.interval.pairs == 10
     assert row.interval.effect == pytest.approx(1.9)
-    assert row.interval.low == pytest.approx(1.9 - 1.833113 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
-    assert found.measured.verdict == HOLDS
+    assert row.interval.low == pytest.approx(1.9 - 2.262157 * 0.9, abs=1e-5)  # 2.846 / √10 = 0.9
+    assert found.measured.verdict == UNDECIDED
 
 
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
@@ -243,13 +243,13 @@ def test_the_smallest_detectable_effect_of_three_pairs(power: float, risk: float
 
 
 def test_the_smallest_detectable_effect_by_hand(tmp_path: Path) -> None:
-    # 0.8528 s for ten pairs at a risk of 5 % (tables of the paired one-sided t-test); s = 2.846
+    # 0.9960 s for ten pairs at a risk of 2.5 % (tables of the paired t-test); s = 2.846
     (row,) = at(tmp_path, (*[1.0] * 9, 10.0), "full").rows
-    assert row.detectable == pytest.approx(0.8528 * 2.846, abs=1e-3)
+    assert row.detectable == pytest.approx(0.9960 * 2.846, abs=1e-3)
     (beyond,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3).rows
-    assert beyond.detectable == pytest.approx(3 + 0.8528 * 2.846, abs=1e-3)
+    assert beyond.detectable == pytest.approx(3 + 0.9960 * 2.846, abs=1e-3)
     (denied,) = at(tmp_path, (*[1.0] * 9, 10.0), "full", by=3, negate=True).rows
-    assert denied.detectable == pytest.approx(3 - 0.8528 * 2.846, abs=1e-3)
+    assert denied.detectable == pytest.approx(3 - 0.9960 * 2.846, abs=1e-3)
     (constant,) = at(tmp_path, (4, 4, 4)).rows
     assert isnan(constant.detectable)
 
@@ -265,26 +265,26 @@ def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
 
 def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
     found = at(tmp_path, (4, 5, 6), where={})
-    # t is 3.979 off zero for a power of 80 % with two degrees of freedom: 3.979 / √3 = 2.297
+    # t is 5.653 off zero for a power of 80 % with two degrees of freedom: 5.653 / √3 = 3.264
     assert basis(found) == (
-        "Student's t-test, one-sided, 6 comparisons: confidence 95 % to hold, 99.17 % to fail; "
-        "smallest true effect that would be shown with a probability of 80 %: +2.30 points"
+        "Student's t-test, one-sided, 6 comparisons: confidence 97.5 % to hold, 99.58 % to fail; "
+        "smallest true effect that would be shown with a probability of 80 %: +3.26 points"
     )
     assert basis(at(tmp_path, (4, 4, 4))) == (
-        "Student's t-test, one-sided, 1 comparison: confidence 95 % to hold, 95 % to fail; "
+        "Student's t-test, one-sided, 1 comparison: confidence 97.5 % to hold, 97.5 % to fail; "
         "1 decided without a test, as it is the same in every pair"
     )
     assert basis(at(tmp_path, ())) == ""
     # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
     claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
     assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
-        "Student's t-test, one-sided, 2 comparisons: confidence 95 % to hold, 98.75 % to fail; "
-        "smallest true margin that would be shown with a probability of 80 %: ±2.78 points"
+        "Student's t-test, one-sided, 2 comparisons: confidence 97.5 % to hold, 99.38 % to fail; "
+        "smallest true margin that would be shown with a probability of 80 %: ±3.92 points"
     )
 
 
 def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
-    # of the spread 1 over three pairs, each claim with its own: 3.979 / √3, and a margin of 2.78
+    # of the spread 1 over three pairs, each claim with its own: 5.653 / √3, and a margin of 3.92
     both = {
         "a": {"table": "t", "where": {"alpha": 1}, "kind": "greater", "winner": "A", "loser": "B"},
         "b": {
@@ -298,24 +298,24 @@ def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
         "c": {"kind": "together", "claims": ["a", "b"]},
     }
     found = judge(plan_of(both, "three"), tmp_path, gains(4, 5, 6))["c"]
-    assert "true effect that would be shown with a probability of 80 %: +2.30 points; " in basis(
+    assert "true effect that would be shown with a probability of 80 %: +3.26 points; " in basis(
         found
     )
     assert basis(found).endswith(
-        "true margin that would be shown with a probability of 80 %: ±2.78 points"
+        "true margin that would be shown with a probability of 80 %: ±3.92 points"
     )
 
 
 @pytest.mark.parametrize(
     ("changes", "points", "verdict"),
     [
-        ({"by": 3.3}, (4, 5, 6), HOLDS),  # [3.314, 6.686]
-        ({"by": 3.4}, (4, 5, 6), UNDECIDED),
-        ({"by": 6.7}, (4, 5, 6), FAILS),
-        ({"by": -1.7}, (-1, 0, 1), HOLDS),  # not worse by more than 1.7: 0 − 1.686
-        ({"by": -1.6}, (-1, 0, 1), UNDECIDED),
+        ({"by": 2.5}, (4, 5, 6), HOLDS),  # [2.516, 7.484]
+        ({"by": 2.6}, (4, 5, 6), UNDECIDED),
+        ({"by": 7.5}, (4, 5, 6), FAILS),
+        ({"by": -2.5}, (-1, 0, 1), HOLDS),  # not worse by more than 2.5: 0 − 2.484
+        ({"by": -2.4}, (-1, 0, 1), UNDECIDED),
         ({"wins": "low"}, (4, 5, 6), FAILS),
-        ({"loser": 49}, (4, 5, 6), UNDECIDED),  # A has 54, 62, 70: 13 ± 13.49
+        ({"loser": 49}, (4, 5, 6), UNDECIDED),  # A has 54, 62, 70: 13 ± 19.87
         ({"loser": 30}, (4, 5, 6), HOLDS),
         ({"winner": 90, "loser": "A"}, (4, 5, 6), HOLDS),
     ],
@@ -339,11 +339,15 @@ def test_a_relative_lead_is_in_percent_of_the_loser(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("margin", "points", "verdict"),
     [
-        (1.7, (-1, 0, 1), HOLDS),  # 0 ± 1.686 inside ± 1.7: both bounds at 95 %
-        (1.6, (-1, 0, 1), UNDECIDED),  # too few seeds to say
-        (2.5, (4, 5, 6), FAILS),  # either side may fail, so at 97.5 %: [2.516, 7.484] is beyond 2.5
-        (2.5, (-4, -5, -6), FAILS),
-        (2.6, (4, 5, 6), UNDECIDED),
+        (2.5, (-1, 0, 1), HOLDS),  # 0 ± 2.484 inside ± 2.5: both bounds at 97.5 %
+        (2.4, (-1, 0, 1), UNDECIDED),  # too few seeds to say
+        (
+            1.4,
+            (4, 5, 6),
+            FAILS,
+        ),  # either side may fail, so at 98.75 %: [1.417, 8.583] is beyond 1.4
+        (1.4, (-4, -5, -6), FAILS),
+        (1.5, (4, 5, 6), UNDECIDED),
         (0.5, (0, 0, 0), HOLDS),  # a tie is equal
         (9, (1, 1), UNDECIDED),
     ],
@@ -485,13 +489,13 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
     ("target", "a", "b", "rounds", "verdict"),
     [
         (None, [10, 40, 50, 60], [10, 20, 30, 40], 2, HOLDS),  # 2 against 4
-        (55, [10, 40, 50, 60], [10, 20, 30, 40], 1, HOLDS),  # 4 against never: 5
+        (45, [10, 40, 50, 60], [10, 20, 30, 40], 2, HOLDS),  # 3 against never: 5
         (70, [10, 40, 50, 60], [10, 20, 30, 40], 0, UNDECIDED),  # both never: a tie
         (None, [10, 20, 30, 35], [10, 40, 30, 30], -2, FAILS),  # B is at 35, A's best, in round 2
         (None, [10, 20, 30, 35], [10, 20, 30, 40], 0, UNDECIDED),  # neither is earlier at a best
         (None, [10, 30], [10, 20, 30, 40], 0, UNDECIDED),  # nor here, where A diverged at 30
         (35, [10, 40], [10, 20, 30, 40], 2, HOLDS),  # there in round 2, before it diverged
-        (35, [10, 20, 30, 40], [10], 1, HOLDS),  # 4 against never: 5, not 2
+        (35, [10, 20, 40, 40], [10], 2, HOLDS),  # 3 against never: 5, not 2
     ],
 )
 def test_rounds_to_an_accuracy(
@@ -926,7 +930,7 @@ def flat_zero(cell: Cell) -> Curve:
 @pytest.mark.parametrize(
     ("changes", "points", "verdict"),
     [
-        ({}, (-4, -5, -6), HOLDS),  # not better: −5 + 1.686
+        ({}, (-4, -5, -6), HOLDS),  # not better: −5 + 2.484
         ({}, (4, 5, 6), FAILS),
         ({}, (1, 0, -1), UNDECIDED),
         ({"by": 8}, (4, 5, 6), HOLDS),  # not better by 8
@@ -982,11 +986,11 @@ def test_a_negated_together_is_not_all_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "margin", "points", "verdict"),
     [
-        (4, 0, (4, 5, 6), UNDECIDED),  # [3.314, 6.686]
-        (4, 0.7, (4, 5, 6), HOLDS),  # beyond 3.3
-        (4, 0.6, (4, 5, 6), UNDECIDED),  # 3.4
-        (10, 3.3, (4, 5, 6), FAILS),  # below 6.7
-        (10, 3.4, (4, 5, 6), UNDECIDED),  # 6.6
+        (4, 0, (4, 5, 6), UNDECIDED),  # [2.516, 7.484]
+        (4, 1.5, (4, 5, 6), HOLDS),  # beyond 2.5
+        (4, 1.4, (4, 5, 6), UNDECIDED),  # 2.6
+        (10, 2.5, (4, 5, 6), FAILS),  # below 7.5
+        (10, 2.6, (4, 5, 6), UNDECIDED),  # 7.4
     ],
 )
 def test_a_size_may_be_missed_by_its_margin(

@@ -126,9 +126,9 @@ def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> Non
 
 
 def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
-    # 5 ± 2.920 · 1/√3
+    # 5 ± 4.303 · 1/√3
     assert reason_words(at(tmp_path, (4, 5, 6), by=3)) == (
-        "+5.00 points [+2.52, +7.48], p = 0.074 where more than +3.00 points is claimed, "
+        "3 pairs of runs would show effects above 6.26 points; +5.00 points [+2.52, +7.48], p = 0.074 where more than +3.00 points is claimed, "
         "from all 3 pairs"
     )
     assert " where not more than +3.00 points is" in reason_words(
@@ -138,12 +138,12 @@ def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> No
 
 
 def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
-    # at 5 % the upper bound of −3 ± 2.920 · 1/√3 is −1.31, below −1.2; at 2.5 %, which failing asks
-    # for, it is −3 + 4.303 · 1/√3 = −0.52
+    # at 2.5 % the upper bound of −4 ± 4.303 · 1/√3 is −1.52, below −1.2; at 1.25 %, which failing
+    # asks for, it is −4 + 6.205 · 1/√3 = −0.42
     claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": 1.2}
-    found = judge(plan_of({"c": claim}), tmp_path, gains(-2, -3, -4))["c"]
+    found = judge(plan_of({"c": claim}), tmp_path, gains(-3, -4, -5))["c"]
     assert found.words == "undecided"
-    assert bounds_words(found.rows[0]) == "[−5.48, −0.52]"
+    assert bounds_words(found.rows[0]) == "[−7.58, −0.42]"
 
 
 def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers(tmp_path: Path) -> None:
@@ -184,12 +184,10 @@ def test_of_several_readings_the_kindest_counts(need: str, label: Label, tmp_pat
 
 
 def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
-    # 5 ± t/√3 · 2.5 with t = 4.303 at 2.5 %: −1.2; with 2.920 at 5 % it is +0.8
     claims = {"a": DUEL, "b": DUEL}
-    assert judge(plan_of(claims), tmp_path, gains(2.5, 5, 7.5))["a"].label == Label.SUPPORTED
     joined = {"kind": "together", "claims": ["a", "b"], "need": "one"}
     found = judge(plan_of(claims | {"s": joined}), tmp_path, gains(2.5, 5, 7.5))["s"]
-    assert found.rows[0].risks.hold == pytest.approx(0.025)
+    assert found.rows[0].risks.hold == pytest.approx(0.0125)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from fedbench.report.claims.tree import Node
 from fedbench.report.values.differences import merged
 from fedbench.report.values.frames import Collected
 
-RISKS = Risks(0.05, 0.05)  # of a claim: that it holds wrongly, and that it fails wrongly
+RISKS = Risks(0.025, 0.025)  # of a claim: that it holds wrongly, and that it fails wrongly
 
 
 def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> list[Finding]:

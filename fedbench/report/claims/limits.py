@@ -76,9 +76,10 @@ class Limit(ABC):
 
     @abstractmethod
     def p_value(self, estimate: Estimate) -> float:
-        """The two-sided p-value of a difference from the limit; not a number without a test.
+        """The two-sided p-value of a difference from the limit.
 
-        Of two values that are said to be equal it is that of both one-sided tests together.
+        Not a number without a test, nor where two values are said to be equal: of these the
+        interval says all.
         """
 
     @property
@@ -194,7 +195,7 @@ class Within(Limit):
 
     @override
     def p_value(self, estimate: Estimate) -> float:
-        return max(estimate.above(-self.margin), 1 - estimate.above(self.margin))
+        return math.nan
 
     @override
     def detectable(self, estimate: Estimate, risks: Risks) -> float:

@@ -10,8 +10,8 @@ each other in any way. A part that itself has parts divides its risk among them 
 counts all that the claim names in the paper's grid: a comparison that was not run is undecided, and
 never makes it easier for the others.
 
-A claim is either true or false, so that only one of its two verdicts can be wrong: a risk of 5 %
-for each is 5 % in all.
+Each verdict has half of the 5 % of a two-sided test, so that a single comparison is decided where
+its 95 % confidence interval leaves the limit out.
 """
 
 from collections.abc import Callable, Iterator, Sequence

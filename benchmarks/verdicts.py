@@ -232,7 +232,8 @@ def main() -> None:
         f"\nLargest error within the assumptions: {100 * worst:.1f} %; at most 2.5 % is asked for,"
     )
     print(
-        f"and {papers} papers tell it from 2.5 % to {100 * slack:.1f} points (three standard errors)."
+        f"and {papers} papers tell it from 2.5 % to {100 * slack:.1f} points (three standard "
+        "errors)."
     )
 
 

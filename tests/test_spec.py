@@ -92,6 +92,8 @@ def test_defaults_of_local_work_and_data_seed():
     assert RunSpec(steps=3).local_epochs is None
     assert RunSpec(seed=4).partition_seed == 4
     assert RunSpec(seed=4, data_seed=0).partition_seed == 0
+    assert RunSpec(seed=4, data_seed=4).id == RunSpec(seed=4).id  # the same run
+    assert RunSpec(seed=4, data_seed=0).id != RunSpec(seed=4).id
 
 
 @pytest.mark.parametrize("value", [0, False, [], "", 0.0, 54, ["mu"]])

@@ -227,3 +227,10 @@ def test_what_differs_is_said_with_the_search_that_it_replaces():
     assert substituted(printed, other) == ""  # how a search chooses is no setting
     held = other.changed(validation=0.9)
     assert substituted(printed, held) == "validation 0.9 in place of 0"
+
+
+def test_a_grid_may_have_one_partition_for_all_seeds(tmp_path):
+    paper = PAPER.replace("seeds: [0, 1]", "seeds: [0, 1]\n    settings: {data_seed: 0}", 1)
+    plan = make_plan(make_project(tmp_path, paper) / "workflow", "paper")
+    fixed = {cell.seed: cell.run.partition_seed for cell in plan.cells if cell.grid == "main"}
+    assert fixed == {0: 0, 1: 0}

@@ -157,3 +157,11 @@ def test_a_winner_that_its_trials_did_not_choose_is_refused(tmp_path):
         FedbenchError, match=r"says \{'lr': 0.1\}.* winner is \{'lr': 1.0\}; delete"
     ):
         resolved(run, search_id(run), tmp_path)
+
+
+def test_a_fixed_partition_is_that_of_the_trials_and_one_search_serves_all_seeds():
+    tune = {"grid": {"lr": [0.1, 0.3]}, "seeds": [0, 1]}
+    first, second = (RunSpec(seed=seed, data_seed=7, tune=tune) for seed in (0, 1))
+    assert search_id(first) == search_id(second)
+    assert [trial.partition_seed for trial in trial_runs(first)] == [7] * 4
+    assert [trial.partition_seed for trial in trial_runs(RunSpec(tune=tune))] == [0, 0, 1, 1]

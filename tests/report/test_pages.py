@@ -521,3 +521,27 @@ def test_a_figure_of_another_column_does_not_show_a_claim() -> None:
     assert _draws(Figure(**drift), claim)
     assert not _draws(Figure(**drift, kind=boxes), claim)
     assert _draws(Figure(**drift, kind=boxes), falls)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ("", "a seed redraws the partition, the"),
+        ("data_seed: 0, ", "a seed redraws the partition (but where a"),
+    ],
+)
+def test_the_page_says_what_a_seed_redraws(tmp_path: Path, settings: str, words: str) -> None:
+    paper = PAPER.replace("settings: {", f"settings: {{{settings}", 1)
+    paper = paper.replace("deviations", "redraws: Three trials.\ndeviations")
+    assert f"Three trials. In the runs here {words}" in text(
+        written(tmp_path, "full", paper) / "toy.html"
+    )
+
+
+def test_what_is_ours_stands_apart(tmp_path: Path) -> None:
+    paper = PAPER.replace('better: {text: "A', 'better: {ours: true, text: "A')
+    html = (written(tmp_path, "full", paper) / "toy.html").read_text(encoding="utf-8")
+    own = html.partition('<section id="own">')[2].partition("</section>")[0]
+    assert re.findall(r'id="claim-(\w+)"', own) == ["better"]
+    row = scores(tmp_path / "reports/full")
+    assert counts(row) == [2, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]

@@ -128,8 +128,8 @@ def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> Non
 def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
     # 5 ± 4.303 · 1/√3
     assert reason_words(at(tmp_path, (4, 5, 6), by=3)) == (
-        "3 pairs of runs would show effects above 6.26 points; +5.00 points [+2.52, +7.48], p = 0.074 where more than +3.00 points is claimed, "
-        "from all 3 pairs"
+        "3 pairs of runs would show effects above 6.26 points; +5.00 points [+2.52, +7.48], "
+        "p = 0.074 where more than +3.00 points is claimed, from all 3 pairs"
     )
     assert " where not more than +3.00 points is" in reason_words(
         at(tmp_path, (4, 5, 6), by=3, negate=True)

@@ -14,17 +14,32 @@ PAGES = ROOT / "reports/published/cpu"
 PLANNED = {key: cut.about for key, cut in SCALE.papers.items() if cut.about}
 TOLD = {key: paper for key, paper in load_papers(ROOT / "workflow", ()).items() if paper.findings}
 
+PRINTS = {key: paper.prints for key, paper in TOLD.items()}
+
 
 def letters(text: str) -> str:
     """The text without spaces and the signs around code, which pages show as they like."""
     return re.sub(r"[\s`]", "", html.unescape(re.sub(r"<[^>]+>", "", text)))
 
 
+def in_short(key: str) -> list[str]:
+    """What is said of the paper in short, sentence by sentence where it is divided."""
+    said = TOLD[key].in_short
+    texts = [said] if isinstance(said, str) else [said.agrees, said.differs, said.why]
+    return [text for text in texts if text]
+
+
+@pytest.mark.parametrize("key", TOLD)
+def test_what_is_told_of_a_paper_in_short_is_short(key: str) -> None:
+    for text in in_short(key):  # a full stop at the end of a sentence, not one in a number
+        assert len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", text)) <= (3 if not PRINTS[key] else 2), text
+
+
 @pytest.mark.parametrize("key", TOLD)
 def test_every_finding_stands_on_its_paper_page(key: str) -> None:
     page = letters((PAGES / f"{key}.html").read_text(encoding="utf-8"))
     findings = [f"{says}{text}" for says, text in TOLD[key].findings.items()]
-    for finding in (TOLD[key].in_short, *findings):
+    for finding in (*in_short(key), *findings):
         assert letters(finding) in page, finding
 
 
@@ -36,7 +51,7 @@ def test_every_page_says_what_the_scale_changes(key: str) -> None:
 
 def test_the_front_page_opens_with_what_was_found() -> None:
     page = letters((PAGES / "index.html").read_text(encoding="utf-8"))
-    said = [paper.in_short for paper in TOLD.values() if paper.in_short]
+    said = [text for key in TOLD for text in in_short(key)]
     assert said
     for words in said:
         assert letters(words) in page, words

@@ -20,8 +20,8 @@ class FedDPC(Part):
     """Step by the mean of s_i r_i, r_i = Δ_i − (Δ_i·P/P·P) P, P the last global update.
 
     "FedDPC: Handling Data Heterogeneity and Partial Client Participation in Federated Learning",
-    equations 2 to 5; Δ_i = D_i/η. Equation 3 is not legible in the copy at
-    hand; `scaling` chooses s_i:
+    equations 2 to 5; Δ_i = D_i/η. Equation 3 is lost in our copy of the paper, so that `scaling`
+    offers readings of s_i:
 
     add    λ + ‖Δ‖/‖r‖; here ‖Δ‖/‖r‖ = 1/sin of the angle to P, which goes from ∞ at 0° to 1 at 90°
            as the text says
@@ -36,7 +36,7 @@ class FedDPC(Part):
     }
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, STEP_LENGTH)
 
-    lam: float = 1.0  # λ; the paper's value is not legible
+    lam: float = 1.0  # λ; the paper's value is lost in our copy
     scaling: Literal["add", "mult", "ratio", "gain", "none"] = "add"
     projection: bool = True  # False with scaling 'none' and κ = 1 is FedAvg
     # s_i in the first round, where r = Δ: by the formula, or 1

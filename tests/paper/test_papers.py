@@ -30,7 +30,7 @@ OWN = {
     },
     "feddpc": {
         *("table2_rounds", "table2_seconds", "table2_seeds", "stability", "fedexp", "variance"),
-        *("fig6_controls", "fig7_scalings"),
+        *("scalings", "fig6_controls", "fig7_scalings"),
     },
     "rmfl": {
         *("weights", "table1_last10", "table1_alldata", "drift_epochs", "fig3_table1"),

@@ -32,7 +32,9 @@ def in_short(key: str) -> list[str]:
 @pytest.mark.parametrize("key", TOLD)
 def test_what_is_told_of_a_paper_in_short_is_short(key: str) -> None:
     for text in in_short(key):  # a full stop at the end of a sentence, not one in a number
-        assert len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", text)) <= (3 if not PRINTS[key] else 2), text
+        assert len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", text)) <= (3 if not PRINTS[key] else 2), (
+            text
+        )
 
 
 @pytest.mark.parametrize("key", TOLD)

@@ -163,7 +163,7 @@ def _signs(finding: Finding) -> str:
     like, n = finding.signs
     if finding.label in (Label.SUPPORTED, Label.NOT_SUPPORTED) or not n:
         return ""
-    if n == 1:
+    if n == 1 and sum(row.plain is not None for row in finding.rows) == 1:
         return "the effect has the claimed sign" if like else "the effect has the opposite sign"
     return f"sign as claimed in {like} of {n} comparisons that were run"
 

@@ -18,14 +18,18 @@ from curvlinops.papyan2020traces.spectrum import (
 )
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from torch import Tensor, nn
+from torch.func import grad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from fedbench.core.flat import Model
+from fedbench.base.errors import FedbenchError, short
+from fedbench.core.flat import Model, Net
 from fedbench.engine.local import LocalTask, Loss
+from fedbench.models.norms import WrittenOut
 from fedbench.models.pooling import usual_pooling
 
 _CHUNK = 50  # samples per pass: their activations stay in a processor's cache
 _DENSE = 32  # up to so many weights the matrix is formed
+_APART = 1e-3  # relative; in single precision the largest networks' products are 1e-6 apart
 
 
 class Density(NamedTuple):
@@ -66,9 +70,48 @@ def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
 
 @contextmanager
 def twice_differentiable() -> Iterator[None]:
-    """A context in which attention has a second derivative; fused attention has none."""
-    with sdpa_kernel(SDPBackend.MATH):
+    """A context in which attention, group and layer norm have a second derivative.
+
+    Fused attention has none; for the others see `WrittenOut`.
+    """
+    with sdpa_kernel(SDPBackend.MATH), WrittenOut():
         yield
+
+
+def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
+    """Raise `FedbenchError` unless PyTorch gives products with this network's Hessian.
+
+    Compares one product with the gradient of a gradient, for forward mode has wrong formulas of
+    some layers. Tried near the model and not at it, where weights of 0 may hide a layer.
+    """
+    v = torch.randn_like(model.w)
+    model = Model(model.w + 0.01 * torch.randn_like(v), model.buffers)
+    try:
+        with twice_differentiable():
+            product, wanted = hessian(task, model, rows) @ v, _by_backward(task, model, rows, v)
+    except Exception as error:  # libraries and layers raise exceptions of many kinds
+        raise FedbenchError(
+            f"PyTorch cannot differentiate it twice ({short(error)}); leave the probe out, or "
+            "write that layer in plain arithmetic"
+        ) from error
+    apart = float((product - wanted).norm() / wanted.norm())
+    if apart > _APART:
+        raise FedbenchError(
+            f"PyTorch's two ways to differentiate it twice are {apart:.1%} apart, so a layer draws "
+            "random numbers or has a wrong derivative; leave the probe out, or write that layer in "
+            "plain arithmetic"
+        )
+
+
+def _by_backward(task: LocalTask, model: Model, rows: Tensor, v: Tensor) -> Tensor:
+    """The product of the Hessian and v (d,) as the gradient of ∇f · v."""
+    net, x, y = Net(usual_pooling(task.net.module())), task.prepare(task.x[rows]), task.y[rows]
+
+    def loss(w: Tensor) -> Tensor:
+        return task.loss(net.eval(Model(w, model.buffers), x)[0], y).mean()
+
+    product: Tensor = grad(lambda w: grad(loss)(w) @ v)(model.w)
+    return product
 
 
 def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedbench.analysis import hessian
 from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.core import chance
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
@@ -28,7 +28,8 @@ class Spectrum(Probe):
     largest magnitude; hessian_trace; hessian_mean_abs, the mean magnitude of the eigenvalues.
     Table: eigenvalue, density. The paper gives neither subset nor scaling: compare ratios, not
     values. Cost: `probes` + `steps` products with the Hessian, and 20 to 20·`iterations` more; each
-    takes two to three passes forward and backward through `samples` samples.
+    takes two to three passes forward and backward through `samples` samples. A network of which
+    PyTorch has no right second derivative is refused before training, by a product of two samples.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -49,9 +50,12 @@ class Spectrum(Probe):
     tol: Positive = 1e-3  # relative accuracy of the top eigenvalue
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the model has fewer than two weights."""
+        """Raise `FedbenchError` for a model of one weight, or without the derivatives it takes."""
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
+        few = self.rows(problem)[:2]
+        with at("watch: spectrum cannot measure this network"), chance.seeded(0, problem.device):
+            hessian.require_products(problem.task, problem.fed.start, few)
 
     def see(self, s: Scene) -> Sight:
         """Measure top eigenvalue, trace and density at the last round."""

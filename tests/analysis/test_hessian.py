@@ -9,6 +9,7 @@ from curvlinops.examples import TensorLinearOperator
 from scipy.sparse.linalg import aslinearoperator
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
@@ -18,6 +19,9 @@ from fedbench.models.pooling import MaxPool2
 from fedbench.probes.spectrum import Spectrum
 from tests.methods.one_weight import LINE, blocks
 from tests.methods.one_weight import objects as line_objects
+from tests.models.networks import SMALL
+from tests.models.test_distilbert import SMALL as TEXT
+from tests.models.test_training import fewest
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=1, precision="float64", weight_decay=0.5, parts=["asd"])
@@ -59,13 +63,20 @@ def case(module=None, normed=False):
         z, _ = task.net.eval(Model(w, buffers), task.prepare(task.x[rows]))
         return F.cross_entropy(z, task.y[rows])
 
-    with twice_differentiable():
+    with sdpa_kernel(SDPBackend.MATH):  # and with PyTorch's own norms
         return task, model, rows, torch.autograd.functional.hessian(loss, model.w)
+
+
+def norms():
+    """Group norm of two pairs of channels of 2×2 pixels, then layer norm of the pixels."""
+    images = [nn.Unflatten(1, (4, 2, 2)), nn.GroupNorm(2, 4), nn.Tanh(), nn.LayerNorm([2, 2])]
+    return nn.Sequential(nn.Linear(2, 16), *images, nn.Tanh(), nn.Flatten(), nn.Linear(16, 3))
 
 
 CASES = {
     "plain": (None, False),
     "batch norm": (None, True),
+    "group and layer norm": (norms(), False),
     "attention": (Attention(), False),
     "pooling": (Pooling(), False),
 }
@@ -82,6 +93,27 @@ def test_products_are_those_of_the_dense_hessian(name, monkeypatch):
         top = top_eigenvalue(H, 1e-8, 100, v[:, 0])
     wanted = torch.linalg.eigvalsh(dense)
     assert top == pytest.approx(float(wanted[wanted.abs().argmax()]), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [*SMALL, "distilbert"])
+def test_every_model_has_the_products_that_its_gradients_differences_say(name, cpu):
+    text = name == "distilbert"
+    spec = SPEC.changed(model={name: TEXT if text else SMALL[name]}, parts=[])
+    problem = assemble(spec.changed(dataset="topics") if text else spec,
+                       {} if text else {"data": fewest()}, cpu, None)  # fmt: skip
+    task, (w, buffers), rows = problem.task, problem.fed.start, torch.arange(6)
+    w = w + 0.02 * torch.randn_like(w)  # some weights start at 0, where ReLU has a kink
+
+    def gradient(w):
+        w = w.requires_grad_()
+        z, _ = task.net.eval(Model(w, buffers), task.prepare(task.x[rows]))
+        return torch.autograd.grad(F.cross_entropy(z, task.y[rows]), w)[0]
+
+    v = torch.randn_like(w)
+    with twice_differentiable():
+        product = hessian(task, Model(w, buffers), rows) @ v
+    wanted = (gradient(w + 1e-6 * v) - gradient(w - 1e-6 * v)) / 2e-6
+    assert float((product - wanted).norm() / wanted.norm()) < 1e-7
 
 
 def test_the_trace_and_the_density_are_those_of_the_dense_hessian():

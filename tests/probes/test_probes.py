@@ -180,6 +180,46 @@ def test_data_without_classes_are_refused_before_any_training(probe, monkeypatch
     assert "classes" in said
 
 
+class Rounded(torch.autograd.Function):
+    """Rounds, and passes gradients through; written without what forward mode needs."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Rounds(nn.Module):
+    """Calls it."""
+
+    def forward(self, x):
+        return Rounded.apply(x)
+
+
+@pytest.mark.parametrize(
+    ("layers", "words"),
+    [
+        (
+            [Rounds()],
+            "cannot differentiate it twice (RuntimeError: In order to use an autograd",
+        ),
+        # forward mode takes mean and variance of the batch for constants
+        ([nn.BatchNorm1d(6, track_running_stats=False), nn.Tanh()], "% apart, so a layer draws"),
+    ],
+)
+def test_a_network_without_the_derivatives_is_refused_before_any_training(
+    layers, words, monkeypatch
+):
+    monkeypatch.setattr(Training, "_round", None)
+    said = refusal("spectrum", model=nn.Sequential(nn.Linear(2, 6), *layers, nn.Linear(6, 3)))
+    assert said.startswith("watch: spectrum cannot measure this network: PyTorch")
+    assert words in said
+    assert "leave the probe out" in said
+
+
 @pytest.mark.parametrize("probe", ["embedding", "calibration"])
 def test_a_model_without_a_head_is_refused(probe):
     assert "body" in refusal(probe, model=nn.Linear(2, 3))

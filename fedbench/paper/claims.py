@@ -32,34 +32,27 @@ earlier  winner, loser               the winner needs fewer rounds to reach `tar
                                      to reach the loser's best accuracy, and it fails where the
                                      loser needs fewer to reach the winner's best
 slope    of, goes: up | down         the metric, a slope that a probe wrote, is above or below zero
-together claims: [a, b]              all of these claims hold; with `need: one`, one of them
+together claims: [a, b]              all of these claims hold, or one (`need: one`)
 
-Any kind may say `negate: true`: the claim is then that this does not hold. Where it has several
-cells or steps, it is enough that the comparison fails in one of them; with `cells: 1` it must fail
-in every one.
+Any kind may say `negate: true`: the claim is that this does not hold. Of several cells or steps it
+is enough that one fails; with `cells: 1` every one must.
 
-One rule for all papers: where the text prints a size, the size is tested. `by` is the printed size.
-Where the text says 'around' or 'about', or speaks of a whole curve, `margin` is a quarter of the
-size, and the claim's text says that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
-A claim that is ours and not the paper's says `ours: true`: it is counted and shown apart. A claim
-that depends on what we had to guess says so in `reading`, which stands in its label; its verdict is
-one on our reading. A sentence that can be read in several ways is a `together` claim with `need:
-one`: it has the verdict of the reading that is kindest to the paper, and counts once.
+One rule for all papers: where the text prints a size, `by`, the size is tested. Where it says
+'about', or speaks of a whole curve, `margin` is a quarter of the size, and the claim's text says
+that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
+A sentence that can be read in several ways is a `together` claim with `need: one`: it has the
+verdict of the reading that is kindest to the paper, and counts once. A claim is tested at 5 %,
+two-sided, over all its comparisons together: `fedbench.report.claims.tree` says how.
 
-A claim is tested at 5 %, two-sided, over all its comparisons together:
-`fedbench.report.claims.tree` says how.
+A higher value is better, but for losses, seconds, eigenvalues and how much a curve varies a lower
+one is; `wins: low` or `wins: high` says otherwise. Differences are in points for accuracy and F1,
+in percent of the loser's value where `relative` is true, else in the unit of the metric.
 
-A higher value is better, but for losses, seconds and eigenvalues a lower one is; `wins: low` or
-`wins: high` says otherwise. For how much a curve varies, 'accuracy@std' and 'accuracy@jumps', lower
-is better. Differences are in percentage points for accuracy and F1, in percent of the loser's value
-where `relative` is true, and in the unit of the metric for all else.
-
-A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg, FedDyn+ASD with
-FedDyn and so on. `metric` is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}.
-A metric 'probe/column' is the mean of a column of the table that a probe wrote, whose other columns
-may be named like axes: metrics [steps/cosine], along {step: [30, 20, 10, 1]}. A moment may be
-taken over the last N rounds: accuracy@mean:10, accuracy@std:50 (see
-`fedbench.paper.places`).
+A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg and so on. `metric`
+is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is
+the mean of a column of the table that a probe wrote, whose other columns may be named like axes:
+metrics [steps/cosine], along {step: [30, 20, 10, 1]}. A moment may be taken over the last N rounds:
+accuracy@mean:10, accuracy@std:50 (see `fedbench.paper.places`).
 """
 
 from collections.abc import Iterator
@@ -84,11 +77,10 @@ class Said(Strict):
     ours: bool = False
     """true: the claim is not the paper's; it is counted and shown apart."""
     wants: str = ""
-    """What a fair test still lacks, where the numbers alone would decide: the claim is then not
-    tested, and this is the reason."""
+    """What a fair test still lacks: the claim is not tested, and this is the reason."""
     reading: str = ""
-    """What of the paper we had to guess, on which the claim depends: 'equation 3'. Its verdict is
-    then labelled as one on our reading, and counted apart."""
+    """What of the paper we had to guess, such as 'equation 3': the verdict is labelled as one on
+    our reading, and counted apart."""
 
 
 class Statement(Said):
@@ -103,8 +95,7 @@ class Statement(Said):
     metrics: tuple[str, ...] = ()
     """What is compared: those of the table, or accuracy, unless others are named here."""
     cells: Literal["every", "most", "mean"] | Annotated[int, Field(ge=1)] = "every"
-    """Where the comparison must hold: in every cell, in more than half of them, for the mean over
-    them, or in at least this many."""
+    """Where it must hold: in every cell, in most, for their mean, or in so many at least."""
     negate: bool = False
     """true: the claim is that the comparison does not hold."""
 
@@ -204,8 +195,7 @@ class Trend(Statement):
     along: Places
     """The levels along which it rises, by axis; the n-th levels of several axes belong together."""
     of: str | tuple[str, ...] | Where | None = None
-    """Whose value rises: a level of `method`, a list of them, or levels by axis; every cell's if
-    none is named."""
+    """Whose value rises: a level of `method`, a list, levels by axis; else every cell's."""
     minus: str | tuple[str, ...] | Where | None = None
     """Whose value is subtracted, so that the gap between the two must rise."""
     steps: Literal["each", "overall"] = "each"
@@ -227,7 +217,7 @@ class Trend(Statement):
 
 
 class Spread(Statement):
-    """The winner's standard deviation over the seeds is smaller than the loser's."""
+    """The winner's standard deviation over the seeds is smaller."""
 
     kind: Literal["spread"]
     """The winner's standard deviation over the seeds is smaller."""

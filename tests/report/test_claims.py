@@ -20,7 +20,8 @@ from fedbench.report.claims.finding import Label
 from fedbench.report.claims.interval import of_mean, of_spread
 from fedbench.report.claims.limits import Beyond, Risks, Verdict, at_least
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.wording import basis, printed_words, reason_words
+from fedbench.report.claims.reason import reason_words
+from fedbench.report.claims.wording import basis, printed_words
 from tests.project import Refuses
 from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 

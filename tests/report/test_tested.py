@@ -12,7 +12,8 @@ from fedbench.report.claims.expand import last_digit
 from fedbench.report.claims.finding import Label
 from fedbench.report.claims.limits import Beyond, Verdict
 from fedbench.report.claims.page import ClaimOnPage
-from fedbench.report.claims.wording import bounds_words, reason_words
+from fedbench.report.claims.reason import reason_words
+from fedbench.report.claims.wording import bounds_words
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains
 

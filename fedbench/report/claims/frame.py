@@ -6,7 +6,7 @@ import pandas as pd
 
 from fedbench.report.claims.finding import Evidence, Finding
 from fedbench.report.claims.interval import Interval
-from fedbench.report.claims.wording import reason_words
+from fedbench.report.claims.reason import reason_words
 
 COLUMNS = (
     "paper", "claim", "kind", "text", "ours", "reading", "printed", "measured", "reason",

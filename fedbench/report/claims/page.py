@@ -14,6 +14,7 @@ from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
 from fedbench.report.claims.plot import Plot, plots
+from fedbench.report.claims.reason import reason_words
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 
@@ -82,7 +83,7 @@ class ClaimOnPage:
     @property
     def reason(self) -> str:
         """What the label rests on."""
-        return wording.reason_words(self.finding)
+        return reason_words(self.finding)
 
     @property
     def basis(self) -> str:

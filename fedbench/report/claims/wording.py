@@ -1,12 +1,12 @@
 """Claims in words: the verdict, the effects behind it, and how the verdict was reached."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from statistics import median
 
 from fedbench.paper.claims import Together
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Label
-from fedbench.report.claims.interval import FEWEST, Interval
+from fedbench.report.claims.interval import Interval
 from fedbench.report.claims.limits import Verdict
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
@@ -103,72 +103,7 @@ def _printed_effect(row: Evidence) -> str:
     return amount(row.printed or 0.0, row.unit) if row.printed else "a tie"
 
 
-def reason_words(finding: Finding) -> str:
-    """What the label rests on: effects; what could have been seen; what a test lacks."""
-    lacks = {
-        Label.UNDECIDED: _could_see(finding),
-        Label.NOT_TESTED: "; ".join(_lacks(finding)),
-    }
-    parts = [lacks.get(finding.label, ""), _effects_words(finding), _signs(finding)]
-    return "; ".join(filter(None, parts))
-
-
-def _could_see(finding: Finding) -> str:
-    """'3 pairs of runs would show effects above 2.10 points'."""
-    rows = [row for row in finding.rows if row.of_paper and not math.isnan(row.detectable)]
-    if not rows:
-        return ""
-    pairs = sorted({row.interval.pairs for row in rows if row.interval})
-    number = str(pairs[0]) if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
-    kinds = {False: "effects above", True: "values equal within"}
-    shown = [
-        f"{words} {_by_unit(of_kind).replace('+', '').replace('±', '')}"
-        for margins, words in kinds.items()
-        if (of_kind := [row for row in rows if row.detects_margins == margins])
-    ]
-    return f"{number} pairs of runs would show {' and '.join(shown)}"
-
-
-def _lacks(finding: Finding) -> Iterator[str]:
-    """What a test of the claim lacks."""
-    rows = finding.rows
-    if finding.claim.wants:
-        yield finding.claim.wants
-    if finding.unrun:
-        runs = {run for row in rows for run in row.runs}
-        missing = {run for row in rows for run in row.missing}
-        yield f"{len(missing)} of its {len(runs)} runs are missing"
-        return
-    run = [row for row in rows if row.interval]
-    if not run:
-        yield from dict.fromkeys(row.note for row in rows)
-        return
-    if finding.substituted:
-        yield f"ran {finding.substituted}"
-    yield from dict.fromkeys(row.near_chance for row in run if row.near_chance)
-    if late := [row for row in run if row.planned and not row.possible]:
-        yield f"{_of(late, rows)} ask for a later round"
-    if few := sorted({row.planned for row in run if row.planned < FEWEST}):
-        yield f"{few[-1]} seed{'' if few[-1] == 1 else 's'} where a test needs {FEWEST}"
-    if left := [row for row in rows if not row.interval]:
-        yield f"{_of(left, rows)} are not run"
-
-
-def _of(some: Sequence[Evidence], rows: Sequence[Evidence]) -> str:
-    return f"{len(some)} of {len(rows)} comparisons"
-
-
-def _signs(finding: Finding) -> str:
-    """'as claimed in 5 of 6 comparisons that were run', by the sign of the effect."""
-    like, n = finding.signs
-    if finding.label in (Label.SUPPORTED, Label.NOT_SUPPORTED) or not n:
-        return ""
-    if n == 1 and sum(row.plain is not None for row in finding.rows) == 1:
-        return "the effect has the claimed sign" if like else "the effect has the opposite sign"
-    return f"sign as claimed in {like} of {n} comparisons that were run"
-
-
-def _effects_words(finding: Finding) -> str:
+def effects_words(finding: Finding) -> str:
     """Cells, effects and intervals."""
     judged = finding.measured
     if isinstance(finding.claim, Together):
@@ -291,13 +226,14 @@ def _detectable(finding: Finding) -> list[str]:
     effects = [row for row in rows if not row.detects_margins]
     margins = [row for row in rows if row.detects_margins]
     return [
-        f"smallest true {what} that would be shown with a probability of 80 %: {_by_unit(of_kind)}"
+        f"smallest true {what} that would be shown with a probability of 80 %: {by_unit(of_kind)}"
         for what, of_kind in (("effect", effects), ("margin", margins))
         if of_kind
     ]
 
 
-def _by_unit(rows: list[Evidence]) -> str:
+def by_unit(rows: list[Evidence]) -> str:
+    """The smallest effects or margins that would be shown, in each unit."""
     units = dict.fromkeys(row.unit or row.metric for row in rows)
     return ", ".join(_smallest([x for x in rows if (x.unit or x.metric) == unit]) for unit in units)
 

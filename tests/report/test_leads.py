@@ -1,6 +1,5 @@
 """Leads over one method, by hand."""
 
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -19,17 +18,101 @@ from fedbench.spec import Choice
 from tests.report.report_case import FULL, case, frame_of
 
 
-def test_two_methods_are_compared_by_a_paired_t_interval() -> None:
+def index(settings: int, seeds: int) -> pd.MultiIndex:
+    return pd.MultiIndex.from_product([range(settings), range(seeds)])
+
+
+def test_the_interval_is_that_of_a_paired_t_test() -> None:
     # differences 1, 2, 3: mean 2, s = 1; t with 2 degrees of freedom is 4.303: 4.303/√3 = 2.484
     values = pd.DataFrame({"A": [51.0, 62.0, 73.0], "FedAvg": [50.0, 60.0, 70.0]})
     found = leads(values, "FedAvg")
     assert found is not None
     assert found.mean.to_dict() == {"A": pytest.approx(2), "FedAvg": 0}
     assert found.half["A"] == pytest.approx(2.484, abs=1e-3)
-    assert not found.tells("A")
+    assert not found.tested  # three seeds of one setting
     paired = stats.ttest_rel(values["A"], values["FedAvg"]).confidence_interval()
     low, high = found.mean["A"] - found.half["A"], found.mean["A"] + found.half["A"]
     assert (low, high) == pytest.approx((paired.low, paired.high))
+
+
+def test_the_error_is_taken_within_settings() -> None:
+    # 1, 2, 3 in one setting and 11, 12, 13 in the other: within each s² = 1, so that the mean of
+    # 7 has the error √(1/6), with 4 degrees of freedom: t = 2.776
+    values = pd.DataFrame({"A": [1.0, 2, 3, 11, 12, 13], "B": 0.0}, index=index(2, 3))
+    found = leads(values, "B")
+    assert found is not None
+    assert found.half["A"] == pytest.approx(2.7764 / 6**0.5, abs=1e-4)
+
+
+def test_the_p_value_by_hand() -> None:
+    # six pairs: 64 ways to flip their signs, of which A's own and its opposite have the largest
+    # mean over error; B's differences are half of either sign
+    values = pd.DataFrame(
+        {"A": [4.0, 5, 6, 4, 5, 6], "B": [1.0, -1, 0, 1, -1, 0], "base": 0.0}, index=index(2, 3)
+    )
+    found = leads(values, "base")
+    assert found is not None
+    assert found.p["A"] == pytest.approx(2 / 64)
+    assert found.p["B"] == 1
+    assert (found.tells("A"), found.tells("B"), found.tells("base")) == (True, False, False)
+
+
+@pytest.mark.parametrize(("settings", "seeds"), [(1, 9), (1, 10), (2, 2), (2, 3), (3, 3)])
+def test_a_test_needs_ten_seeds_in_one_setting_and_three_in_each_of_several(
+    settings: int, seeds: int
+) -> None:
+    noise = np.random.default_rng(0).normal(0, 1, (settings * seeds, 3))
+    found = leads(pd.DataFrame(noise, index(settings, seeds), ["A", "B", "C"]), "A")
+    assert found is not None
+    assert found.tested == (seeds >= (10 if settings == 1 else 3))
+
+
+def test_a_step_down_leaves_out_what_is_ahead_already() -> None:
+    # without B, whose statistic is the largest, fewer flips give one as large as A's
+    values = pd.DataFrame(
+        np.random.default_rng(3).normal([3, 1.2, 0], 0.6, (6, 3)), index(2, 3), ["B", "A", "base"]
+    )
+    both, alone = leads(values, "base"), leads(values.drop(columns="B"), "base")
+    assert both is not None
+    assert alone is not None
+    assert alone.p["A"] <= both.p["A"]
+    assert both.p["B"] <= both.p["A"]
+
+
+def test_a_collapsed_method_is_shown_and_is_outside_the_family() -> None:
+    values = pd.DataFrame(
+        np.random.default_rng(0).normal(0, 1, (6, 4)), index(2, 3), ["base", "A", "B", "bad"]
+    )
+    values["bad"] = [60.0, 10, 60, 60, 60, 60]
+    found, without = leads(values, "base", {"bad"}), leads(values.drop(columns="bad"), "base")
+    assert found is not None
+    assert without is not None
+    assert found.collapsed == ("bad",)
+    assert np.isnan(found.p["bad"])
+    assert "bad" in found.mean
+    assert found.p[["A", "B"]].to_dict() == without.p[["A", "B"]].to_dict()
+
+
+@pytest.mark.parametrize("base", [1.0, 3.0])
+def test_significance_holds_for_all_methods_at_once(base: float) -> None:
+    # also where the base scatters three times as far as all others
+    draw, wrong = np.random.default_rng(1), 0
+    deviations = np.where(np.arange(12) == 0, base, 1.0)
+    for _ in range(300):
+        blocks, noise = draw.normal(0, 2, (6, 1)), draw.normal(0, deviations, (6, 12))
+        found = leads(pd.DataFrame(blocks + noise, index(2, 3), [*"abcdefghijkl"]), "a")
+        assert found is not None
+        wrong += any(found.tells(name) for name in found.mean.index)
+    assert wrong / 300 < 0.06
+
+
+def test_of_many_pairs_some_flips_are_drawn_always_the_same() -> None:
+    noise = np.random.default_rng(0).normal(0.4, 1, (20, 3))
+    values = pd.DataFrame(noise, index(2, 10), ["A", "B", "C"])
+    first, second = leads(values, "A"), leads(values, "A")
+    assert first is not None
+    assert second is not None
+    assert first.p.to_dict() == pytest.approx(second.p.to_dict(), nan_ok=True)
 
 
 def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
@@ -44,64 +127,6 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
     assert alone is not None
     assert (found.blocks, found.left_out) == (2, ())
     assert found.mean.to_dict() == alone.mean.to_dict() == {"A": 2.0, "B": 1.0, "FedAvg": 0.0}
-
-
-def test_equal_noise_is_pooled_over_methods_and_the_level_corrected() -> None:
-    values = pd.DataFrame({"A": [1.0, 2.0], "B": [2.0, 1.0], "C": [8.5, 9.5], "D": [9.5, 8.5]})
-    found = leads(values, "A")
-    assert found is not None
-    # noise: each −½ and ½: Σ of squares 4·½ = 2, degrees of freedom (2−1)(4−1) = 3, variance ⅔
-    half = stats.t.ppf(1 - 0.05 / 6, 3) * sqrt(2 * (2 / 3) / 2)
-    assert found.half.drop("A").to_list() == pytest.approx([half] * 3)
-    assert (found.half["A"], found.usual) == (0, pytest.approx(half))
-    assert found.mean.to_dict() == {"C": 7.5, "D": 7.5, "A": 0, "B": 0}
-    assert (found.tells("C"), found.tells("B")) == (True, False)
-
-
-def test_methods_that_scatter_far_have_wider_intervals() -> None:
-    # every second method scatters ten times as far
-    noise = np.random.default_rng(0).normal(0, np.tile([0.1, 1.0], 10), (6, 20))
-    values = pd.DataFrame(noise + 2.0 * np.arange(20), columns=[f"M{i}" for i in range(20)])
-    found = leads(values, "M0")
-    assert found is not None
-    calm, wild = ([f"M{i}" for i in range(20) if i % 2 == odd and i] for odd in (0, 1))
-    assert found.half[calm].max() < 0.6 * found.half[wild].min()
-    assert found.tells("M2")  # by about 4
-
-
-def test_a_diverged_run_does_not_widen_the_intervals_of_others() -> None:
-    noise = np.random.default_rng(0).normal(0, 0.3, (3, 20))
-    values = pd.DataFrame(noise, columns=[f"M{i}" for i in range(20)])
-    alone, beside = leads(values, "M0"), leads(values.assign(bad=[60.0, 10.0, 60.0]), "M0")
-    assert alone is not None
-    assert beside is not None
-    assert beside.half["bad"] > 20 * beside.usual
-    assert beside.usual < 3 * alone.usual  # with plain means of blocks 6 times
-
-
-def test_intervals_hold_for_all_methods_at_once() -> None:
-    draw = np.random.default_rng(1)
-    wrong = 0
-    for _ in range(400):
-        blocks, noise = draw.normal(0, 2, (3, 1)), draw.normal(0, 1, (3, 12))
-        found = leads(pd.DataFrame(blocks + noise, columns=list("abcdefghijkl")), "a")
-        assert found is not None
-        wrong += any(found.tells(name) for name in found.mean.index)
-    assert 0.01 < wrong / 400 < 0.06  # at most 5 %; Bonferroni stays below
-
-
-def test_intervals_hold_where_variances_differ() -> None:
-    # as far as in the arena, where a prior of 2.6 degrees of freedom fits; one variance for all
-    # would call some method ahead or behind in a quarter of these draws
-    draw = np.random.default_rng(2)
-    wrong = 0
-    for _ in range(200):
-        deviations = np.sqrt(2.6 / draw.chisquare(2.6, 40))
-        names = [f"M{i}" for i in range(40)]
-        found = leads(pd.DataFrame(draw.normal(0, deviations, (3, 40)), columns=names), "M0")
-        assert found is not None
-        wrong += any(abs(found.mean) > found.half)
-    assert wrong / 200 < 0.1
 
 
 def test_a_method_with_the_same_runs_as_the_base_leads_by_nothing() -> None:
@@ -173,8 +198,8 @@ def test_a_figure_has_its_leads_in_numbers(tmp_path: Path) -> None:
     (row,) = drawn.kind.numbers(drawn.panels).to_dict("records")
     assert (row["name"], row["base"], row["pairs"]) == ("<b>", "A", 6)
     # by 10 points in every pair: nothing is left to chance
-    assert (row["lead"], row["low"], row["high"]) == pytest.approx((10, 10, 10))
-    assert row["beyond_chance"]
+    assert (row["lead"], row["low95"], row["high95"]) == pytest.approx((10, 10, 10))
+    assert (row["p"], row["significant"], row["collapsed"]) == (pytest.approx(2 / 64), True, False)
     assert drawn.kind.numbers([]).empty
 
 
@@ -203,7 +228,7 @@ def test_a_method_that_lacks_one_of_two_settings_is_left_out_of_their_mean(tmp_p
 def test_a_panel_of_one_setting_needs_no_other(tmp_path: Path) -> None:
     finished = [("A", 1.0), ("<b>", 1.0)]
     (axes,) = draw(figure_of(case(tmp_path, FULL), tmp_path, "A", finished, over=())).axes
-    assert axes.get_title(loc="left") == "α = 1, 3 pairs each"
+    assert axes.get_title(loc="left") == "α = 1, 3 pairs each, not tested"
 
 
 def test_a_single_seed_shows_no_lead(tmp_path: Path) -> None:

@@ -39,10 +39,7 @@ def draw(ranks: Ranks, title: str) -> Figure:
 
 
 def _list(ranks: Ranks, title: str) -> Figure:
-    """A line per method with its mean rank; a band as wide as the critical difference.
-
-    There is no band where it would reach over most of the scale.
-    """
+    """A line per method with its mean rank; a band as wide as the critical difference."""
     width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
     above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
@@ -52,7 +49,7 @@ def _list(ranks: Ranks, title: str) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.add_axes((left / width, below / tall, 1 - (left + 0.15) / width, high / tall))
     places, best = range(len(names)), float(ranks.mean.iloc[0])
-    if ranks.test and ranks.tells:
+    if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
     axes.plot(ranks.mean.to_numpy(), places, "o", color=INK, markersize=4)
     axes.set_yticks(places, names, fontsize=7.5)
@@ -63,12 +60,7 @@ def _list(ranks: Ranks, title: str) -> Figure:
 
 
 def _axis(ranks: Ranks) -> str:
-    if ranks.test is None:
-        return "Mean rank"
-    if ranks.tells:
-        return "Mean rank, shaded: not told apart from the first"
-    runs = ranks.counted.partition(" (")[0]  # the title says which
-    return f"Mean rank; {runs} can hardly rank so many methods"
+    return "Mean rank" + (", shaded: not told apart from the first" if ranks.test else "")
 
 
 def _bars(ranks: Ranks, title: str) -> Figure:
@@ -164,8 +156,8 @@ def _beside_its_stem(label: Text) -> str:
 
 
 def _pairs(ranks: Ranks) -> pd.DataFrame:
-    """The p-value of each pair; 0, which joins no two methods, without a test that tells them."""
+    """The p-value of each pair; 0, which joins no two methods, without a test."""
     names = ranks.mean.index
-    if ranks.test and ranks.tells:
+    if ranks.test:
         return ranks.test.pairs
     return pd.DataFrame(0.0, index=names, columns=names)

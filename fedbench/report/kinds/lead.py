@@ -18,39 +18,38 @@ from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREY
+from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
 COLUMNS = (
     *("panel", "metric", "name", "base"),
-    *("lead", "low", "high"),
-    *("pairs", "beyond_chance"),
+    *("lead", "low95", "high95"),
+    *("p", "significant", "collapsed", "pairs"),
 )  # of a figure's numbers
 _WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
 _LETTER = 0.064  # inches of a letter of its name
-_APART: dict[str, Any] = {"color": INK, "markersize": 5}
-_ALIKE: dict[str, Any] = {"color": GREY, "markersize": 5, "markerfacecolor": "none"}
+_APART: dict[str, Any] = {"color": INK, "markersize": 5, "marker": "o"}
+_ALIKE: dict[str, Any] = _APART | {"color": GREY, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)
 class Lead(Kind):
     """Each hue's mean difference from the hue `base` with the same seed, the best on top.
 
-    The bars are intervals that hold for all hues at once with 95 %: differences are paired by seed,
-    hues scatter differently as far as they show it, and the level is corrected for their number. A
-    mean over settings is taken of hues of which every run is there: a part of the settings is not
-    all.
+    The bars are 95 % confidence intervals of each hue alone, of differences that are paired by
+    seed; which leads are significant is tested for all hues together (`leads`). A mean over
+    settings is taken of hues of which every run is there: a part of the settings is not all.
     """
 
     note: ClassVar[str] = (
-        "Bars are intervals that hold for all methods at once (95 %): t intervals of pairs of the "
-        "same seed, corrected for the number of methods. How far a method scatters is estimated "
-        "from its own seeds and, as these are few, from those of all others (moderated variances, "
-        "Smyth 2004); with two seeds the intervals are somewhat too short. They do not know how "
-        "lucky the search of a method's settings was, which all its seeds share. Filled points "
-        "differ from the base by more than chance, hollow ones do not. Bars of methods that "
-        "scatter far may go beyond the axes. Methods that lack a run are left out; those of your "
-        "own folder are in bold."
+        "Bars are 95 % confidence intervals (Student's t) of the mean difference of pairs with the "
+        "same seed, each for its method alone, with the error within settings. Filled points: "
+        "significant at 5 % among all methods together (Westfall and Young's max-T test over all "
+        "flips of the signs of the pairs), which is tested with three seeds in each of several "
+        "settings, or ten in one. Squares: a run diverged or is near chance, which is not tested. "
+        "Neither knows how lucky the search of a method's settings was, which all its seeds share. "
+        "Methods that lack a run are left out; those of your own folder are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"
@@ -89,7 +88,7 @@ class Lead(Kind):
         return figure
 
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
-        """One row per panel and hue: its lead, the bounds, and whether it is beyond chance."""
+        """One row per panel and hue: its lead, its interval, its p-value among all."""
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
         rows = [self._rows(*each) for each in found]
         return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
@@ -100,7 +99,8 @@ class Lead(Kind):
         values = (
             *(panel.title, panel.metric, others.index, self.base),
             *(others.to_numpy(), (others - half).to_numpy(), (others + half).to_numpy()),
-            *(lead.blocks, [lead.tells(str(name)) for name in others.index]),
+            *(lead.p[others.index].to_numpy(), [lead.tells(str(name)) for name in others.index]),
+            *([name in lead.collapsed for name in others.index], lead.blocks),
         )
         return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
 
@@ -119,14 +119,19 @@ class Lead(Kind):
             for hue in panel.hues
             if (len(hue.readings) if block == ["seed"] else _is_whole(hue))
         }
-        return leads(pd.DataFrame(of_hue), self.base) if of_hue else None
+        collapsed = {hue.label for hue in panel.hues if _collapsed(hue)}
+        return leads(pd.DataFrame(of_hue), self.base, collapsed) if of_hue else None
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
         names = [str(name) for name in lead.mean.index]
         for line, name in enumerate(names):
-            look = _APART if lead.tells(name) else _ALIKE
+            look = (_APART if lead.tells(name) else _ALIKE) | (
+                {"marker": "s"} if name in lead.collapsed else {}
+            )
             bar = None if name == self.base else lead.half[name]
-            axes.errorbar(lead.mean[name], line, xerr=bar, fmt="o", elinewidth=1, capsize=2, **look)
+            axes.errorbar(
+                lead.mean[name], line, xerr=bar, linestyle="", elinewidth=1, capsize=2, **look
+            )
         room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
         axes.axvline(0, color=INK, linewidth=0.8)
@@ -137,10 +142,22 @@ class Lead(Kind):
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}: ahead of {self.base}{unit}")
         axes.set_title(
-            ", ".join(filter(None, [panel.title, f"{lead.blocks} pairs each"])),
+            ", ".join(filter(None, [panel.title, f"{lead.blocks} pairs each", _untested(lead)])),
             fontsize=8.5,
             loc="left",
         )
+
+
+def _untested(lead: Leads) -> str:
+    return "" if lead.tested else "not tested"
+
+
+def _collapsed(hue: Hue) -> bool:
+    """Whether a run diverged, or is near chance where accuracies are compared."""
+    if hue.diverged or not Metric(hue.metric).is_of_labels:
+        return bool(hue.diverged)
+    guess = chance(hue.cells[0].run.dataset) or 0.0
+    return bool((hue.readings["value"] < NEAR * guess * hue.factor).any())
 
 
 def _is_whole(hue: Hue) -> bool:

@@ -65,7 +65,7 @@ def _first(item: TableOnPage, group: Group) -> str:
 
 
 def _ahead(item: TableOnPage) -> str:
-    """By how much the first leads FedAvg over all parts, and how many are beyond chance.
+    """By how much the first leads FedAvg over all parts, and how many leads are significant.
 
     Of runs with stand-ins nothing is said, as they test nothing.
     """
@@ -74,13 +74,16 @@ def _ahead(item: TableOnPage) -> str:
         return ""
     metric, best = Metric(item.table.metrics[0]), str(found.mean.index[0])
     size = signed(metric.points(item.table) * found.mean[best], 1).lstrip("+")
-    lead = "" if best == BASE else f"{best} is {size}{' points' * metric.is_score} ahead and "
+    lead = "" if best == BASE else f"{best} is {size}{' points' * metric.is_score} ahead"
     beyond = [x for x in found.mean.index if found.mean[x] > 0 and found.tells(str(x))]
     every = " and over all parts" if len(item.layout.groups) > 1 else ""
-    return (
-        f"Beside {BASE}, seed by seed{every}, {lead}{len(beyond)} of the other "
-        f"{len(found.mean) - 1} {'is' if len(beyond) == 1 else 'are'} ahead by more than chance."
+    others = len(found.mean) - 1 - len(found.collapsed)
+    told = (
+        f"{len(beyond)} of {others} leads {'is' if len(beyond) == 1 else 'are'} significant (5 %, "
+        "for all methods together)"
     )
+    said = " and ".join(filter(None, [lead, told if found.tested else ""]))
+    return f"Beside {BASE}, seed by seed{every}, {said}." if said else ""
 
 
 def table_leads(item: TableOnPage) -> Leads | None:
@@ -88,6 +91,7 @@ def table_leads(item: TableOnPage) -> Leads | None:
     metric = item.table.metrics[0]
     sign = -1 if Metric(metric).lower_is_better else 1
     values: dict[str, dict[tuple[str, ...], float]] = {}
+    collapsed: set[str] = set()
     for cell in item.cells:
         if cell.place.metric == metric:
             of_method = values.setdefault(cell.place.method, {})
@@ -95,7 +99,9 @@ def table_leads(item: TableOnPage) -> Leads | None:
             of_method |= {
                 (*where, r.name): sign * r.value for r in cell.runs if r.value is not None
             }
-    return leads(pd.DataFrame(values), BASE) if BASE in values else None
+            low = [r for r in cell.measured_runs if cell.near and (r.value or 0.0) < cell.near]
+            collapsed |= {cell.place.method} if cell.diverged or low else set()
+    return leads(pd.DataFrame(values), BASE, collapsed) if BASE in values else None
 
 
 def ordinal(number: int) -> str:

@@ -12,7 +12,10 @@ from fedbench.report.values.metrics import Metric
 
 @dataclass(frozen=True)
 class RanksOnPage:
-    """A diagram of mean ranks and its caption, ready to stand in a page."""
+    """A diagram of mean ranks and its caption, ready to stand in a page.
+
+    `svg` is empty where the critical difference is too large for a diagram to say anything.
+    """
 
     key: str
     title: str
@@ -33,7 +36,7 @@ class RanksOnPage:
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
-        if moved(ranks):
+        if self.svg and moved(ranks):
             sentences.append("Equal or nearly equal mean ranks are drawn a little apart.")
         sentences += _tested(ranks)
         if ranks.left_out:
@@ -84,13 +87,11 @@ def _told(ranks: Ranks, test: Significance) -> list[str]:
 
 
 def _untold(ranks: Ranks, test: Significance) -> str:
-    """Why the diagram shows no methods that are not told apart: hardly any are."""
-    can = "can hardly rank" if test.apart else "cannot rank"
-    pairs = f"; {test.apart} of {comb(len(ranks.mean), 2)} pairs" if test.apart else ""
-    pairs += f" {'does' if test.apart == 1 else 'do'}" if pairs else ""
+    """Why there is no diagram: hardly any methods are told apart."""
     return (
-        f"{ranks.counted} {can} {len(ranks.mean)} methods: two mean ranks would have to differ by "
-        f"{test.distance:.1f} of at most {test.widest}, for Nemenyi's test at 5 %{pairs}."
+        f"No diagram: two of {len(ranks.mean)} mean ranks over {ranks.counted} would have to "
+        f"differ by {test.distance:.1f} to differ significantly (Nemenyi's test at 5 %); "
+        f"{test.apart} of {comb(len(ranks.mean), 2)} pairs do."
     )
 
 

@@ -40,8 +40,8 @@ class Significance:
 
     @property
     def tells(self) -> bool:
-        """Whether it can tell many pairs apart, so that groups of methods say something."""
-        return self.distance <= self.widest / 2
+        """Whether it can tell many pairs apart: its critical difference is a third of the rows."""
+        return self.distance <= len(self.pairs) / 3
 
     @property
     def apart(self) -> int:

@@ -1,48 +1,63 @@
-"""How far each method is ahead of one of them, with intervals that hold for all at once."""
+"""How far each method is ahead of one of them, and which leads are significant among all.
 
+The test is Westfall and Young's step-down max-T (Resampling-Based Multiple Testing, 1993): of pairs
+of runs that differ by chance alone, either order is as likely, so that the signs of the paired
+differences may be flipped. All ways to do so, the same for all methods, give what the largest
+statistic among the methods is by chance.
+"""
+
+import itertools
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from fedbench.report.values.moderated import moderated
-
-RISK = 0.05  # that any of the intervals misses the true lead
-_TRIMMED = 0.1  # share of the methods that is left out at either end of a block's mean
+RISK = 0.05  # that any lead is called significant where there is none
+FEWEST = {True: 3, False: 10}  # seeds that a test needs in each of several settings, and in one
+_ALL = 12  # pairs up to which all flips are tried; of more pairs as many flips are drawn
+Values = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """The mean lead of each method over the base, the best first; each is known to ± its `half`.
+    """The mean lead of each method over the base, the best first.
 
-    `blocks` is how many pairs there are of each method, such as seeds; `left_out` are the methods
-    that lack one.
+    `half`: half the width of its 95 % confidence interval (Student's t), for itself alone; `p`: its
+    p-value, adjusted for all methods that are tested, not a number where it is not. `blocks` is how
+    many pairs there are of each method, such as seeds; `left_out` are the methods that lack one,
+    `collapsed` those with a run that diverged or is near chance, which are not tested.
     """
 
     mean: "pd.Series[float]"
     half: "pd.Series[float]"
+    p: "pd.Series[float]"
     blocks: int
     left_out: tuple[str, ...]
+    collapsed: tuple[str, ...]
 
     @property
     def usual(self) -> float:
         """The median of what the leads are known to."""
         return float(self.half[self.half > 0].median()) if (self.half > 0).any() else 0.0
 
+    @property
+    def tested(self) -> bool:
+        """Whether any lead was tested."""
+        return bool(self.p.notna().any())
+
     def tells(self, method: str) -> bool:
-        """Whether the method differs from the base by more than chance."""
-        return bool(abs(self.mean[method]) > self.half[method])
+        """Whether the method differs from the base significantly."""
+        return bool(self.p[method] <= RISK)
 
 
-def leads(values: pd.DataFrame, base: str) -> Leads | None:
+def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> Leads | None:
     """The leads over `base` of the values (blocks × methods), more is better, NaN where missing.
 
-    Blocks and methods add up, and the rest is noise whose variance each method has its own of, as
-    far as the methods show that variances differ (`moderated`). The t intervals are corrected for
-    the number of methods (Bonferroni). In simulations of 53 methods whose variances differ as much
-    as the arena's (`benchmarks/leads.py`), any of the intervals misses in 4 % of draws with three
-    seeds and in 2 % with six, but in 13 % with two, and in 25 % with three if the base alone
-    scatters, three times as far as all others.
+    The last level of the index is the seed; any before it are settings, within which the error is
+    taken: that a method gains more in one setting than in another is no noise. Tested are leads of
+    at least three seeds in each of several settings, or ten in one.
 
     Blocks that the base or half of the methods lack are left out, then methods that lack one of the
     others, and methods with a value that is infinite, as where a target is never reached. None with
@@ -54,12 +69,21 @@ def leads(values: pd.DataFrame, base: str) -> Leads | None:
     full = finite[finite[base].notna() & of_most(finite)].dropna(axis=1)
     if min(full.shape) < 2:
         return None
-    variance, freedom = moderated(_own_variances(full), len(full) - 1)
-    half = _quantile(freedom, full.shape[1] - 1) * ((variance + variance[base]) / len(full)) ** 0.5
+    ahead = full.sub(full[base], axis=0)
+    settings = _settings(full.index)
+    error, freedom = _errors(ahead.to_numpy(dtype=float), settings)
+    half = pd.Series(_t_quantile(freedom) * error, full.columns)
     half[base] = 0.0
-    mean = (full.mean() - full[base].mean()).sort_values(ascending=False, kind="stable")
+    family = [name for name in full if name != base and name not in collapsed]
+    p = pd.Series(np.nan, full.columns)
+    if family and base not in collapsed and _enough(settings):
+        found = adjusted(ahead[family].to_numpy(dtype=float), settings)
+        p = pd.Series(found, family).reindex(full.columns)
+    mean = ahead.mean().sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
-    return Leads(mean, half[mean.index], len(full), left_out)
+    fallen = tuple(str(name) for name in mean.index if name in collapsed)
+    order = mean.index
+    return Leads(mean, half[order], p[order], len(full), left_out, fallen)
 
 
 def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
@@ -70,20 +94,59 @@ def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
     return values.notna().mean(axis=1) > 0.5
 
 
-def _own_variances(full: pd.DataFrame) -> "pd.Series[float]":
-    """Each method's variance once its mean and what a block gives all methods alike are taken out.
+def adjusted(ahead: Values, settings: Values) -> Values:
+    """The p-value of each column of differences (pairs × methods), adjusted for all of them.
 
-    That of a block is the mean over the methods without the tenth with the most and the tenth with
-    the least: one diverged run would move the mean of all, and with it the variances of all.
+    `settings` (pairs × settings) is 1 where a pair is of that setting.
     """
-    from scipy import stats
+    signs = _flips(len(ahead))
+    statistics = np.array([_statistics(flip[:, None] * ahead, settings) for flip in signs])
+    seen = _statistics(ahead, settings)
+    order = np.argsort(-seen, kind="stable")
+    # the largest of a method and of all that are behind it, flip by flip
+    largest = np.maximum.accumulate(statistics[:, order[::-1]], axis=1)[:, ::-1]
+    beyond = (largest >= seen[order] * (1 - 1e-9)).mean(axis=0)
+    p = np.empty(len(seen))
+    p[order] = np.maximum.accumulate(beyond)
+    return np.where(seen == 0, 1.0, p)
 
-    noise, methods = full - full.mean(), full.shape[1]
-    shared = stats.trim_mean(noise, _TRIMMED, axis=1)
-    return noise.sub(shared, axis=0).var(ddof=1) * methods / (methods - 1)
+
+def _flips(pairs: int) -> Values:
+    """All ways to flip the signs of so many differences, the first as they are."""
+    if pairs <= _ALL:
+        return np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
+    drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
+    return np.vstack([np.ones(pairs), drawn])
 
 
-def _quantile(freedom: float, intervals: int) -> float:
-    from scipy import stats
+def _statistics(ahead: Values, settings: Values) -> Values:
+    """|t| of the mean of each column, its error taken within settings; 0 where all are 0."""
+    error, _ = _errors(ahead, settings)
+    mean = np.abs(ahead.mean(axis=0))
+    tiny = 1e-9 * np.abs(ahead).max(axis=0)  # differences that are all the same have no error
+    return np.where(mean > tiny, mean / np.maximum(error, np.where(tiny > 0, tiny, 1.0)), 0.0)
 
-    return float(stats.t.ppf(1 - RISK / (2 * intervals), freedom))
+
+def _errors(ahead: Values, settings: Values) -> tuple[Values, int]:
+    """The standard error of each column's mean, and its degrees of freedom."""
+    means = settings @ ((settings.T @ ahead) / settings.sum(axis=0)[:, None])
+    pairs, freedom = len(ahead), len(ahead) - settings.shape[1]
+    squares = ((ahead - means) ** 2).sum(axis=0)
+    return np.sqrt(squares / freedom / pairs) if freedom else squares * np.nan, freedom
+
+
+def _settings(index: pd.Index) -> Values:
+    """Which setting each pair is of: all levels of the index but the last, which is the seed."""
+    of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in index]
+    return pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)
+
+
+def _enough(settings: Values) -> bool:
+    """Whether there are seeds enough for a test."""
+    return bool(settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1])
+
+
+def _t_quantile(freedom: int) -> float:
+    from scipy import special
+
+    return float(special.stdtrit(freedom, 0.975)) if freedom else float("nan")

@@ -34,9 +34,9 @@ def level_text(level: Level) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
-Word = Literal["final", "best", "mean", "median", "std", "jumps", "to"]
+Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]
 At = Word | int
-_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps", "to")
+_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps", "last", "to")
 _VARYING = ("std", "jumps")  # they need two rounds
 
 
@@ -57,7 +57,8 @@ class Reading(NamedTuple):
     `at` is a round, 'final' or 'best', or what is computed over evaluated rounds: 'mean', 'median',
     'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute change from one evaluated
     round to the next); the last two are low where the curve is smooth. With `last` above 0 it is
-    computed over the evaluated rounds among the run's `last` rounds. With 'to' it is the first
+    computed over the evaluated rounds among the run's `last` rounds; 'last:5' is the mean over the
+    last 5 rounds that were evaluated, however many rounds lie between. With 'to' it is the first
     evaluated round at which the `target` is reached: 'round@to:0.45' is how many rounds an accuracy
     of 0.45 takes, 'megabytes@to:loss=0.3' how much traffic a test loss of 0.3.
     """
@@ -81,7 +82,8 @@ class Reading(NamedTuple):
     @property
     def needs(self) -> int:
         """The rounds that a run needs for it."""
-        return self.at if isinstance(self.at, int) else max(self.last, 1)
+        window = 1 if self.at == "last" else self.last
+        return self.at if isinstance(self.at, int) else max(window, 1)
 
 
 def reading(text: str, usual: At = "final") -> Reading:
@@ -95,7 +97,7 @@ def reading(text: str, usual: At = "final") -> Reading:
     if word == "to":
         return Reading(metric, "to", target=_target(text, last))
     for allowed in _WORDS:
-        if word == allowed:
+        if word == allowed and (colon or word != "last"):
             return Reading(metric, allowed, _window(text, allowed, last) if colon else 0)
     raise FedbenchError(f"metric '{text}': after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
 

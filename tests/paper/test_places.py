@@ -138,6 +138,7 @@ def test_how_much_a_curve_varies_is_better_low():
     assert found.label == "Accuracy, standard deviation over the rounds (last 50 rounds)"
     assert found.lower_is_better
     assert Metric("accuracy@mean:10").label == "Accuracy, mean (last 10 rounds)"
+    assert Metric("accuracy@last:5").label == "Accuracy, mean of the last 5 evaluations"
     assert not Metric("accuracy@mean:10").lower_is_better
 
 

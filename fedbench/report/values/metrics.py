@@ -115,6 +115,8 @@ class Metric:
         if not at:
             return text
         word, _, last = at.partition(":")
+        if word == "last":
+            return f"{text}, mean of the last {last} evaluations"
         if word not in _MOMENTS:
             return f"{text} at round {at}"
         within = f" (last {last} rounds)" if last else ""

@@ -42,7 +42,10 @@ def over_rounds(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     A run with fewer rounds than asked for has none, nor one with a single value that cannot vary.
     """
     full = _filled(rows, asked.metric)
-    if asked.last:
+    if asked.at == "last":
+        full = full.dropna(subset=[asked.metric]).sort_values("round", kind="stable")
+        full = full.groupby("run_id").tail(asked.last)
+    elif asked.last:
         end = full.groupby("run_id")["round"].transform("max")
         full = full[(full["round"] > end - asked.last) & (end >= asked.last)]
     values = _moment(full.dropna(subset=[asked.metric]), asked).dropna()
@@ -57,7 +60,7 @@ def _moment(rows: pd.DataFrame, asked: Reading) -> pd.Series:
     match asked.at:
         case "best":
             return values.min() if Metric(asked.metric).lower_is_better else values.max()
-        case "mean":
+        case "mean" | "last":
             return values.mean()
         case "median":
             return values.median()

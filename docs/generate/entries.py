@@ -57,6 +57,7 @@ def _is_part(row: Row) -> bool:
 def _part(row: Row) -> str:
     hooks = ", ".join(code(hook) for hook in row["hooks"] if hook not in _STATE)
     facts = [f"* Hooks: {hooks}", f"* Cost beyond FedAvg: {_cost(row['cost'])}"]
+    facts += [f"* Local optimiser: {row['local_optimisers']}"] * (row["local_optimisers"] != "any")
     facts += [f"* Clients also send: {escaped(row['shares'])}"] * bool(row["shares"])
     facts += [f"* Needs {words}" for need, words in _NEEDS.items() if row[need]]
     return "\n\n".join([_entry("method", row, "###"), "\n".join(facts)])

@@ -66,12 +66,15 @@ def _composition(name: str, method: Composition) -> Row:
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:
-    """citation, parts, hooks, cost beyond FedAvg, and what is shared or needed."""
+    """citation, parts, hooks, cost beyond FedAvg, what is shared or needed, local optimisers."""
+    from fedbench.core.conflicts import holds_for
+
     row: Row = {"citation": source, "parts": [name for name, _ in parts]}
     row["hooks"] = list(dict.fromkeys(h for _, part in parts for h in _hooks(type(part))))
     row["cost"] = _cost([part for _, part in parts])
     row["shares"] = "; ".join(part.shares for _, part in parts if part.shares)
     row |= {need: any(getattr(part, need) for _, part in parts) for need in _NEEDS}
+    row["local_optimisers"] = holds_for([part for _, part in parts])
     row["sequential"] = "; ".join(part.sequential for _, part in parts if part.sequential)
     return row
 

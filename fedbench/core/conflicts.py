@@ -1,10 +1,11 @@
-"""Which parts can be combined, in which order, and what the class of a part may declare."""
+"""Which parts can be combined, in which order, with which optimiser, and what they may declare."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
 
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, unknown
+from fedbench.core.optimisers import SGD, Optimiser
 from fedbench.core.part import DECISIONS, Part, overriding
 from fedbench.core.signatures import refuse_signatures
 
@@ -24,6 +25,7 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
             raise FedbenchError(f"parts: '{names[i]}' is listed twice")
         _refuse_company(part, i, names)
     _refuse_rivals(parts, names)
+    _refuse_other_steps(parts, names)
     for part, name in zip(parts, names, strict=True):
         _refuse_idle(part, name)
 
@@ -106,3 +108,55 @@ def _refuse_rivals(parts: Sequence[Part], names: Sequence[str]) -> None:
                     f"parts: '{name}' cannot stand beside '{other}': both decide {what}"
                 )
             deciders[what] = name
+
+
+def _refuse_other_steps(parts: Sequence[Part], names: Sequence[str]) -> None:
+    """Raise `FedbenchError` if a part needs the steps of SGD and another part changes them."""
+    for part, name in zip(parts, names, strict=True):
+        for i in overriding(parts, "move") if part.needs_sgd else []:
+            raise FedbenchError(
+                f"parts: '{name}' cannot stand beside '{names[i]}': {type(part).__name__} "
+                f"{part.needs_sgd}, and {type(parts[i]).__name__} changes SGD's steps"
+            )
+
+
+def holds_for(parts: Sequence[Part]) -> str:
+    """The local optimisers that the formulas of these parts hold for."""
+    if any(part.own_momentum for part in parts):
+        return "SGD without momentum"
+    return "SGD" if any(part.needs_sgd for part in parts) else "any"
+
+
+def refuse_optimiser(parts: Sequence[Part], optimiser: Optimiser) -> None:
+    """Raise `FedbenchError` with the reason if a part's formulas do not hold for this optimiser."""
+    for part in parts:
+        name = type(part).__name__
+        if not isinstance(optimiser, SGD):
+            _refuse_adam(part, name)
+        elif part.own_momentum and optimiser.momentum:
+            raise FedbenchError(
+                f"momentum = {optimiser.momentum}: {name} has its own momentum; set momentum to 0"
+            )
+        else:
+            _refuse_contradiction(part, optimiser)
+
+
+def _refuse_adam(part: Part, name: str) -> None:
+    reason = ""
+    if part.own_momentum:
+        reason = "has its own momentum, which goes with the steps of SGD"
+    elif part.needs_sgd:
+        reason = f"{part.needs_sgd}, and Adam's steps are no weighted sum of gradients"
+    if reason:
+        raise FedbenchError(f"optimizer = adam: {name} {reason}; set optimizer to sgd")
+
+
+def _refuse_contradiction(part: Part, optimiser: SGD) -> None:
+    """Raise `FedbenchError` if a parameter is not what it repeats of the optimiser."""
+    for parameter, setting in part.repeats.items():
+        given, used = getattr(part, parameter), getattr(optimiser, setting)
+        if given is not None and given != used:
+            raise FedbenchError(
+                f"{type(part).__name__}: {parameter} = {given} contradicts {setting} = {used} of "
+                f"the run; leave {parameter} out, it follows {setting}"
+            )

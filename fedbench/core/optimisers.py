@@ -8,6 +8,7 @@ inside its optimisers: SGD therefore equals PyTorch's bit for bit.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -28,6 +29,10 @@ class Optimiser(Protocol):
 
     def step(self, g: Tensor, w: Tensor, memory: Memory, k: int) -> tuple[Tensor, Memory]:
         """The step, of which the caller subtracts lr times, and the new memory; k is from 0."""
+        ...
+
+    def effective_steps(self, H: int) -> float:
+        """‖a‖₁, if H steps move the weights by lr Σ_j a_j g_j; `FedbenchError` if they do not."""
         ...
 
 
@@ -59,6 +64,22 @@ class SGD(Checked):
         if k:
             v = torch.add(self.momentum * memory["buffer"], g, alpha=1 - self.dampening)
         return (torch.add(g, v, alpha=self.momentum) if self.nesterov else v), {"buffer": v}
+
+    def effective_steps(self, H: int) -> float:
+        """‖a‖₁; g_j contains the weight decay of its step."""
+        return _effective_steps(self.momentum, self.dampening, self.nesterov, H)
+
+
+@cache
+def _effective_steps(momentum: float, dampening: float, nesterov: bool, H: int) -> float:
+    """How far H steps go along a constant gradient of 1: as all a_j ≥ 0, that is their sum."""
+    if not momentum:
+        return float(H)
+    total = v = 0.0
+    for k in range(H):
+        v = momentum * v + (1 - dampening) if k else 1.0
+        total += 1 + momentum * v if nesterov else v
+    return total
 
 
 @dataclass(frozen=True)
@@ -92,6 +113,13 @@ class Adam(Checked):
         step = m / (1 - self.beta1 ** (k + 1))
         step /= root
         return step, {"m": m, "v": v}
+
+    def effective_steps(self, H: int) -> float:
+        """Raise `FedbenchError`: the length of a step hardly depends on that of the gradient."""
+        raise FedbenchError(
+            "optimizer = adam: a part of the method reads effective_steps, but Adam's steps are no "
+            "weighted sum of gradients; set optimizer to sgd"
+        )
 
 
 def clip_by_norm(g: Tensor, limit: float | None) -> Tensor:

@@ -94,7 +94,8 @@ class Part(Checked):
     proxy_data: ClassVar[bool] = False  # whether the server needs held-out data
     computes_at_server: ClassVar[bool] = False  # on samples, which no count of passes includes
     needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier alone
-    own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the run's
+    own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the optimiser's
+    repeats: ClassVar[dict[str, str]] = {}  # parameters that, if given, must equal the optimiser's
     uploaded_momentum: ClassVar[str] = ""  # the key in `t.up` of a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
@@ -102,6 +103,15 @@ class Part(Checked):
     @property
     def sequential(self) -> str:
         """Why clients with this part must be trained one after the other; '' if they need not."""
+        return ""
+
+    @property
+    def needs_sgd(self) -> str:
+        """What it does with updates that holds for steps of SGD alone, momentum or not; else ''.
+
+        A part that reads `effective_steps` says it here: with Adam, and beside a part that changes
+        the optimiser's steps, it is then refused before any training.
+        """
         return ""
 
     def server(self, w: Tensor, fed: Fed) -> State:

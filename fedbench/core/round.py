@@ -13,6 +13,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.oneline import OneLine
+from fedbench.core.optimisers import SGD, Optimiser
 from fedbench.core.spill import Spill
 
 State = dict[str, Tensor]
@@ -28,7 +29,8 @@ class Fed(OneLine):
 
     K: clients; m: size of the cohort; classes: C; d: weights of the model; n: samples per client
     (K,); labels: label counts per client (K, C); lr: the first learning rate η_0; rounds: T;
-    net: the network; start: x_0 with its buffers; spill: makes tables that may be on disk.
+    net: the network; start: x_0 with its buffers; spill: makes tables that may be on disk;
+    optimiser: that of the local steps.
     """
 
     K: int
@@ -42,6 +44,7 @@ class Fed(OneLine):
     net: Net
     start: Model
     spill: Spill
+    optimiser: Optimiser = field(default_factory=SGD)
 
     def table(self) -> Tensor:
         """Zeros (K, d): one vector per client, on disk if the table does not fit in memory."""
@@ -105,6 +108,15 @@ class Turn(OneLine):
         """The global model of this round."""
         return Model(self.w, self.buffers)
 
+    @property
+    def effective_steps(self) -> float:
+        """‖a_i‖₁ (convention 3), by which to divide what H local steps have moved; H for plain SGD.
+
+        They move by η Σ_j a_ij g_ij, so that D_i/(η ‖a_i‖₁) is a mean of the gradients. With Adam
+        there is no such number, and `FedbenchError` is raised.
+        """
+        return self.fed.optimiser.effective_steps(self.H)
+
 
 _TURN = {"y": "the model that was trained can be read in the hook `end`"}
 
@@ -157,9 +169,10 @@ class Round(OneLine):
     (N, …) without labels.
 
     The following have no value at first, and raise `FedbenchError` if they are read too early.
-    From `answer` on, steps: H_i (m,). From `weigh` on, models: y_i (m, d); raw: D_i = x_t − y_i
-    (m, d); ups: each client's `up` of this part; statistics: the norm buffers of each y_i. In
-    `receive`, i: the client's place in the cohort. In `evaluate`, new: x_{t+1}.
+    From `answer` on, steps: H_i (m,); effective_steps: ‖a_i‖₁ (m,), as `Turn` has it. From `weigh`
+    on, models: y_i (m, d); raw: D_i = x_t − y_i (m, d); ups: each client's `up` of this part;
+    statistics: the norm buffers of each y_i. In `receive`, i: the client's place in the cohort. In
+    `evaluate`, new: x_{t+1}.
     """
 
     fed: Fed
@@ -175,6 +188,7 @@ class Round(OneLine):
     rng: torch.Generator = field(default_factory=torch.Generator)
     mine: State = field(default_factory=dict)
     steps: Tensor = field(init=False)
+    effective_steps: Tensor = field(init=False)
     models: Tensor = field(init=False)
     raw: Tensor = field(init=False)
     ups: Sequence[State] = field(init=False)
@@ -186,6 +200,13 @@ class Round(OneLine):
 
         def __getattr__(self, name: str) -> Any:
             raise _too_early("Round", _ROUND, name)
+
+    def set_steps(self, H: Sequence[int]) -> None:
+        """Set both numbers of steps, from Python's numbers: no device is waited for."""
+        self.steps = self.w.new_tensor(H)
+        if isinstance(self.fed.optimiser, SGD):
+            count = self.fed.optimiser.effective_steps
+            self.effective_steps = self.w.new_tensor([count(each) for each in H])
 
     def mean(self, name: str) -> Tensor:
         """Σ p_i up_i[name], added in the order of client numbers."""
@@ -199,6 +220,7 @@ class Round(OneLine):
 _TRAINED = "it can be read from the hook `weigh` on, after the cohort has trained"
 _ROUND = {
     "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
+    "effective_steps": "it can be read from the hook `answer` on, and with local SGD alone",
     **dict.fromkeys(("models", "raw", "ups", "statistics"), _TRAINED),
     "i": "it can be read in the hook `receive` only, which is called once per client",
     "new": "it can be read in the hook `evaluate`, after the next global model was made",

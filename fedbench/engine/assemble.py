@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.core.conflicts import refuse_conflicts
+from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.round import Fed
@@ -90,6 +90,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
+    refuse_optimiser(parts, optimiser(spec))
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
@@ -200,6 +201,7 @@ def constants(
         net=net,
         start=net.start(),
         spill=Spill(machine.state_gb),
+        optimiser=optimiser(spec),
     )
 
 
@@ -214,10 +216,6 @@ def refuse_missing(parts: Sequence[Part], spec: RunSpec, net: Net) -> None:
         if part.proxy_data and not spec.validation:
             raise FedbenchError(
                 f"validation = 0: {name} needs held-out data; set validation above 0"
-            )
-        if part.own_momentum and spec.momentum:
-            raise FedbenchError(
-                f"momentum = {spec.momentum}: {name} has its own momentum buffer; set momentum to 0"
             )
         if part.needs_head and not net.has_head:
             raise FedbenchError(f"model: {name} needs a module with children 'body' and 'head'")

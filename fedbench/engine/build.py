@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from fedbench.base import seeds
 from fedbench.base.errors import at, called
 from fedbench.core import chance
-from fedbench.core.conflicts import refuse_conflicts
+from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.data.dataset import Dataset
@@ -83,7 +83,8 @@ def _check(spec: RunSpec, checked: set[str]) -> None:
         if f"{kind} {choice}" not in checked:
             choice.build(kind)
             checked.add(f"{kind} {choice}")
-    refuse_conflicts(build_parts(spec))
+    parts = build_parts(spec)
+    refuse_conflicts(parts)
+    refuse_optimiser(parts, optimiser(spec))
     for probe in spec.watch:
         probe.build("probe")
-    optimiser(spec)

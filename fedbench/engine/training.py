@@ -179,7 +179,7 @@ class Training:
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
         clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
         for copy in copies:
-            copy.steps = r.w.new_tensor([len(c.batches.rows) for c in clients])
+            copy.set_steps([len(c.batches.rows) for c in clients])
         progress.traffic.up += exchange(self.problem, copies, clients)
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)

@@ -18,7 +18,8 @@ class FedADC(Part):
     red (Nesterov): y½ = y − η m̄, y ← y½ − η g(y½). blue (heavy ball): y ← y − η (g(y) + m̄).
     m_{t+1} = Σ p_i D_i / η_t + (β_g − β_l) m_t, x_{t+1} = x_t − α η_t m_{t+1}.
     Ozfatura, Ozfatura & Gündüz, "FedADC: Accelerated Federated Learning with Drift Control",
-    algorithm 3, in which the local optimiser has no momentum. If it has one, m̄ does not enter it.
+    algorithm 3, in which the local optimiser has no momentum. If it has one, m̄ does not enter it:
+    the H steps add β_l m_t to D_i / η_t with any local optimiser, so that H is not ‖a_i‖₁ here.
     """
 
     excludes: ClassVar = {"fedadcdouble": "that is the same method with a second, local momentum"}

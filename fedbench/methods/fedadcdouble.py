@@ -22,6 +22,7 @@ class FedADCDouble(Part):
 
     excludes: ClassVar = {"fedadc": "that is the same method without the local momentum"}
     decides: ClassVar[tuple[str, ...]] = (GLOBAL_MOMENTUM, LOCAL_MOMENTUM)
+    own_momentum: ClassVar[bool] = True
 
     beta: BelowOne = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
     phi: BelowOne = (

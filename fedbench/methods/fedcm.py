@@ -13,17 +13,23 @@ from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 
 @dataclass(frozen=True)
 class FedCM(Part):
-    """Step along α g + (1−α) Δ_t, where Δ_{t+1} = Σ p_i D_i / (η_t H_i) is an average gradient.
+    """Step along α g + (1−α) Δ_t, where Δ_{t+1} = Σ p_i D_i / (η_t ‖a_i‖₁) is a mean direction.
 
     x_{t+1} = x_t − γ_s Σ p_i D_i. Xu, Wang, Wang & Yao, "FedCM: Federated Learning with
     Client-level Momentum", 2021, algorithm 1. Weight decay is not multiplied by α. Δ_0 = 0, so that
-    the steps of the first rounds are short.
+    the steps of the first rounds are short. ‖a_i‖₁ is H_i for plain local SGD, as in the paper; a
+    local momentum is one of the directions α g + (1−α) Δ_t.
     """
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg
     gamma_s: Positive = 1.0  # factor of the server's step
+
+    @property
+    def needs_sgd(self) -> str:
+        """Δ is made of the updates."""
+        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The global direction starts at Δ_0 = 0."""
@@ -38,8 +44,8 @@ class FedCM(Part):
         return self.alpha * inner(w) + (1 - self.alpha) * t.msg["delta"]
 
     def step(self, d: Tensor, r: Round) -> Tensor:
-        """γ_s Σ p_i D_i; Δ_{t+1} is stored, with each D_i divided by that client's H_i."""
-        r.mine["delta"] = weighted_mean(r.raw, r.p / r.steps) / r.lr
+        """γ_s Σ p_i D_i; Δ_{t+1} is stored, with each D_i divided by that client's ‖a_i‖₁."""
+        r.mine["delta"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
         return self.gamma_s * d
 
     def cost(self, size: Sizes) -> Cost:

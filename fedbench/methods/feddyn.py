@@ -17,7 +17,8 @@ class FedDyn(Part):
 
     u_i ← u_i + y_i − x_t for the cohort (the paper's ∇L_i is −α u_i), ū = (1/K) Σ_all u_i,
     x_{t+1} = Σ p_i y_i + ū. Acar et al., "Federated Learning Based on Dynamic Regularization", ICLR
-    2021, algorithm 1. The plain mean of the cohort's models is scored.
+    2021, algorithm 1. The plain mean of the cohort's models is scored. y_i stands for the minimiser
+    that the local steps approach, with whatever optimiser and in however many of them.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)

@@ -15,10 +15,10 @@ from fedbench.core.round import Fed, Round, State, Turn, weighted_mean
 class FedGAOneTrip(Part):
     """Start client i from x_t − β (ḡ − g_i), with g_i its average gradient in its last turn.
 
-    g_i = D_i / (η H_i), where D_i is measured from the displaced start; ḡ = Σ p_i g_i over the last
-    cohort. A client without an earlier turn starts from x_t. A reading of Dandi, Barba & Jaggi
-    (AAAI 2022) that fits the FedDPC paper, which lists FedGA under "previous local states" and
-    prints the same seconds per round for it as for FedProx.
+    g_i = D_i / (η ‖a_i‖₁), where D_i is measured from the displaced start and ‖a_i‖₁ is H_i for
+    plain local SGD; ḡ = Σ p_i g_i over the last cohort. A client without an earlier turn starts
+    from x_t. A reading of Dandi, Barba & Jaggi (AAAI 2022) that fits the FedDPC paper, which lists
+    FedGA under "previous local states" and prints the same seconds per round for it as for FedProx.
     """
 
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
@@ -26,6 +26,11 @@ class FedGAOneTrip(Part):
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg
     in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η
     with_offset: bool = False  # measure D_i from x_t: the server then needs no g_i
+
+    @property
+    def needs_sgd(self) -> str:
+        """Gradients are those that the last update shows."""
+        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The mean starts at ḡ = 0."""
@@ -48,15 +53,18 @@ class FedGAOneTrip(Part):
         moved = t.w - t.y.w
         if not self.with_offset:
             moved = moved - self._offset(t)
-        t.mine = {"g": moved / (t.H * t.lr), "known": torch.ones_like(t.mine["known"])}
+        g = moved / (t.effective_steps * t.lr)
+        t.mine = {"g": g, "known": torch.ones_like(t.mine["known"])}
         if not self.with_offset:
             t.up["g"] = t.mine["g"]  # Deviation: from D_i alone the server does not know it
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store ḡ of this cohort; the global update is left as it is."""
-        from_raw = self.with_offset
-        r.mine["g"] = weighted_mean(r.raw, r.p / r.steps) / r.lr if from_raw else r.mean("g")
+        if self.with_offset:
+            r.mine["g"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
+        else:
+            r.mine["g"] = r.mean("g")
         return d
 
     def cost(self, size: Sizes) -> Cost:

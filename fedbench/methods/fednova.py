@@ -1,6 +1,7 @@
 """FedNova: clients do not get more weight for making more local steps."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -14,16 +15,23 @@ class FedNova(Part):
     """Average directions, not distances: x_{t+1} = x_t − τ Σ p_i D_i/‖a_i‖₁, τ = Σ p_i ‖a_i‖₁.
 
     Wang et al., "Tackling the Objective Inconsistency Problem in Heterogeneous Federated
-    Optimization", NeurIPS 2020, section 4. ‖a_i‖₁ = H_i for plain local SGD, and
-    (H_i − ρ (1 − ρ^H_i)/(1 − ρ))/(1 − ρ) with local momentum ρ. With equal H_i it is FedAvg.
+    Optimization", NeurIPS 2020, section 4. ‖a_i‖₁ follows from the local optimiser: H_i for plain
+    SGD, (H_i − ρ (1 − ρ^H_i)/(1 − ρ))/(1 − ρ) with momentum ρ, others with dampening or Nesterov.
+    Weight decay and FedProx's pull count as parts of the gradients. With equal H_i it is FedAvg.
     """
 
-    rho: BelowOne = 0.0  # to be set to the local optimiser's momentum
+    repeats: ClassVar[dict[str, str]] = {"rho": "momentum"}
+
+    rho: BelowOne | None = None  # null: the run's momentum; it can be no other
+
+    @property
+    def needs_sgd(self) -> str:
+        """An update is ‖a_i‖₁ times a direction."""
+        return "divides D_i by ‖a_i‖₁"
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """The update D_i τ/‖a_i‖₁."""
-        geometric = (1 - self.rho**r.steps) / (1 - self.rho)
-        a = (r.steps - self.rho * geometric) / (1 - self.rho)
+        a = r.effective_steps
         return (r.p @ a) / a[r.i] * delta
 
     def cost(self, size: Sizes) -> Cost:

@@ -19,7 +19,8 @@ class FedSpeed(Part):
     ĝ_i ← ĝ_i − (1/λ)(y_i − x_t); the client uploads ŷ_i = y_i − λ ĝ_i and x_{t+1} = Σ p_i ŷ_i. Sun
     et al., "FedSpeed: Larger Local Interval, Less Communication Round, and Higher Generalization
     Accuracy", ICLR 2023, algorithm 1. The step uphill contains no weight decay. The plain mean
-    of the cohort's models is scored.
+    of the cohort's models is scored. As in FedDyn, y_i stands for the minimiser that the local
+    steps approach, with whatever optimiser.
     """
 
     MODELS: ClassVar[tuple[str, ...]] = ("selected",)

@@ -32,9 +32,14 @@ class FedVARP(Part):
     )
 
     eta_g: Positive = 1.0  # factor of the server's step, in model units
-    # The original's units: Y_i = D_i/(η_t H_i) and the step η_g η_t H̄ v. It makes no difference if
-    # η and H are constant
+    # The original's units: Y_i = D_i/(η_t ‖a_i‖₁) and the step η_g η_t Σ p_i ‖a_i‖₁ v, where ‖a_i‖₁
+    # is H_i for plain local SGD. It makes no difference if η and H are constant
     normalise: bool = False
+
+    @property
+    def needs_sgd(self) -> str:
+        """In the original's units the memory is of mean gradients."""
+        return "takes D_i/(η ‖a_i‖₁) for a mean gradient with normalise = true" * self.normalise
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """Y_i = 0; `mean` is Ȳ before the round, `next` Ȳ after it."""
@@ -42,7 +47,7 @@ class FedVARP(Part):
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """D_i − Y_i; afterwards Y_i ← D_i."""
-        update = delta / (r.lr * r.steps[r.i]) if self.normalise else delta
+        update = delta / (r.lr * r.effective_steps[r.i]) if self.normalise else delta
         change = update - swap_rows(r.mine["Y"], r.clients[r.i], update)
         r.mine["next"] = r.mine["next"] + change / r.fed.K
         return change
@@ -51,7 +56,7 @@ class FedVARP(Part):
         """η_g v, with Ȳ from before the round."""
         v = d + r.mine["mean"]
         r.mine["mean"] = r.mine["next"]
-        return (self.eta_g * r.lr * (r.p @ r.steps) if self.normalise else self.eta_g) * v
+        return (self.eta_g * r.lr * (r.p @ r.effective_steps) if self.normalise else self.eta_g) * v
 
     def cost(self, size: Sizes) -> Cost:
         """The server stores K vectors and Ȳ twice; a client divides by η H.

@@ -17,10 +17,12 @@ class MimeLite(Part):
 
     Karimireddy et al., "Breaking the Centralized Barrier for Cross-Device Federated Learning"
     (Mime), NeurIPS 2021, algorithm 1 with the statistics of SGD with momentum. Weight decay is
-    not multiplied by 1−β.
+    not multiplied by 1−β. s_t is the momentum of the local steps, which have no other; the paper's
+    form for Adam has other statistics.
     """
 
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
+    own_momentum: ClassVar[bool] = True
 
     beta: BelowOne = 0.9  # 0 is FedAvg
 

@@ -15,14 +15,21 @@ from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
 class Scaffold(Part):
     """Step along g − c_i + c; c_i estimates client i's gradient, c the mean of all clients'.
 
-    c_i⁺ = c_i − c + D_i / (H_i η_t) (option II) or ∇F_i(x_t) (option I);
+    c_i⁺ = c_i − c + D_i / (η_t ‖a_i‖₁) (option II) or ∇F_i(x_t) (option I);
     x_{t+1} = x_t − η_g Σ p_i D_i, c ← c + (1/K) Σ_{i∈S} (c_i⁺ − c_i). Karimireddy et al.,
     "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", ICML 2020, algorithm 1.
-    Weight decay is part of g, hence of c_i with both options.
+    Weight decay is part of g, hence of c_i with both options. ‖a_i‖₁ is H_i for plain local SGD, as
+    in the paper; with local momentum c_i⁺ is the mean of the gradients by what they moved. Option I
+    holds for any local optimiser.
     """
 
     option: Literal["I", "II"] = "II"
     eta_g: Positive = 1.0  # factor of the server's step, in model units
+
+    @property
+    def needs_sgd(self) -> str:
+        """Option II makes controls of the updates."""
+        return "takes D_i/(η ‖a_i‖₁) for a mean gradient with option II" * (self.option == "II")
 
     def server(self, w: Tensor, fed: Fed) -> State:
         """The server's control starts at c = 0."""
@@ -49,8 +56,11 @@ class Scaffold(Part):
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store c_i⁺, upload c_i⁺ − c_i."""
         old = t.mine["c"]
-        drift = (t.w - t.y.w) / (t.H * t.lr) - t.msg["c"]
-        t.mine["c"] = t.run.get("new", old + drift)
+        if self.option == "I":
+            t.mine["c"] = t.run["new"]
+        else:
+            drift = (t.w - t.y.w) / (t.effective_steps * t.lr) - t.msg["c"]
+            t.mine["c"] = old + drift
         t.up["c"] = t.mine["c"] - old
         return delta
 

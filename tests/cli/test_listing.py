@@ -51,6 +51,8 @@ def test_a_part_by_hand(rows):
     at_server = {name for name in registry.entries("method") if rows[name]["computes_at_server"]}
     assert at_server == {"feddf", "fedgen", "fedgkdvote"}
     assert rows["moon"]["needs_projection"]
+    words = ("any", "SGD", "SGD without momentum")
+    assert [rows[name]["local_optimisers"] for name in ("FedAvg", "SCAFFOLD", "RMFL")] == [*words]
 
 
 def test_a_named_method_by_hand(rows):

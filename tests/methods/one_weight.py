@@ -11,6 +11,11 @@ from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
 
+# Local optimisers, and how far H steps go along a constant gradient of 1: their ‖a‖₁
+MOMENTUM = {"momentum": 0.5}  # 1, 1.5, 1.75: 2.5 for H = 2, 4.25 for H = 3
+DAMPENED = {"momentum": 0.5, "dampening": 0.25}  # 1, ½ + ¾ = 1.25, 0.625 + ¾ = 1.375: 2.25, 3.625
+NESTEROV = {"momentum": 0.5, "nesterov": True}  # 1 + half of MOMENTUM's: 3.25, 5.125
+
 LINE = {"batch": None, "rounds": 1, "lr": 0.1, "precision": "float64"}
 
 

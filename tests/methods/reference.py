@@ -80,6 +80,24 @@ def descend(s, t, i, start, direction):
     return y
 
 
+def local_sgd(momentum=0.0, dampening=0.0, nesterov=False):
+    """A client's steps in a round, as PyTorch's documentation of SGD has them: g → step."""
+    buffer = None
+
+    def step(g):
+        nonlocal buffer
+        buffer = g if buffer is None else momentum * buffer + (1 - dampening) * g
+        return g + momentum * buffer if nesterov else buffer
+
+    return step
+
+
+def effective_steps(H, **sgd):
+    """‖a‖₁: how far H steps go along a constant gradient of 1."""
+    step = local_sgd(**sgd)
+    return sum(step(1.0) for _ in range(H))
+
+
 def rounds(s, one_round):
     """x_1 … x_T, where x_{t+1} = one_round(t, S_t, p, x_t)."""
     x, found = s.w0, []

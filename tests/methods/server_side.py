@@ -4,14 +4,15 @@ import numpy as np
 import torch
 
 from fedbench.core.flat import Model
+from fedbench.core.optimisers import SGD
 from fedbench.core.round import Fed, Round, weighted_mean
 from fedbench.core.spill import Spill
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 
 
-def federation(K, d, *, n=None, labels=None, lr=1.0, dtype=torch.float64):
-    """K clients and a model of d weights that start at 0."""
+def federation(K, d, *, n=None, labels=None, lr=1.0, dtype=torch.float64, **sgd):
+    """K clients and a model of d weights that start at 0; sgd: momentum and so on of local SGD."""
     n = torch.ones(K) if n is None else torch.as_tensor(n)
     labels = torch.ones(K, 2) if labels is None else torch.as_tensor(labels)
     return Fed(
@@ -26,6 +27,7 @@ def federation(K, d, *, n=None, labels=None, lr=1.0, dtype=torch.float64):
         net=None,
         start=Model(torch.zeros(d, dtype=dtype), {}),
         spill=Spill(1.0),
+        optimiser=SGD(**sgd),
     )
 
 
@@ -54,7 +56,7 @@ class Server:
             proxy=None,
             mine=self.mine,
         )
-        r.steps = torch.ones_like(n) if steps is None else torch.as_tensor(steps).to(n)
+        r.set_steps([1] * len(clients) if steps is None else steps)
         self.t += 1
         return r
 

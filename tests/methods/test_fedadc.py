@@ -10,7 +10,7 @@ from fedbench.methods.fedadc import FedADC
 from fedbench.methods.fedadcdouble import FedADCDouble
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
-from tests.methods.one_weight import close, final, train
+from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close, final, train
 from tests.methods.recording import Ledger, flat_loss, progress
 
 EXTRA = [
@@ -97,12 +97,30 @@ class Started(FedADC):
 
 
 @each_variant
-def test_without_gradients_a_client_moves_by_the_momentum_share(variant):
-    # D_i = η β_l m whatever a client's number of steps: 0.1 · 0.4 · 3
+@pytest.mark.parametrize(
+    "local", [{}, MOMENTUM, DAMPENED, NESTEROV, {"optimizer": "adam"}], ids=str
+)
+def test_without_gradients_a_client_moves_by_the_momentum_share(variant, local):
+    # D_i = η β_l m whatever a client's number of steps and its optimiser: 0.1 · 0.4 · 3
     ledger = Ledger()
     part = Started(0.9, variant, beta_l=0.4)
-    progress(CLIENTS, 1.0, [ledger, part], batch=1, epochs=2, loss=flat_loss)
+    progress(CLIENTS, 1.0, [ledger, part], batch=1, epochs=2, loss=flat_loss, **local)
     assert close(ledger.rounds[0].raw, *[0.12] * 3)
+
+
+@each_variant
+@pytest.mark.parametrize(
+    ("sgd", "moved"),
+    # two gradients of 1, m = 3, β_l = 0.4: D/η = ‖a‖ + 0.4 · 3, m = ‖a‖ + 0.9 · 3
+    [(MOMENTUM, 2.5), (DAMPENED, 2.25), (NESTEROV, 3.25)],
+    ids=str,
+)
+def test_with_local_momentum_by_hand(variant, sgd, moved):
+    rules = {"steps": 2, "loss": lambda z, y: z.sum(-1), **sgd}
+    ledger, part = Ledger(), Started(variant=variant, beta_l=0.4)
+    state = progress([[0.0]], 1.0, [ledger, part], **rules)
+    assert close(ledger.rounds[0].raw, 0.1 * (moved + 1.2))
+    assert close(state.server[1]["m"], moved + 2.7)
 
 
 RULES = {"epochs": 2, "batch": 2, "rounds": 4, "participation": 0.67, "lr_decay": 0.9}

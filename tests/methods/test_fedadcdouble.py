@@ -13,6 +13,7 @@ from tests.methods.recording import progress
 
 EXTRA = [{"phi": 0.5, "alpha": 1.5}, {"divisor": 10}]
 NEUTRAL = [{"beta": 0, "phi": 0}]
+NEEDS = {"momentum": 0.0}
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 RULES = {"epochs": 2, "batch": 2, "rounds": 4, "weight_decay": 0.1}

@@ -9,7 +9,7 @@ import torch
 from fedbench.methods.fedcm import FedCM
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
-from tests.methods.one_weight import close, final, train
+from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close, final, train
 from tests.methods.recording import Ledger, flat_loss, progress
 
 EXTRA = [{"alpha": 0.5, "gamma_s": 1.5}]
@@ -24,6 +24,31 @@ def test_two_rounds_by_hand():
     rules = {"steps": 2}
     assert close(final(train([[0.0]], 1.0, [FedCM(0.5)], rounds=1, **rules)), 0.9025)
     assert close(final(train([[0.0]], 1.0, [FedCM(0.5)], rounds=2, **rules)), 0.766975)
+
+
+@pytest.mark.parametrize(
+    ("sgd", "w", "delta"),
+    [
+        # steps of ½ and ¼ + 0.475 = 0.725: 0.8775, Δ = 0.1225 / (0.1 · 2.5)
+        (MOMENTUM, 0.8775, 0.49),
+        # ½ and ¼ + ¾ · 0.475 = 0.60625: Δ = 0.110625 / (0.1 · 2.25)
+        (DAMPENED, 0.889375, 1.10625 / 2.25),
+        # ¾: 0.925; v = ¼ + 0.4625 = 0.7125, 0.4625 + ½ · 0.7125 = 0.81875: Δ = 0.156875 / 0.325
+        (NESTEROV, 0.843125, 1.56875 / 3.25),
+    ],
+    ids=str,
+)
+def test_with_local_momentum_by_hand(sgd, w, delta):
+    # α=½, lr 0.1, w=1, target 0, two steps
+    state = progress([[0.0]], 1.0, [FedCM(0.5)], steps=2, **sgd)
+    assert close(state.global_model.w, w)
+    assert close(state.server[0]["delta"], delta)
+
+
+def test_a_second_round_with_local_momentum_by_hand():
+    # Δ = 0.49: 0.43875 + 0.245 = 0.68375: 0.809125; 0.4045625 + 0.245 + ½ · 0.68375 = 0.9914375
+    got = final(train([[0.0]], 1.0, [FedCM(0.5)], steps=2, rounds=2, **MOMENTUM))
+    assert close(got, 0.70998125)
 
 
 def test_each_client_is_divided_by_its_own_number_of_steps():
@@ -58,8 +83,10 @@ class Started(FedCM):
         return {"delta": torch.full_like(w, 3.0)}
 
 
-def test_without_gradients_delta_fades():
-    state = progress(CLIENTS, 1.0, [Started(0.2)], batch=1, loss=flat_loss)
+@pytest.mark.parametrize("sgd", [{}, MOMENTUM, DAMPENED, NESTEROV, {"momentum": 0.9}], ids=str)
+def test_without_gradients_delta_fades(sgd):
+    # divided by H it would grow with momentum 0.9: 0.8 · 3 · ‖a‖/H
+    state = progress(CLIENTS, 1.0, [Started(0.2)], batch=1, epochs=3, loss=flat_loss, **sgd)
     assert close(state.server[0]["delta"], 0.8 * 3)
 
 
@@ -85,28 +112,37 @@ def test_in_the_steady_state_it_steps_as_fedavg_does():
     assert close(late[1] - late[0], -0.1)
 
 
-def twin(s, alpha, gamma_s=1.0):
-    """v = α g + (1−α) Δ, then weight decay; Δ = Σ p_i D_i / (η H_i)."""
+def twin(s, alpha, gamma_s=1.0, **sgd):
+    """v = α g + (1−α) Δ, then weight decay and momentum; Δ = Σ p_i D_i / (η ‖a_i‖₁)."""
     state = {"delta": np.zeros_like(s.w0)}
 
     def one_round(t, cohort, p, x):
         ds, gs = [], []
         for i in cohort:
-            y = x
+            y, step = x, reference.local_sgd(**sgd)
             for rows in s.batches(t, i):
                 v = alpha * s.gradient(y, rows) + (1 - alpha) * state["delta"]
-                y = y - s.eta(t) * (v + s.weight_decay * y)
+                y = y - s.eta(t) * step(v + s.weight_decay * y)
             ds.append(x - y)
-            gs.append((x - y) / s.eta(t) / len(s.batches(t, i)))
+            gs.append((x - y) / s.eta(t) / reference.effective_steps(len(s.batches(t, i)), **sgd))
         state["delta"] = reference.mix(p, gs)
         return x - gamma_s * reference.mix(p, ds)
 
     return reference.rounds(s, one_round)
 
 
-@pytest.mark.parametrize(("alpha", "gamma_s"), [(0.1, 1.0), (0.6, 1.3)])
-def test_numpy_reference(alpha, gamma_s):
+@pytest.mark.parametrize(
+    ("alpha", "gamma_s", "sgd"),
+    [
+        (0.1, 1.0, {}),
+        (0.6, 1.3, {}),
+        (0.1, 1.0, MOMENTUM),
+        (0.6, 1.3, DAMPENED),
+        (0.1, 1, NESTEROV),
+    ],
+)
+def test_numpy_reference(alpha, gamma_s, sgd):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedCM(alpha, gamma_s),))
-        np.testing.assert_allclose(got, twin(s, alpha, gamma_s), rtol=1e-8, atol=1e-10)
+        got = trajectory(s, (FedCM(alpha, float(gamma_s)),), **sgd)
+        np.testing.assert_allclose(got, twin(s, alpha, gamma_s, **sgd), rtol=1e-8, atol=1e-10)

@@ -9,7 +9,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.fedspeed import FedSpeed
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
-from tests.methods.one_weight import close, final, train
+from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close, final, train
 from tests.methods.recording import Ledger, progress
 
 EXTRA = [{"alpha": 0.1, "by_size": False}, {"alpha": 0.1, "pull": "decay"}]
@@ -63,10 +63,12 @@ def test_sizes_weigh_the_pull():
 
 
 @pytest.mark.parametrize(("by_size", "optimum"), [(True, 0.25), (False, 0.5)])
-def test_the_fixed_point_solves_the_weighted_or_the_plain_objective(by_size, optimum):
+@pytest.mark.parametrize("sgd", [{}, MOMENTUM, DAMPENED, NESTEROV], ids=str)
+def test_the_fixed_point_solves_the_weighted_or_the_plain_objective(by_size, optimum, sgd):
     # targets 0 (three samples) and 1: the mean over samples is ¼, over clients ½
     part = FedDyn(1.0, by_size=by_size)
-    result = train([[0.0] * 3, [1.0]], 4.0, [part], steps=4, rounds=60, lr=0.4)
+    lr = 0.2 if sgd else 0.4
+    result = train([[0.0] * 3, [1.0]], 4.0, [part], steps=4, rounds=80, lr=lr, **sgd)
     assert abs(final(result) - optimum) < 1e-6
 
 

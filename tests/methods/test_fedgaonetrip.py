@@ -8,7 +8,7 @@ from fedbench.methods.fedga import FedGA
 from fedbench.methods.fedgaonetrip import FedGAOneTrip
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
-from tests.methods.one_weight import close, final, train
+from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close, final, train
 from tests.methods.recording import progress
 from tests.methods.test_fedga import curved
 
@@ -28,6 +28,34 @@ def test_three_rounds_by_hand(with_offset, third):
     part = FedGAOneTrip(0.1, in_lr=False, with_offset=with_offset)
     x = [final(curved([part], rounds=t)) for t in (1, 2, 3)]
     assert close(x, 0.75, 0.54, third)
+
+
+@pytest.mark.parametrize("with_offset", [False, True])
+@pytest.mark.parametrize(
+    ("sgd", "y", "g"),
+    [
+        (MOMENTUM, 0.76, 0.96),  # steps 1 and ½ + 0.9, in ‖a‖ = 2.5
+        (DAMPENED, 0.7825, 2.175 / 2.25),  # 1 and ½ + ¾ · 0.9, in 2.25
+        (NESTEROV, 0.6975, 3.025 / 3.25),  # 1.5 and 0.85 + ½ · 1.35, in 3.25
+    ],
+    ids=str,
+)
+def test_with_local_momentum_by_hand(sgd, y, g, with_offset):
+    # w=1, lr 0.1, two steps, targets 0 and 1: the second has no gradient
+    part = FedGAOneTrip(0.1, in_lr=False, with_offset=with_offset)
+    state = progress([[0.0], [1.0]], 1.0, [part], steps=2, **sgd)
+    assert close([state.clients[i][0]["g"] for i in (0, 1)], g, 0.0)
+    assert close(state.server[0]["g"], g / 2)
+    assert close(state.global_model.w, (y + 1) / 2)
+
+
+@pytest.mark.parametrize("sgd", [{}, MOMENTUM, DAMPENED, NESTEROV, {"momentum": 0.9}], ids=str)
+def test_a_constant_gradient_is_found_whatever_the_optimiser(sgd):
+    # loss z: all gradients are 1, and the displacements 0, in every round
+    part = FedGAOneTrip(1.0)
+    rules = {"batch": 1, "rounds": 3, "loss": lambda z, y: z.sum(-1), **sgd}
+    state = progress(CLIENTS, 1.0, [part], **rules)
+    assert close([state.clients[i][0]["g"] for i in range(4)], *[1.0] * 4)
 
 
 def test_the_first_round_is_fedavg():
@@ -71,8 +99,8 @@ def test_it_does_not_stand_beside_the_other_form(refuses):
         train(CLIENTS, parts=[FedGA(), FedGAOneTrip()])
 
 
-def twin(s, beta, in_lr, with_offset):
-    """g_i = the client's last (start − y) / (η H); ḡ = last round's mixture."""
+def twin(s, beta, in_lr, with_offset, **sgd):
+    """g_i = the client's last (start − y) / (η ‖a_i‖₁); ḡ = last round's mixture."""
     last, state = {}, {"mean": None}
 
     def one_round(t, cohort, p, x):
@@ -81,9 +109,10 @@ def twin(s, beta, in_lr, with_offset):
             start = x
             if i in last:
                 start = x - beta * (s.eta(t) if in_lr else 1) * (state["mean"] - last[i])
-            y = reference.descend(s, t, i, start, lambda y, g: g)
+            step = reference.local_sgd(**sgd)
+            y = reference.descend(s, t, i, start, lambda y, g: step(g))  # noqa: B023
             moved = x - y if with_offset else start - y
-            gs.append(moved / s.eta(t) / len(s.batches(t, i)))
+            gs.append(moved / s.eta(t) / reference.effective_steps(len(s.batches(t, i)), **sgd))
             ys.append(y)
         last.update(zip(cohort, gs, strict=True))
         state["mean"] = reference.mix(p, gs)
@@ -93,10 +122,13 @@ def twin(s, beta, in_lr, with_offset):
 
 
 @pytest.mark.parametrize("with_offset", [False, True])
-@pytest.mark.parametrize(("beta", "in_lr"), [(0.1, True), (0.3, False)])
-def test_numpy_reference(beta, in_lr, with_offset):
+@pytest.mark.parametrize(
+    ("beta", "in_lr", "sgd"),
+    [(0.1, True, {}), *((0.3, False, sgd) for sgd in ({}, MOMENTUM, DAMPENED, NESTEROV))],
+)
+def test_numpy_reference(beta, in_lr, with_offset, sgd):
     for by_samples in (False, True):
         s = reference.problem(by_samples=by_samples)
-        got = trajectory(s, (FedGAOneTrip(beta, in_lr, with_offset),))
-        want = twin(s, beta, in_lr, with_offset)
+        got = trajectory(s, (FedGAOneTrip(beta, in_lr, with_offset),), **sgd)
+        want = twin(s, beta, in_lr, with_offset, **sgd)
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)

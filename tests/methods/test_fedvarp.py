@@ -11,7 +11,7 @@ from fedbench.core.part import Sizes
 from fedbench.methods.fedvarp import FedVARP
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
-from tests.methods.one_weight import close, final, train
+from tests.methods.one_weight import DAMPENED, MOMENTUM, NESTEROV, close, final, train
 from tests.methods.server_side import Server, federation
 
 EXTRA = [{"eta_g": 0.5}, {"normalise": True}]
@@ -94,6 +94,17 @@ def test_normalised_units_by_hand():
     assert close(server.step([[0.3]], steps=[2], clients=[0], lr=0.05), 0.25)
 
 
+@pytest.mark.parametrize(
+    ("sgd", "a"), [(MOMENTUM, (2.5, 4.25)), (DAMPENED, (2.25, 3.625)), (NESTEROV, (3.25, 5.125))]
+)
+def test_normalised_units_with_local_momentum_by_hand(sgd, a):
+    # η = 0.1, H = 2 and 3; D = 0.1 · ‖a‖ · 2 and · 1: Y = 2 and 1, the step is η mean(a) · 1.5
+    server = Server(FedVARP(normalise=True), federation(2, 1, lr=0.1, **sgd))
+    step = server.step([[0.2 * a[0]], [0.1 * a[1]]], steps=[2, 3])
+    assert close(server.mine["Y"], 2, 1)
+    assert close(step, 0.1 * sum(a) / 2 * 1.5)
+
+
 def test_units_do_not_matter_for_a_constant_rate_and_equal_steps():
     rules = {"steps": 3, "batch": 1, "rounds": 6, "participation": 0.67}
     plain = train(CLIENTS, 1.0, [FedVARP()], **rules).weights
@@ -121,27 +132,34 @@ def test_the_memory_may_lie_on_disk(cpu):
     assert torch.equal(memory.weights, disk.weights)
 
 
-def fedvarp(s, eta_g, normalise):
+def fedvarp(s, eta_g, normalise, **sgd):
     """Jhunjhunwala et al. 2022: memory Y, v = mean_S (Δ_i − Y_i) + mean_K Y."""
     Y = np.zeros((len(s.rows), *s.w0.shape))
 
     def one_round(t, cohort, p, x):
-        H = np.array([len(s.batches(t, i)) for i in cohort])
-        unit = s.eta(t) * H if normalise else np.ones(len(cohort))
-        deltas = (
-            np.array([x - reference.descend(s, t, i, x, lambda y, g: g) for i in cohort])
-            / unit[:, None, None]
-        )
+        a = np.array([reference.effective_steps(len(s.batches(t, i)), **sgd) for i in cohort])
+        unit = s.eta(t) * a if normalise else np.ones(len(cohort))
+        deltas = []
+        for i in cohort:
+            step = reference.local_sgd(**sgd)
+            deltas.append(x - reference.descend(s, t, i, x, lambda y, g: step(g)))  # noqa: B023
+        deltas = np.array(deltas) / unit[:, None, None]
         v = reference.mix(p, deltas - Y[cohort]) + Y.mean(axis=0)
         Y[cohort] = deltas
-        return x - eta_g * (s.eta(t) * (p @ H) if normalise else 1) * v
+        return x - eta_g * (s.eta(t) * (p @ a) if normalise else 1) * v
 
     return reference.rounds(s, one_round)
 
 
 @pytest.mark.parametrize("by_samples", [False, True])
-@pytest.mark.parametrize(("eta_g", "normalise"), [(1.0, False), (0.5, False), (1.0, True)])
-def test_numpy_reference(eta_g, normalise, by_samples):
+@pytest.mark.parametrize(
+    ("eta_g", "normalise", "sgd"),
+    [
+        *((1.0, False, {}), (0.5, False, MOMENTUM)),
+        *((1.0, True, sgd) for sgd in ({}, MOMENTUM, DAMPENED, NESTEROV)),
+    ],
+)
+def test_numpy_reference(eta_g, normalise, sgd, by_samples):
     s = reference.problem(by_samples=by_samples)
-    got = trajectory(s, (FedVARP(eta_g, normalise),))
-    np.testing.assert_allclose(got, fedvarp(s, eta_g, normalise), rtol=1e-8, atol=1e-10)
+    got = trajectory(s, (FedVARP(eta_g, normalise),), **sgd)
+    np.testing.assert_allclose(got, fedvarp(s, eta_g, normalise, **sgd), rtol=1e-8, atol=1e-10)

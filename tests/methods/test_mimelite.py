@@ -12,6 +12,7 @@ from tests.methods.recording import progress
 
 EXTRA = [{"beta": 0.5}]
 NEUTRAL = [{"beta": 0}]
+NEEDS = {"momentum": 0.0}
 
 CLIENTS = [[2.0, 1.0, 0.0], [-2.0], [5.0, 7.0]]
 
@@ -49,7 +50,7 @@ def test_one_full_step_is_dampened_momentum_on_the_mean_gradient():
 
 
 def test_beta_zero_is_fedavg():
-    rules = {"epochs": 2, "batch": 2, "rounds": 4, "weight_decay": 0.1, "momentum": 0.5}
+    rules = {"epochs": 2, "batch": 2, "rounds": 4, "weight_decay": 0.1}
     plain = train(CLIENTS, 1.0, **rules).weights
     assert torch.equal(train(CLIENTS, 1.0, [MimeLite(0.0)], **rules).weights, plain)
 

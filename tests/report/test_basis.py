@@ -24,5 +24,5 @@ def test_a_written_page_contains_the_sentence_on_how_a_verdict_was_reached(tmp_p
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path)
     page = unescape((tmp_path / "reports/three/toy.html").read_text(encoding="utf-8"))
     said = basis(judge(plan, tmp_path, values)["c"])
-    assert said.startswith("Student's t-test, one-sided, 1 comparison: confidence 95 % to hold")
+    assert said.startswith("Student's t-test, one-sided, 1 comparison: confidence 97.5 % to hold")
     assert said in page

@@ -72,7 +72,7 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
     yield f"## {escaped(paper.title)} {{ #{key} }}"
     match paper.in_short:
         case InShort(agrees=agrees, differs=differs, why=why):
-            named = {"Agrees": agrees, "Differs": differs, "Why": why}
+            named = {"Agrees": agrees, "Otherwise here": differs, "Why": why}
             yield "\n".join(_point(name, text) for name, text in named.items() if text)
         case str(text) if text:
             yield _point("In short", text)

@@ -168,7 +168,7 @@ def test_the_findings_of_a_paper_begin_in_short():
     heading, short, *_ = findings._paper(plan, "rmfl", [])
     assert heading.endswith("{ #rmfl }")
     names = [line.partition(".**")[0] for line in short.splitlines()]
-    assert names == ["* **Agrees", "* **Differs", "* **Why"]
+    assert names == ["* **Agrees", "* **Otherwise here", "* **Why"]
 
 
 def test_marks_and_tables_by_hand():

@@ -16,9 +16,17 @@ _VERDICTS = {  # tags of claims → what is said of one and of several
     "here-not-supported": ("is not supported", "are not supported"),
     "here-undecided": ("is undecided", "are undecided"),
     "here-not-tested": ("is not tested", "are not tested"),
-    "reading-supported": ("is supported under a reading of ours",) * 2,
-    "reading-not-supported": ("is not supported under a reading of ours",) * 2,
-    "reading-undecided": ("is undecided under a reading of ours",) * 2,
+    **{
+        f"reading-{tag}": (
+            f"is {words} under a reading of ours",
+            f"are {words} under readings of ours",
+        )
+        for tag, words in (
+            ("supported", "supported"),
+            ("not-supported", "not supported"),
+            ("undecided", "undecided"),
+        )
+    },
 }
 
 
@@ -61,7 +69,8 @@ def _first(item: TableOnPage, group: Group) -> str:
     first = f"{f'at {group.title} ' * bool(group.title)}{names[0]} leads with {shown[names[0]]}"
     if BASE not in names[1:]:
         return first
-    return f"{first}, {BASE} has {shown[BASE]} ({ordinal(names.index(BASE) + 1)} of {len(names)})"
+    ahead = sum(sign * means[name] < sign * means[BASE] for name in names)
+    return f"{first}, {BASE} has {shown[BASE]} ({ordinal(ahead + 1)} of {len(names)})"
 
 
 def _ahead(item: TableOnPage) -> str:

@@ -164,8 +164,13 @@ class PaperPage:
 
     @property
     def signs(self) -> tuple[int, int]:
-        """Of the comparisons without a verdict, those with the claimed sign, and their number."""
-        open_ = [x.finding.signs for x in self.counted if x.mark in ("undecided", "not-tested")]
+        """Of the comparisons without a verdict, those with the claimed sign, and their number.
+
+        Left out are claims on readings of ours, and those of which we say that the runs are no
+        fair test.
+        """
+        fair = [x for x in self.counted if not (x.finding.claim.reading or x.finding.claim.wants)]
+        open_ = [x.finding.signs for x in fair if x.mark in ("undecided", "not-tested")]
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property

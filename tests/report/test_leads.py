@@ -181,7 +181,7 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
     assert axes.get_title(loc="left") == "6 pairs each"
     points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     assert points == [pytest.approx(10), pytest.approx(0)]
-    assert axes.get_xlabel() == "Accuracy: ahead of A (points)"
+    assert axes.get_xlabel() == "Accuracy:\nahead of A (points)"
 
 
 def test_a_target_that_is_never_reached_is_no_lead() -> None:

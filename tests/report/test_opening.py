@@ -48,7 +48,7 @@ def test_a_leaderboard_says_who_leads_and_how_many_significantly() -> None:
         "3 methods and variants under the same conditions. Accuracy: at δ = 0.5 A leads with "
         "61.00 %, FedAvg has 51.00 % (2nd of 3); at δ = 0.1 A leads with 61.00 %, FedAvg has "
         "51.00 % (2nd of 3). Beside FedAvg, seed by seed and over all parts, A is 10.0 points "
-        "ahead and 1 of 2 leads is significant (5 %, for all methods together)."
+        "ahead and 1 is significantly ahead (5 %, for all methods together)."
     )
 
 

@@ -47,14 +47,15 @@ class Lead(Kind):
         "same seed, each for its method alone, with the error within settings. Filled points: "
         "significant at 5 % among all methods together (Westfall and Young's max-T test over all "
         "flips of the signs of the pairs), which is tested with three seeds in each of several "
-        "settings, or ten in one. Squares: a run diverged or is near chance, which is not tested. "
-        "Neither knows how lucky the search of a method's settings was, which all its seeds share. "
+        "settings, or ten in one. Squares are not tested: a run diverged or is near chance, or the "
+        "settings are not settled, as what we found says. Neither knows how lucky the search of a method's settings was, which all its seeds share. "
         "Methods that lack a run are left out; those of your own folder are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"
 
     base: str = "FedAvg"
+    untested: tuple[str, ...] = ()  # hues whose settings are not settled: shown, and not tested
 
     def has(self, panel: Panel) -> bool:
         """Whether there are two seeds of the base and of another hue."""
@@ -75,7 +76,7 @@ class Lead(Kind):
         wide = _WIDE * len(found)
         lines = wrapped(title, wide - 1.5)
         above, high = 0.4 + 0.17 * len(lines), _LINE * max(len(lead.mean) for _, lead in found)
-        tall = above + high + 0.45
+        tall = above + high + 0.55
         figure = Figure((wide, tall))
         FigureCanvasAgg(figure)
         place = {"x": 0.06 / wide, "y": 1 - 0.04 / tall, "ha": "left", "va": "top"}
@@ -83,7 +84,7 @@ class Lead(Kind):
         left = 0.2 + _LETTER * max(map(len, names))
         for column, (panel, lead) in enumerate(found):
             x, width = column * _WIDE + left, _WIDE - left - 0.15
-            axes = figure.add_axes((x / wide, 0.45 / tall, width / wide, high / tall))
+            axes = figure.add_axes((x / wide, 0.55 / tall, width / wide, high / tall))
             self._draw(axes, panel, lead)
         return figure
 
@@ -119,7 +120,7 @@ class Lead(Kind):
             for hue in panel.hues
             if (len(hue.readings) if block == ["seed"] else _is_whole(hue))
         }
-        collapsed = {hue.label for hue in panel.hues if _collapsed(hue)}
+        collapsed = {x.label for x in panel.hues if x.label in self.untested or _collapsed(x)}
         return leads(pd.DataFrame(of_hue), self.base, collapsed) if of_hue else None
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
@@ -140,7 +141,7 @@ class Lead(Kind):
             label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
         axes.set_ylim(len(names) - 0.4, -0.6)
         unit = " (points)" if Metric(panel.metric).is_score else ""
-        axes.set_xlabel(f"{Metric(panel.metric).label}: ahead of {self.base}{unit}")
+        axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         axes.set_title(
             ", ".join(filter(None, [panel.title, f"{lead.blocks} pairs each", _untested(lead)])),
             fontsize=8.5,

@@ -69,7 +69,8 @@ def _first(item: TableOnPage, group: Group) -> str:
     first = f"{f'at {group.title} ' * bool(group.title)}{names[0]} leads with {shown[names[0]]}"
     if BASE not in names[1:]:
         return first
-    ahead = sum(sign * means[name] < sign * means[BASE] for name in names)
+    as_shown = {name: round(sign * means[name], item.table.digits) for name in names}
+    ahead = sum(as_shown[name] < as_shown[BASE] for name in names)
     return f"{first}, {BASE} has {shown[BASE]} ({ordinal(ahead + 1)} of {len(names)})"
 
 
@@ -86,10 +87,9 @@ def _ahead(item: TableOnPage) -> str:
     lead = "" if best == BASE else f"{best} is {size}{' points' * metric.is_score} ahead"
     beyond = [x for x in found.mean.index if found.mean[x] > 0 and found.tells(str(x))]
     every = " and over all parts" if len(item.layout.groups) > 1 else ""
-    others = len(found.mean) - 1 - len(found.collapsed)
     told = (
-        f"{len(beyond)} of {others} leads {'is' if len(beyond) == 1 else 'are'} significant (5 %, "
-        "for all methods together)"
+        f"{len(beyond)} {'is' if len(beyond) == 1 else 'are'} significantly ahead (5 %, for all "
+        "methods together)"
     )
     said = " and ".join(filter(None, [lead, told if found.tested else ""]))
     return f"Beside {BASE}, seed by seed{every}, {said}." if said else ""

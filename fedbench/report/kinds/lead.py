@@ -48,8 +48,8 @@ class Lead(Kind):
         "significant at 5 % among all methods together (Westfall and Young's max-T test over all "
         "flips of the signs of the pairs), which is tested with three seeds in each of several "
         "settings, or ten in one. Squares are not tested: a run diverged or is near chance, or the "
-        "settings are not settled, as what we found says. No interval knows how lucky the search of "
-        "a method's settings was, which all its seeds share. "
+        "settings are not settled, as what we found says. No interval knows how lucky the search "
+        "of a method's settings was, which all its seeds share. "
         "Methods that lack a run are left out; those of your own folder are in bold."
     )
 

@@ -110,7 +110,7 @@ def twin(s, beta, in_lr, with_offset, **sgd):
             if i in last:
                 start = x - beta * (s.eta(t) if in_lr else 1) * (state["mean"] - last[i])
             step = reference.local_sgd(**sgd)
-            y = reference.descend(s, t, i, start, lambda y, g: step(g))  # noqa: B023
+            y = reference.descend(s, t, i, start, lambda y, g, step=step: step(g))
             moved = x - y if with_offset else start - y
             gs.append(moved / s.eta(t) / reference.effective_steps(len(s.batches(t, i)), **sgd))
             ys.append(y)

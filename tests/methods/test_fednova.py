@@ -97,7 +97,7 @@ def fednova(s, **sgd):
         norms, moved = [], []
         for i in cohort:
             step = reference.local_sgd(**sgd)
-            y = reference.descend(s, t, i, x, lambda y, g: step(g))  # noqa: B023
+            y = reference.descend(s, t, i, x, lambda y, g, step=step: step(g))
             norms.append(reference.effective_steps(len(s.batches(t, i)), **sgd))
             moved.append((x - y) / s.eta(t))
         normalised = [d / a for d, a in zip(moved, norms, strict=True)]

@@ -142,7 +142,7 @@ def fedvarp(s, eta_g, normalise, **sgd):
         deltas = []
         for i in cohort:
             step = reference.local_sgd(**sgd)
-            deltas.append(x - reference.descend(s, t, i, x, lambda y, g: step(g)))  # noqa: B023
+            deltas.append(x - reference.descend(s, t, i, x, lambda y, g, step=step: step(g)))
         deltas = np.array(deltas) / unit[:, None, None]
         v = reference.mix(p, deltas - Y[cohort]) + Y.mean(axis=0)
         Y[cohort] = deltas

@@ -161,7 +161,11 @@ def twin(s, option, eta_g=1.0, **sgd):
         for i in cohort:
             c, c_i = state["c"], own[i]
             step = reference.local_sgd(**sgd)
-            y = reference.descend(s, t, i, x, lambda y, g, c=c, c_i=c_i: step(g - c_i + c))  # noqa: B023
+
+            def corrected(y, g, step=step, c=c, c_i=c_i):
+                return step(g - c_i + c)
+
+            y = reference.descend(s, t, i, x, corrected)
             if option == "I":
                 new = s.gradient(x, s.rows[i]) + s.weight_decay * x
             else:

@@ -34,13 +34,8 @@ class Significance:
     distance: float
 
     @property
-    def widest(self) -> int:
-        """The largest difference that two mean ranks can have."""
-        return len(self.pairs) - 1
-
-    @property
     def tells(self) -> bool:
-        """Whether it can tell many pairs apart: its critical difference is a third of the rows."""
+        """Whether the critical difference is at most a third of the rows."""
         return self.distance <= len(self.pairs) / 3
 
     @property

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fedbench.spec import RunSpec
+from fedbench.base import registry
+from fedbench.spec import RunSpec, numerics
 
 
 def test_identity_ignores_what_is_written_but_not_changed():
@@ -52,6 +53,38 @@ def test_identity_tells_any_other_setting(change):
 def test_a_setting_without_effect_is_refused_as_it_would_make_another_run(refuses, settings, words):
     with refuses(words):
         RunSpec(**settings)
+
+
+def test_a_changed_method_has_new_runs_only_where_the_change_is_used():
+    plain, moved = RunSpec(parts=["scaffold"]), RunSpec(parts=["scaffold"], momentum=0.9)
+    searched = RunSpec(parts=["scaffold"], tune={"grid": {"momentum": [0, 0.9]}})
+    assert "newer" not in plain.settings()
+    assert "newer" not in RunSpec(momentum=0.9).settings()
+    for spec in (moved, searched):
+        assert spec.settings()["newer"] == {"method scaffold": 4}
+
+
+def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
+    def ids():
+        default, large = RunSpec(parts=["fedprox"]), RunSpec(parts=[{"fedprox": {"mu": 1}}])
+        return [spec.id for spec in (RunSpec(), RunSpec(clip=1.0), default, large)]
+
+    before = ids()
+    monkeypatch.setitem(numerics.SETTINGS, "clip", 4)
+    constants = registry.find("method", "fedprox").constants
+    monkeypatch.setitem(constants, "numerics", {"mu": 5})
+    assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, True, False]
+    monkeypatch.setitem(constants, "numerics", {numerics.ALWAYS: 4})
+    assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("kind", registry.PACKAGES)
+def test_versions_name_a_setting_or_a_parameter_and_are_above_the_engines(kind):
+    for entry in registry.entries(kind).values():
+        allowed = {numerics.ALWAYS, *RunSpec.model_fields, *entry.fields}
+        for name, version in entry.constants.get("numerics", {}).items():
+            assert name in allowed, entry.name
+            assert version > numerics.NUMERICS, entry.name
 
 
 def test_the_order_of_parts_counts():

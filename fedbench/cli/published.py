@@ -78,4 +78,7 @@ def restore(
         from fedbench.jobs.restore import restore as unpack
 
         done = unpack(published_files(files or [_PUBLISHED]), results)
-    console.print(f"runs restored: {done.written:,}; there already: {done.there:,}")
+    told = f"runs restored: {done.written:,}; there already: {done.there:,}"
+    if done.outdated:
+        told += f"; left out, since what they use gives other numbers by now: {done.outdated:,}"
+    console.print(told)

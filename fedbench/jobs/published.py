@@ -12,7 +12,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, mapping, matching
 from fedbench.base.strict import checked
 from fedbench.plan.data import data_key
-from fedbench.spec import NUMERICS, Choice
+from fedbench.spec import NAMED, NUMERICS, Choice, RunSpec
+from fedbench.spec.numerics import changed_since, given
 from fedbench.store import Results
 from fedbench.store.outcome import same_numbers
 from fedbench.store.packed import RECORD, Files, anywhere, as_json, packed, require_packed
@@ -81,6 +82,25 @@ def require_sound(content: Published, origin: Path) -> None:
             _require_same_numerics(require_packed(thing.name, files, where), where)
         else:
             _require_fields(thing, files, where)
+
+
+def outdated(content: Published) -> set[Thing]:
+    """Runs of components that give other numbers by now, which no plan asks for any more."""
+    records = {
+        thing: mapping(files[RECORD], str(thing))
+        for thing, files in content.items()
+        if thing.kind is Kind.run
+    }
+    return {thing for thing, record in records.items() if _is_outdated(record["settings"])}
+
+
+def _is_outdated(settings: dict[str, Any]) -> bool:
+    kinds = [(kind, settings.get(kind, RunSpec.model_fields[kind].default)) for kind in NAMED]
+    kinds += [("method", part) for part in settings.get("parts", ())]
+    kinds += [("probe", probe) for probe in settings.get("watch", ())]
+    choices = [(kind, checked(Choice, value)) for kind, value in kinds]
+    now = changed_since(choices, given(settings))
+    return any(settings.get("newer", {}).get(name) != version for name, version in now.items())
 
 
 def require_same_data(content: Published, origin: Path) -> None:

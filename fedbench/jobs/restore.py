@@ -6,7 +6,14 @@ from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching, write_bytes
-from fedbench.jobs.published import all_present, joined, place, read_checked, require_same_data
+from fedbench.jobs.published import (
+    all_present,
+    joined,
+    outdated,
+    place,
+    read_checked,
+    require_same_data,
+)
 from fedbench.store import CHECKPOINT, Results, Status, forget_failure, state
 from fedbench.store.packed import RECORD, Files
 from fedbench.store.published import Kind, Published, Thing
@@ -14,10 +21,11 @@ from fedbench.store.published import Kind, Published, Thing
 
 @dataclass(frozen=True)
 class Restored:
-    """How many runs were written, and how many were there already."""
+    """How many runs were written, were there already, and are of code that has changed since."""
 
     written: int
     there: int
+    outdated: int
 
 
 def published_files(places: Sequence[Path]) -> list[Path]:
@@ -39,7 +47,8 @@ def published_files(places: Sequence[Path]) -> list[Path]:
 def restore(files: Sequence[Path], results: Path, among: Container[str] | None = None) -> Restored:
     """Write all that the files hold into the results folder, with Snakemake's stamps.
 
-    `among` names the runs, data sets and searches that are meant; without it all are.
+    `among` names the runs, data sets and searches that are meant; without it all are. Runs of a
+    component whose numbers have changed since (`spec.numerics`) are left out.
 
     Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
     naming a run, a data set or a search that is there with another content. A run's record is
@@ -47,7 +56,9 @@ def restore(files: Sequence[Path], results: Path, among: Container[str] | None =
     """
     sources = [(file, read_checked(file)) for file in files]
     everything = joined(sources)
-    published = {k: v for k, v in everything.items() if among is None or k.name in among}
+    asked = {k: v for k, v in everything.items() if among is None or k.name in among}
+    old = outdated(asked)
+    published = {thing: files for thing, files in asked.items() if thing not in old}
     meant = [(file, {k: v for k, v in told.items() if k in published}) for file, told in sources]
     there = all_present([*published, *_facts(results)], results)
     whole = joined([(results, there), *meant])
@@ -60,7 +71,7 @@ def restore(files: Sequence[Path], results: Path, among: Container[str] | None =
     for thing in runs:
         _settle(thing.name, results, new=thing in new)
     written = sum(thing in new for thing in runs)
-    return Restored(written, len(runs) - written)
+    return Restored(written, len(runs) - written, len(old))
 
 
 def _facts(results: Path) -> list[Thing]:

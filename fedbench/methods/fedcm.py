@@ -21,6 +21,7 @@ class FedCM(Part):
     local momentum is one of the directions α g + (1−α) Δ_t.
     """
 
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
 
     alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg

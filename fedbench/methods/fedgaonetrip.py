@@ -22,6 +22,7 @@ class FedGAOneTrip(Part):
     """
 
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg
     in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η

@@ -20,6 +20,7 @@ class FedNova(Part):
     Weight decay and FedProx's pull count as parts of the gradients. With equal H_i it is FedAvg.
     """
 
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     repeats: ClassVar[dict[str, str]] = {"rho": "momentum"}
 
     rho: BelowOne | None = None  # null: the run's momentum; it can be no other

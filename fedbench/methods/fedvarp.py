@@ -30,6 +30,7 @@ class FedVARP(Part):
     precedes: ClassVar[dict[str, str]] = dict.fromkeys(
         _OF_THE_MEAN, "FedVARP adds what it remembers of absent clients to the mean update"
     )
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
     eta_g: Positive = 1.0  # factor of the server's step, in model units
     # The original's units: Y_i = D_i/(η_t ‖a_i‖₁) and the step η_g η_t Σ p_i ‖a_i‖₁ v, where ‖a_i‖₁

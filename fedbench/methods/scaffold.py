@@ -1,7 +1,7 @@
 """SCAFFOLD: control variates correct the drift of clients."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -22,6 +22,8 @@ class Scaffold(Part):
     in the paper; with local momentum c_i⁺ is the mean of the gradients by what they moved. Option I
     holds for any local optimiser.
     """
+
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
 
     option: Literal["I", "II"] = "II"
     eta_g: Positive = 1.0  # factor of the server's step, in model units

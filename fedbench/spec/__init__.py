@@ -3,7 +3,8 @@
 from fedbench.base.choice import Choice
 from fedbench.spec.assign import assign
 from fedbench.spec.augment import Augment
-from fedbench.spec.run import NAMED, NUMERICS, SLUG, RunSpec
+from fedbench.spec.numerics import NUMERICS
+from fedbench.spec.run import NAMED, SLUG, RunSpec
 from fedbench.spec.tune import MOST_TRIALS, Tune
 
 __all__ = [

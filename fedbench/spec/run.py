@@ -19,11 +19,10 @@ from fedbench.base.strict import Strict
 from fedbench.spec.assign import assign, no_part
 from fedbench.spec.augment import Augment
 from fedbench.spec.numbers import Whole
+from fedbench.spec.numerics import NUMERICS, changed_since, given
 from fedbench.spec.stop import Stop
 from fedbench.spec.tune import Tune
 from fedbench.spec.unfolded import refuse_named
-
-NUMERICS = 3  # raised only by a change that moves numbers, with a line in CHANGELOG.md
 
 NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
 
@@ -187,12 +186,16 @@ class RunSpec(Strict):
         chosen += [("method", part) for part in self.parts]
         return chosen + [("probe", probe) for probe in self.watch]
 
+    def _components(self) -> list[tuple[str, Choice]]:
+        """Everything that is chosen by name for the run or for its search."""
+        return self.choices() + (self.trial().choices() if self.tune else [])
+
     def plugins(self) -> dict[str, registry.Entry]:
         """The plug-ins that the run or its search uses, by 'kind name'; empty without any."""
         if not plugin_folders():
             return {}
-        chosen = self.choices() + (self.trial().choices() if self.tune else [])
-        entries = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in chosen}
+        used = self._components()
+        entries = {f"{kind} {each.name}": registry.find(kind, each.name) for kind, each in used}
         return {name: entry for name, entry in entries.items() if entry.sha256}
 
     @property
@@ -208,7 +211,8 @@ class RunSpec(Strict):
     def settings(self) -> dict[str, Any]:
         """The settings that differ from the defaults, as plain values: what identifies the run.
 
-        Plug-ins are listed with the checksums of their files: other code makes another run.
+        Plug-ins are listed with the checksums of their files, and components that have changed with
+        their versions (`spec.numerics`): other code makes another run.
         """
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {
@@ -224,7 +228,8 @@ class RunSpec(Strict):
             name: [checksum[:_DIGITS] for checksum in entry.sha256.values()]
             for name, entry in self.plugins().items()
         }
-        return plain | {"plugins": code} if code else plain
+        newer = changed_since(self._components(), given(plain))
+        return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
 
     def _brief_tune(self) -> Tune | None:
         """The search, with parameters of its trials left out where they have their default."""

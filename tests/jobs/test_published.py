@@ -11,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
+from fedbench.base import registry
 from fedbench.jobs.collect import collect
 from fedbench.jobs.export import export
 from fedbench.jobs.restore import published_files, restore
 from fedbench.spec import NUMERICS
+from fedbench.spec.numerics import ALWAYS
 from fedbench.store import Results, note_failure, signs_of_life
 from fedbench.store.outcome import same_numbers
 from fedbench.store.packed import as_json, packed
@@ -238,6 +240,18 @@ def test_a_run_of_other_numerics_is_refused(plan, results, file, there, monkeypa
         restore([file], there)
     with refuses(words):
         export(plan, "tiny", results, file.parent)
+
+
+def test_runs_of_a_component_that_has_changed_since_are_left_out(plan, file, there, monkeypatch):
+    parts = [choice.name for spec in plan.runs.values() for choice in spec.parts]
+    changed = [run_id for run_id, spec in plan.runs.items() if spec.parts]
+    assert 0 < len(changed) < len(plan.runs)
+    for part in parts:
+        constants = registry.find("method", part).constants
+        monkeypatch.setitem(constants, "numerics", {ALWAYS: NUMERICS + 1})
+    done = restore([file], there)
+    assert (done.written, done.outdated) == (len(plan.runs) - len(changed), len(changed))
+    assert not any(Results(there).run(run_id).path.exists() for run_id in changed)
 
 
 def test_other_data_are_refused_by_the_name_of_the_data_set(plan, results, file, there, refuses):

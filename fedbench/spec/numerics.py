@@ -1,0 +1,49 @@
+"""Versions of the code whose numbers count: of the engine, and of each component that has changed.
+
+A run's identity holds the versions of what it uses, so that a mended method trains its own runs
+anew and leaves all others valid. A component (method, model, data set, partition, sampler, probe)
+whose numbers change declares it in its class, by the setting of the run or the parameter of its own
+that uses the changed code, or by `ALWAYS`:
+
+    numerics: ClassVar[dict[str, int]] = {"momentum": 4}
+
+Without a declaration it has the engine's version. A change of the engine that only one setting uses
+has a line in `SETTINGS`; any other raises `NUMERICS`, and all declarations up to it go.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any
+
+from fedbench.base import registry
+from fedbench.base.choice import Choice
+
+NUMERICS = 3
+ALWAYS = "always"
+SETTINGS: dict[str, int] = {}
+
+
+def changed_since(choices: Iterable[tuple[str, Choice]], given: Container[str]) -> dict[str, int]:
+    """The versions above `NUMERICS` of what a run uses, by component or setting.
+
+    `choices` are the run's components, as (kind, choice), and `given` the settings that it does not
+    leave at their defaults. A component that is not known here is passed over.
+    """
+    versions = {name: version for name, version in SETTINGS.items() if name in given}
+    for kind, choice in choices:
+        entry = registry.entries(kind).get(choice.name)
+        declared = entry.constants.get("numerics") or {} if entry else {}
+        used = [
+            version
+            for name, version in declared.items()
+            if name == ALWAYS or name in given or name in choice.params
+        ]
+        if used:
+            versions[f"{kind} {choice.name}"] = max(used)
+    return versions
+
+
+def given(settings: Mapping[str, Any]) -> set[str]:
+    """The settings that a run or its search does not leave at their defaults, and what it tries."""
+    tune = settings.get("tune") or {}
+    searched = [key.rpartition(".")[2] for key in tune.get("grid", ())]
+    return {*settings, *searched, *tune.get("trials", ())}

@@ -103,6 +103,21 @@ class Net:
         """Logits and features in evaluation mode."""
         return self._call(self._called.teacher, model.w, model.buffers, x)
 
+    def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
+        """Each layer's weights, as leaves of autograd in w's memory, placed in the module to train.
+
+        `train_placed` then uses them and the buffers, in this thread, until any other call.
+        """
+        leaves = [piece.detach().requires_grad_() for piece in self._named(w).values()]
+        self._called.place(dict(zip(self.names, leaves, strict=True)) | buffers)
+        return leaves
+
+    def train_placed(self, x: Tensor) -> Tensor:
+        """Logits in training mode; changes running statistics in the buffers that were placed."""
+        with self._autocast(x):
+            logits: Tensor = self._called.student(x)[0]
+        return logits.to(self._start.w.dtype)
+
     def head(self, w: Tensor, features: Tensor) -> Tensor:
         """Logits of given features under the classifier in `w`."""
         named = self._named(w)
@@ -179,6 +194,24 @@ class _CalledModules(threading.local):
         self.student = LogitsAndFeatures(copy.deepcopy(module)).train()
         self.teacher = LogitsAndFeatures(copy.deepcopy(module)).eval()
         self.head: nn.Module = copy.deepcopy(getattr(module, "head", module))
+        self._places = _places(self.student.net)
+
+    def place(self, values: dict[str, Tensor]) -> None:
+        """Put these weights and buffers into the student."""
+        for name, value in values.items():
+            for tensors, attribute in self._places[name]:
+                tensors[attribute] = value
+
+
+def _places(module: nn.Module) -> dict[str, list[tuple[dict[str, Any], str]]]:
+    """Where each parameter and buffer is kept; one that layers share is kept in several places."""
+    found: dict[int, list[tuple[dict[str, Any], str]]] = {}
+    for layer in module.modules():
+        for tensors in (layer._parameters, layer._buffers):
+            for attribute, value in tensors.items():
+                found.setdefault(id(value), []).append((tensors, attribute))
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: found[id(value)] for name, value in named}
 
 
 class LogitsAndFeatures(nn.Module):

@@ -40,6 +40,9 @@ class Feed:
         some = slice(self._next, self._next + self._together)
         self._next = some.stop
         rows = self._rows[some]
+        views = self._views[some] if self._views else [None]
+        if len(rows) == 1:
+            return [self._make(rows[0], views[0])]
         view = torch.cat(list(self._views[some])) if self._views else None
         x, y = self._make(torch.cat(list(rows)), view)
         sizes = [len(batch) for batch in rows]

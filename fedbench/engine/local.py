@@ -10,7 +10,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model, Net
-from fedbench.core.optimisers import Memory, Optimiser, clip_by_norm
+from fedbench.core.optimisers import Optimiser, clip_by_norm
 from fedbench.core.part import Part, alike, overriding
 from fedbench.core.round import Batch, Gradient, Seen, State, Turn
 from fedbench.engine import inputs
@@ -20,6 +20,9 @@ from fedbench.engine.threads import Threads
 Loss = Callable[
     [Tensor, Tensor], Tensor
 ]  # (logits (B, C), labels (B,)) -> one value per sample (B,)
+
+
+_OF_STEPS = ("logits", "loss", "grad", "decay", "move", "after")  # hooks
 
 
 class Outputs(NamedTuple):
@@ -56,6 +59,12 @@ class LocalTask:
     decays: Tensor | None = None
     crop: int = 0
     threads: Threads = field(default_factory=Threads)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the optimiser acts on steps, and it acts on all weights alike."""
+        seen = any(overriding(self.parts, hook) for hook in _OF_STEPS)
+        return not seen and self.clip is None and self.decays is None
 
     def decayed(self, w: Tensor) -> Tensor:
         """The weights that weight decay pulls towards 0; 0 in place of those it spares."""
@@ -141,38 +150,74 @@ def local_round(
     w = start.global_model.w
     for part, t in zip(task.parts, turns, strict=True):
         w = alike(part, "begin", part.begin(w, t), w)
-    memory, total = task.optimiser.start(w), w.new_zeros(())
-    feed = Feed(task.inputs, batches.rows, batches.views)
+    steps: _StepsOnVector | _StepsInPlace = (
+        _StepsInPlace(task, start, w, buffers)
+        if task.is_plain and differentiate is by_autograd
+        else _StepsOnVector(task, start, turns, w, buffers, differentiate)
+    )
+    total, feed = w.new_zeros(()), Feed(task.inputs, batches.rows, batches.views)
     for k in range(len(batches.rows)):
         for t in turns:
             t.k = k
-        state = (w, memory, buffers)
-        step, memory, outputs = _step(task, start, turns, feed.batch(), k, state, differentiate)
-        w = torch.add(w, step, alpha=-start.lr)  # rounded once, as in torch.optim
-        buffers, total = outputs.buffers, total + outputs.loss
-    return _finish(task, start, turns, w, buffers, total / len(batches.rows))
+        total = total + steps.make(k, feed.batch())
+    return _finish(task, start, turns, steps.w, steps.buffers, total / len(batches.rows))
 
 
-def _step(
-    task: LocalTask,
-    start: RoundStart,
-    turns: Sequence[Turn],
-    samples: tuple[Tensor, Tensor],
-    k: int,
-    state: tuple[Tensor, Memory, Buffers],
-    differentiate: Differentiate,
-) -> tuple[Tensor, Memory, Outputs]:
-    """Step k from `state`: what is subtracted, the optimiser's memory, the first evaluation."""
-    w, memory, buffers = state
-    loss = _StepLoss(task, start.global_model, turns, samples, buffers, differentiate)
-    g = clip_by_norm(loss.gradient(w), task.clip)
-    for i in overriding(task.parts, "decay"):
-        g = alike(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
-    step, memory = task.optimiser.step(g, task.decayed(w), memory, k)
-    for i in overriding(task.parts, "move"):
-        step = alike(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
-    loss.show(w)
-    return step, memory, loss.first
+class _StepsInPlace:
+    """Steps that nothing but the optimiser acts on: layer by layer, in place, as torch.optim's."""
+
+    def __init__(self, task: LocalTask, start: RoundStart, w: Tensor, buffers: Buffers) -> None:
+        self._task, self._lr = task, start.lr
+        self.w, self.buffers = w.clone(), {name: value.clone() for name, value in buffers.items()}
+        self._layers = task.net.place(self.w, self.buffers)
+        self._memory = [task.optimiser.start(layer) for layer in self._layers]
+
+    def make(self, k: int, samples: tuple[Tensor, Tensor]) -> Tensor:
+        """Make step k on a batch; returns the loss before it."""
+        x, y = samples
+        with torch.enable_grad():
+            loss = self._task.loss(self._task.net.train_placed(x), y).mean()
+        gradients = torch.autograd.grad(loss, self._layers, materialize_grads=True)
+        act, steps = self._task.optimiser.step, []
+        for i, g in enumerate(gradients):
+            step, self._memory[i] = act(g, self._layers[i], self._memory[i], k)
+            steps.append(step)
+        torch._foreach_add_(self._layers, steps, alpha=-self._lr)
+        return loss.detach()
+
+
+class _StepsOnVector:
+    """Steps that parts read or change; each makes a new vector of weights, which they may keep."""
+
+    def __init__(
+        self,
+        task: LocalTask,
+        start: RoundStart,
+        turns: Sequence[Turn],
+        w: Tensor,
+        buffers: Buffers,
+        differentiate: Differentiate,
+    ) -> None:
+        self._task, self._start, self._turns = task, start, turns
+        self._differentiate = differentiate
+        self.w, self.buffers = w, buffers
+        self._memory = task.optimiser.start(w)
+
+    def make(self, k: int, samples: tuple[Tensor, Tensor]) -> Tensor:
+        """Make step k on a batch; returns the loss before it, without the parts' terms."""
+        task, turns, w = self._task, self._turns, self.w
+        model = self._start.global_model
+        loss = _StepLoss(task, model, turns, samples, self.buffers, self._differentiate)
+        g = clip_by_norm(loss.gradient(w), task.clip)
+        for i in overriding(task.parts, "decay"):
+            g = alike(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
+        step, self._memory = task.optimiser.step(g, task.decayed(w), self._memory, k)
+        for i in overriding(task.parts, "move"):
+            step = alike(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
+        loss.show(w)
+        self.w = torch.add(w, step, alpha=-self._start.lr)  # rounded once, as in torch.optim
+        self.buffers = loss.first.buffers
+        return loss.first.loss
 
 
 def _finish(

@@ -65,8 +65,8 @@ def together(monkeypatch):
     from fedbench.engine import workers
 
     def force(clients):
-        monkeypatch.setattr(workers, "stacked_net", lambda task: StackedNet(task.net))
-        monkeypatch.setattr(workers, "at_once", lambda task, batch: clients)
+        monkeypatch.setattr(workers, "stacked_net", lambda task, batch: StackedNet(task.net))
+        monkeypatch.setattr(workers, "at_once", lambda task, batch, cohort: clients)
 
     return force
 

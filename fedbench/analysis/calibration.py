@@ -151,9 +151,8 @@ def _tuned(small: Problem) -> Tensor:
     messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
     states = [part.client(start.w, fed) for part in parts]
     clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
-    replies = Workers(small.task, small.task.threads, small.largest_batch).train(
-        RoundStart(start, small.spec.lr), clients
-    )
+    alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
+    replies = alone.train(RoundStart(start, small.spec.lr), clients)
     return torch.stack([reply.w for reply in replies])
 
 

@@ -15,8 +15,8 @@ from fedbench.engine.local import (
     Outputs,
     RoundStart,
     by_autograd,
-    local_round,
 )
+from fedbench.engine.local_round import local_round
 from fedbench.engine.problem import Problem
 from fedbench.engine.turns import PreparedClient, dropout, twins
 

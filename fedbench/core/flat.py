@@ -152,7 +152,7 @@ class Net:
         return {n: v.view(s) for n, v, s in zip(self.names, pieces, self.shapes, strict=True)}
 
     def _call(
-        self, module: "_Called", w: Tensor, buffers: Buffers, x: Tensor
+        self, module: "Called", w: Tensor, buffers: Buffers, x: Tensor
     ) -> tuple[Tensor, Tensor]:
         with self._autocast(w):
             logits, features = module(self._named(w) | buffers, x)
@@ -186,13 +186,13 @@ class _CalledModules(threading.local):
 
     def __init__(self, module: nn.Module) -> None:
         student, teacher = copy.deepcopy(module).train(), copy.deepcopy(module).eval()
-        self.student = _Called(LogitsAndFeatures(student).train(), student)
-        self.teacher = _Called(LogitsAndFeatures(teacher).eval(), teacher)
-        head = copy.deepcopy(module)
-        self.head = _Called(getattr(head, "head", head), head)
+        self.student = Called(LogitsAndFeatures(student).train(), student)
+        self.teacher = Called(LogitsAndFeatures(teacher).eval(), teacher)
+        whole = copy.deepcopy(module)
+        self.head = Called(getattr(whole, "head", whole), whole)
 
 
-class _Called:
+class Called:
     """A module that is called with given weights and buffers; `named` is the module of the names.
 
     PyTorch's `functional_call` does the same; its checks take a tenth of a small network's step.

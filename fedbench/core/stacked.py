@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn import functional as F
 
-from fedbench.core.flat import Buffers, LogitsAndFeatures, Model, Net
+from fedbench.core.flat import Buffers, Called, LogitsAndFeatures, Model, Net
 
 Found = tuple[Tensor, Tensor]  # logits and features of one client
 
@@ -38,24 +37,39 @@ class StackedNet:
             self._forms.teacher, [model.w for model in models], [m.buffers for m in models], xs
         )
 
+    def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
+        """As `Net.place`, of weights (m, d); each layer's first dimension is m."""
+        leaves = {n: v.detach().requires_grad_() for n, v in self._named(w).items()}
+        _tell(self._forms.student, len(w))
+        self._forms.student.place(leaves | buffers)
+        return list(leaves.values())
+
+    def train_placed(self, x: Tensor) -> Tensor:
+        """Logits (m, B, C) of inputs (m, B, …) in training mode."""
+        forms = self._forms
+        seen = x.flatten(2) if forms.flattens_first or x.ndim == 3 else _side_by_side(list(x))
+        logits: Tensor = forms.student.module(seen)[0]
+        return logits
+
+    def _named(self, w: Tensor) -> dict[str, Tensor]:
+        pieces = torch.split(w, self._net.sizes, dim=1)
+        return {
+            name: piece.view(len(w), *shape)
+            for name, piece, shape in zip(self._net.names, pieces, self._net.shapes, strict=True)
+        }
+
     def _call(
         self,
-        module: nn.Module,
+        module: Called,
         ws: Sequence[Tensor],
         buffers: Sequence[Buffers],
         xs: Sequence[Tensor],
     ) -> list[Found]:
-        pieces = torch.split(torch.stack(list(ws)), self._net.sizes, dim=1)
-        named = {
-            f"net.{name}": piece.view(len(ws), *shape)
-            for name, piece, shape in zip(self._net.names, pieces, self._net.shapes, strict=True)
-        }
         statistics = {name: torch.stack([b[name] for b in buffers]) for name in buffers[0]}
-        named |= {f"net.{name}": value for name, value in statistics.items()}
-        for layer in self._forms.counting[module]:
-            layer.clients = len(ws)
-        inputs = (_side_by_side(xs),)
-        logits, features = functional_call(module, named, inputs, tie_weights=self._net.tied)
+        _tell(module, len(ws))
+        logits, features = module(
+            self._named(torch.stack(list(ws))) | statistics, _side_by_side(xs)
+        )
         for name, values in statistics.items():
             for own, value in zip(buffers, values, strict=True):
                 own[name].copy_(value)
@@ -66,14 +80,19 @@ class _Forms(threading.local):
     """The network's two modules, each layer in its stacked form; each thread has its own two."""
 
     def __init__(self, net: Net) -> None:
-        self.student = _form(LogitsAndFeatures(net.module())).train()
-        self.teacher = _form(LogitsAndFeatures(net.module())).eval()
-        self.counting = {m: _counting(m) for m in (self.student, self.teacher)}
+        layers = [layer for layer in net.module().modules() if not list(layer.children())]
+        self.flattens_first = type(layers[0]) is nn.Flatten
+        student: Any = _form(LogitsAndFeatures(net.module())).train()
+        teacher: Any = _form(LogitsAndFeatures(net.module())).eval()
+        self.student, self.teacher = Called(student, student.net), Called(teacher, teacher.net)
 
 
-def _counting(module: nn.Module) -> list[Any]:
-    """The layers that are told how many clients there are."""
-    return [layer for layer in module.modules() if hasattr(layer, "clients")]
+def _tell(called: Called, clients: int) -> None:
+    """Tell the layers that need it how many clients there are."""
+    layer: Any
+    for layer in called.module.modules():
+        if hasattr(layer, "clients"):
+            layer.clients = clients
 
 
 def _side_by_side(xs: Sequence[Tensor]) -> Tensor:

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.local import ClientResult, LocalTask, Outputs, RoundStart, local_round
+from fedbench.engine.local import ClientResult, LocalTask, Outputs, RoundStart
+from fedbench.engine.local_round import local_round
 from fedbench.engine.turns import PreparedClient
 
 Kind = Literal["eval", "train", "gradient"]

@@ -8,22 +8,35 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.core.stacked import StackedNet
+from fedbench.engine import scoring
 from fedbench.engine.local import LocalTask
 
 # Floating-point operations of one step's forward pass that keep a core, or a GPU, busy: several
 # clients at once are no faster beyond that.
 _ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
+# Weights times samples up to which a step of a network without a convolution takes longer to call
+# than to compute; beyond it, the weights of several clients leave the cache.
+_TINY = 3.5e5
+_MOST_IN_STEP = 16
 
 
-def stacked_net(task: LocalTask) -> StackedNet | None:
+def in_step(task: LocalTask, batch: int) -> bool:
+    """Whether clients train in step (`lockstep`): of a tiny network, whose steps no part sees."""
+    net, usual = task.net, (scoring.cross_entropy, scoring.half_squared_error)
+    tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
+    return tiny and task.is_plain and task.loss in usual and net.precision != torch.bfloat16
+
+
+def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:
     """The network for several clients at once, or None where each client has to train alone.
 
     Dropout would draw other numbers, and some layers have no stacked form, or none for what they
-    are given, such as a linear layer on images. Networks without a convolution gain nothing, and in
-    double precision several clients at once are slower.
+    are given, such as a linear layer on images. Larger networks without a convolution gain nothing,
+    and those with one are slower in double precision.
     """
     net = task.net
-    if net.has_dropout or not net.channels or net.precision != torch.float32:
+    gains = in_step(task, batch) or (net.channels and net.precision == torch.float32)
+    if net.has_dropout or not gains:
         return None
     try:
         stacked = StackedNet(net)
@@ -33,8 +46,13 @@ def stacked_net(task: LocalTask) -> StackedNet | None:
     return stacked
 
 
-def at_once(task: LocalTask, batch: int) -> int:
-    """How many clients with batches of this size make up a step that keeps a core or GPU busy."""
+def at_once(task: LocalTask, batch: int, cohort: int) -> int:
+    """How many clients with batches of this size make up a step that keeps a core or GPU busy.
+
+    Of a tiny network two workers share any cohort.
+    """
+    if in_step(task, batch):
+        return min(_MOST_IN_STEP, -(-cohort // 2))
     enough = _ENOUGH_CPU if task.x.device.type == "cpu" else _ENOUGH_GPU
     return max(1, int(enough / (_operations(task) * batch)))
 

@@ -106,7 +106,9 @@ class Training:
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
+        self.workers = Workers(
+            problem.task, problem.task.threads, problem.largest_batch, problem.fed.m
+        )
         self.work = work_per_sample(problem)
         require_score(problem)
         require_own_names(self.probes)

@@ -6,8 +6,10 @@ from typing import Any
 import torch
 
 from fedbench.engine.gang import train_together
-from fedbench.engine.groups import at_once, grouped, stacked_net
-from fedbench.engine.local import ClientResult, LocalTask, RoundStart, local_round
+from fedbench.engine.groups import at_once, grouped, in_step, stacked_net
+from fedbench.engine.local import ClientResult, LocalTask, RoundStart
+from fedbench.engine.local_round import local_round
+from fedbench.engine.lockstep import train_in_step
 from fedbench.engine.threads import Threads
 from fedbench.engine.turns import PreparedClient, dropout
 
@@ -15,15 +17,16 @@ from fedbench.engine.turns import PreparedClient, dropout
 class Workers:
     """Threads that each train one group of clients at a time, until the cohort is done.
 
-    `batch`: the largest number of samples per step. Where clients depend on each other they are
-    trained one after the other, and `one_because` says why.
+    `batch`: the largest number of samples per step; `cohort`: the clients of a round. Where clients
+    depend on each other they are trained one after the other, and `one_because` says why.
     """
 
-    def __init__(self, task: LocalTask, threads: Threads, batch: int) -> None:
+    def __init__(self, task: LocalTask, threads: Threads, batch: int, cohort: int) -> None:
         self._task, self.one_because = task, _dependence(task)
         self._threads = Threads(1) if self.one_because else threads
-        self._stacked = None if self.one_because else stacked_net(task)
-        self._largest = at_once(task, batch) if self._stacked else 1
+        self._stacked = None if self.one_because else stacked_net(task, batch)
+        self._largest = at_once(task, batch, cohort) if self._stacked else 1
+        self._together = train_in_step if in_step(task, batch) else train_together
 
     @property
     def described(self) -> dict[str, Any]:
@@ -51,7 +54,7 @@ class Workers:
     def _train(self, start: RoundStart, group: Sequence[PreparedClient]) -> list[ClientResult]:
         if self._stacked is None or len(group) == 1:
             return [train_alone(self._task, start, client) for client in group]
-        return train_together(self._task, self._stacked, start, group)
+        return self._together(self._task, self._stacked, start, group)
 
 
 def train_alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> ClientResult:

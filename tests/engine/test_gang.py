@@ -13,7 +13,7 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.core.flat import Net
 from fedbench.core.stacked import StackedNet
 from fedbench.engine.assemble import assemble
-from fedbench.engine.groups import at_once, grouped, stacked_net
+from fedbench.engine.groups import at_once, grouped, in_step, stacked_net
 
 CPU = Machine(device="cpu", workers=1)
 LENET = {"model": {"lenet5": {"padding": 2}}}
@@ -53,8 +53,8 @@ def test_how_many_at_once_by_hand():
     body = nn.Sequential(nn.Conv2d(1, 3, 2), nn.Flatten())
     module = nn.Sequential(body, nn.Linear(147, 10))
     problem = assemble(RunSpec(), {"model": module}, CPU, None)
-    assert at_once(problem.task, 500) == 194
-    assert at_once(problem.task, 10**9) == 1
+    assert at_once(problem.task, 500, 9) == 194
+    assert at_once(problem.task, 10**9, 9) == 1
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,20 @@ def test_how_many_at_once_by_hand():
         (LENET, True),
         ({**LENET, "precision": "float64"}, False),
         ({**LENET, "precision": "bfloat16"}, False),
-        ({"model": "mlp"}, False),  # matrix products alone
+        ({"model": "mlp"}, True),  # matrix products alone, 9,610 weights
+        ({"model": {"mlp": {"hidden": 1000}}}, False),
+        ({"model": "mlp", "parts": ["fedprox"]}, False),  # it reads every step
+        ({"model": "mlp", "clip": 1.0}, False),
         ({"model": {"tinyvit": {"width": 0.125, "depth": 0.1, "side": 32}}}, False),
     ],
 )
 def test_which_networks_serve_several_clients_at_once(settings, together):
-    assert (stacked_net(task(**settings)) is not None) == together
+    assert (stacked_net(task(**settings), 16) is not None) == together
 
 
 def test_the_record_says_how_many_clients_trained_at_once():
     assert run(RunSpec(**SMALL), machine=CPU).record["clients_at_once"] > 3
-    alone = run(RunSpec(**SMALL | {"model": "mlp"}), machine=CPU).record
+    alone = run(RunSpec(**SMALL | {"model": "mlp", "clip": 1.0}), machine=CPU).record
     assert alone["clients_at_once"] == 1
 
 
@@ -119,7 +122,7 @@ def test_a_module_with_a_forward_of_its_own_is_not_trusted():
     with pytest.raises(TypeError, match="Mixing has no stacked form"):
         StackedNet(Net(Mixing()))
     problem = assemble(RunSpec(clients=2), {"model": Mixing()}, CPU, None)
-    assert stacked_net(problem.task) is None
+    assert stacked_net(problem.task, 16) is None
 
 
 class Joining(nn.Sequential):
@@ -170,6 +173,111 @@ def test_layers_that_are_given_what_they_have_no_stacked_form_for(layers):
     model(torch.zeros(1, 1, 8, 8))  # the last layer learns how many features there are
     spec = RunSpec(clients=3, rounds=1, batch=16)
     assert run(spec, machine=CPU, model=model).record["clients_at_once"] == 1
+
+
+# --- training in step ---------------------------------------------------------------------------
+
+TINY = {"clients": 6, "rounds": 2, "lr": 0.1, "batch": 16, "precision": "float64"}
+
+
+def test_a_tiny_network_is_one_whose_weights_times_samples_are_few_by_hand():
+    # digits: 64 inputs and 10 classes, so that 32 hidden units have 2,410 weights
+    small = task(model={"mlp": {"hidden": 32}})
+    assert in_step(small, 145)  # 349,450
+    assert not in_step(small, 146)  # 351,860
+    assert in_step(task(model={"mlp": {"hidden": 466}}), 1)  # 34,960 weights, as for 10 samples
+    assert not in_step(task(model={"mlp": {"hidden": 467}}), 1)
+    assert [at_once(small, 10, cohort) for cohort in (1, 2, 7, 10, 32, 500)] == [1, 1, 4, 5, 16, 16]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"epochs": 2, "batch": 5},
+        {"steps": 7, "batch": 10},
+        {"momentum": 0.9, "nesterov": True},
+        {"momentum": 0.9, "weight_decay": 0.01},
+        {"optimizer": "adam", "lr": 0.01},
+        {"augment": {"crop": 1, "flip": 0.5}},
+        {"parts": ["fednova", "slowmo"]},
+        {"parts": ["fedgaonetrip"]},  # starts elsewhere, and keeps something of each turn
+    ],
+    ids=str,
+)
+def test_in_step_gives_the_weights_of_clients_alone(together, monkeypatch, settings):
+    spec = RunSpec(**TINY | settings, partition={"dy": {"alpha": 0.5}})
+    found = run(spec, machine=CPU)
+    assert found.record["clients_at_once"] == 3
+    assert len({-(-n // 16) for n in found.record["samples"]}) > 1, "clients must differ in steps"
+    together(1)
+    alone = run(spec, machine=CPU)
+    torch.testing.assert_close(found.weights, alone.weights, rtol=1e-10, atol=1e-10)
+    losses = [list(result.history["train_loss"]) for result in (found, alone)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-10)
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_in_step_any_number_of_workers_gives_the_same_bits(workers):
+    spec = RunSpec(**TINY | {"precision": "float32"})
+    many = Machine(device="cpu", workers=workers)
+    assert torch.equal(run(spec, machine=CPU).weights, run(spec, machine=many).weights)
+
+
+def test_in_step_a_network_need_not_begin_with_a_flat_layer():
+    model = nn.Sequential(nn.AvgPool2d(2), nn.Flatten(), nn.Linear(16, 10)).double()
+    spec = RunSpec(**TINY)
+    found = run(spec, machine=CPU, model=model)
+    assert found.record["clients_at_once"] == 3
+    alone = run(spec, machine=CPU, model=model, parts=(Reading(),))
+    assert alone.record["clients_at_once"] == 1
+    torch.testing.assert_close(found.weights, alone.weights, rtol=1e-10, atol=1e-10)
+
+
+@dataclass(frozen=True)
+class Reading(Part):
+    """Reads each step and changes none, so that steps are made on the whole vector."""
+
+    def move(self, step, w, t):
+        return step
+
+
+class Twice(nn.Module):
+    """Uses one layer at two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(64, 64), nn.Linear(64, 10)
+        self.again = self.first
+
+    def forward(self, x):
+        return self.last(self.again(self.first(x.flatten(1)).tanh()))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"mlp": {"hidden": 2000}},
+        {"lenet5": {"padding": 2}},
+        {"rn20": {"norm": "bn", "width": 0.25, "blocks": 1}},
+        {"tinyvit": {"width": 0.125, "depth": 0.1, "side": 32}},
+        None,
+    ],
+    ids=str,
+)
+def test_steps_in_place_have_the_bits_of_steps_on_the_whole_vector(together, model):
+    settings, own = {"model": model}, {}
+    if model:
+        together(1)
+    else:
+        settings, own = {}, {"model": Twice()}
+    spec = RunSpec(clients=2, rounds=2, batch=40, lr=0.05, momentum=0.5, **settings)
+    place = run(spec, machine=CPU, **own)
+    vector = run(spec, machine=CPU, parts=(Reading(),), **own)
+    assert torch.equal(place.weights, vector.weights)
+    assert not torch.equal(place.weights, run(spec.changed(seed=1), machine=CPU, **own).weights)
+    for name, value in vector.buffers.items():
+        assert torch.equal(place.buffers[name], value)
 
 
 # --- training -----------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from fedbench.core.flat import Model
 from fedbench.core.part import Sizes, overriding
 from fedbench.engine.assemble import assemble
 from fedbench.engine.build import build_parts
-from fedbench.engine.local import RoundStart, local_round
+from fedbench.engine.local import RoundStart
+from fedbench.engine.local_round import local_round
 from fedbench.engine.progress import Progress
 from fedbench.engine.record import Result
 from fedbench.engine.server import copies_for_parts, open_round

@@ -66,7 +66,8 @@ def test_a_changed_method_has_new_runs_only_where_the_change_is_used():
 
 def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
     def ids():
-        default, large = RunSpec(parts=["fedprox"]), RunSpec(parts=[{"fedprox": {"mu": 1}}])
+        default = RunSpec(parts=[{"fedprox": {"mu": 0.01}}])  # as written in the class
+        large = RunSpec(parts=[{"fedprox": {"mu": 1}}])
         return [spec.id for spec in (RunSpec(), RunSpec(clip=1.0), default, large)]
 
     before = ids()
@@ -74,14 +75,17 @@ def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
     constants = registry.find("method", "fedprox").constants
     monkeypatch.setitem(constants, "numerics", {"mu": 5})
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, True, False]
+    monkeypatch.setitem(constants, "numerics", {"iid": 4})  # the partition, by default
+    assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
     monkeypatch.setitem(constants, "numerics", {numerics.ALWAYS: 4})
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("kind", registry.PACKAGES)
 def test_versions_name_a_setting_or_a_parameter_and_are_above_the_engines(kind):
+    components = {name for each in registry.PACKAGES for name in registry.entries(each)}
     for entry in registry.entries(kind).values():
-        allowed = {numerics.ALWAYS, *RunSpec.model_fields, *entry.fields}
+        allowed = {*components, numerics.ALWAYS, *RunSpec.model_fields, *entry.fields}
         for name, version in entry.constants.get("numerics", {}).items():
             assert name in allowed, entry.name
             assert version > numerics.NUMERICS, entry.name

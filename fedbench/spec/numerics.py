@@ -2,8 +2,8 @@
 
 A run's identity holds the versions of what it uses, so that a mended method trains its own runs
 anew and leaves all others valid. A component (method, model, data set, partition, sampler, probe)
-whose numbers change declares it in its class, by the setting of the run or the parameter of its own
-that uses the changed code, or by `ALWAYS`:
+whose numbers change declares it in its class, by the setting of the run, the parameter of its own
+or the other component that uses the changed code, or by `ALWAYS`:
 
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}
 
@@ -11,7 +11,7 @@ Without a declaration it has the engine's version. A change of the engine that o
 has a line in `SETTINGS`; any other raises `NUMERICS`, and all declarations up to it go.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from fedbench.base import registry
@@ -22,23 +22,22 @@ ALWAYS = "always"
 SETTINGS: dict[str, int] = {}
 
 
-def changed_since(choices: Iterable[tuple[str, Choice]], given: Container[str]) -> dict[str, int]:
+def changed_since(choices: Iterable[tuple[str, Choice]], given: Collection[str]) -> dict[str, int]:
     """The versions above `NUMERICS` of what a run uses, by component or setting.
 
     `choices` are the run's components, as (kind, choice), and `given` the settings that it does not
     leave at their defaults. A component that is not known here is passed over.
     """
     versions = {name: version for name, version in SETTINGS.items() if name in given}
-    for kind, choice in choices:
+    chosen = list(choices)
+    others = {choice.name for _, choice in chosen}
+    for kind, choice in chosen:
         entry = registry.entries(kind).get(choice.name)
-        declared = entry.constants.get("numerics") or {} if entry else {}
-        used = [
-            version
-            for name, version in declared.items()
-            if name == ALWAYS or name in given or name in choice.params
-        ]
-        if used:
-            versions[f"{kind} {choice.name}"] = max(used)
+        declared = entry.constants.get("numerics") if entry else None
+        if declared:
+            uses = {ALWAYS, *given, *choice.brief(kind).params, *others}
+            used = [version for name, version in declared.items() if name in uses]
+            versions |= {f"{kind} {choice.name}": max(used)} if used else {}
     return versions
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Lt
 
@@ -29,6 +29,8 @@ class File(Source):
     numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
     for it by `seed`.
     """
+
+    numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
 
     path: str = ""  # ends in .npz or .csv
     label: str = ""  # a column of the CSV table

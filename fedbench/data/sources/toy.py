@@ -27,6 +27,7 @@ class Toy(Source):
     the seed of the run or on a library's version.
     """
 
+    numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
     SAMPLES: ClassVar[tuple[int, int]] = (300, 1_000)  # by default
     SHAPE: ClassVar[tuple[int]] = (2,)  # features
     CLASSES: ClassVar[int] = 4

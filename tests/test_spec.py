@@ -56,11 +56,11 @@ def test_a_setting_without_effect_is_refused_as_it_would_make_another_run(refuse
 
 
 def test_a_changed_method_has_new_runs_only_where_the_change_is_used():
-    plain, moved = RunSpec(parts=["scaffold"]), RunSpec(parts=["scaffold"], momentum=0.9)
-    searched = RunSpec(parts=["scaffold"], tune={"grid": {"momentum": [0, 0.9]}})
-    assert "newer" not in plain.settings()
-    assert "newer" not in RunSpec(momentum=0.9).settings()
-    for spec in (moved, searched):
+    lenet = {"parts": ["scaffold"], "model": "lenet5"}
+    searched = RunSpec(**lenet, tune={"grid": {"momentum": [0, 0.9]}})
+    assert "newer" not in RunSpec(**lenet).settings()
+    assert "newer" not in RunSpec(model="lenet5", momentum=0.9).settings()
+    for spec in (RunSpec(**lenet, momentum=0.9), searched):
         assert spec.settings()["newer"] == {"method scaffold": 4}
 
 

@@ -1,5 +1,6 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Fed
 from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Unused
 from fedbench.engine.identity import Identity
 from fedbench.engine.local import LocalTask
 from fedbench.engine.scoring import Scorer
@@ -34,6 +36,7 @@ class Problem:
     task: LocalTask
     rows: list[Tensor]
     label_counts: NDArray[np.int64]
+    unused: Unused
     sampler: Sampler
     scorers: dict[str, Scorer]
 
@@ -62,3 +65,11 @@ class Problem:
                 "validation = 0: a part of the method needs held-out data; set validation above 0"
             )
         return self.scorers["val_"]
+
+
+def warn_unused(problem: Problem) -> None:
+    """Warn of training samples that no client holds."""
+    spec = problem.spec
+    said = problem.unused.words(problem.data.name, str(spec.partition), spec.clients)
+    if said:
+        warnings.warn(said, stacklevel=2)

@@ -31,7 +31,7 @@ from fedbench.engine.probe import (
     require_declared,
     require_own_names,
 )
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import Problem, warn_unused
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
@@ -109,6 +109,7 @@ class Training:
         self.workers = Workers(problem.task, problem.task.threads, problem.largest_batch)
         self.work = work_per_sample(problem)
         require_score(problem)
+        warn_unused(problem)
         require_own_names(self.probes)
         for probe in self.probes:
             probe.require(problem)

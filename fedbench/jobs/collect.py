@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.strict import Strict
+from fedbench.data.shares import Unused
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
@@ -76,7 +77,8 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     _require_its_settings(run, actual, folder)
     settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
-    settings["substitutes"] = _substitutes(record["data"])
+    told = (_substitutes(record["data"]), _unused(actual, record))
+    settings["substitutes"] = "; ".join(filter(None, told))
     return settings | columns(actual)
 
 
@@ -135,6 +137,13 @@ def _substitutes(data: dict[str, str]) -> str:
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
     told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
     return "; ".join(told)
+
+
+def _unused(run: RunSpec, record: dict[str, Any]) -> str:
+    """A sentence if much of the training data has no client; earlier records do not say."""
+    left = Unused(**record.get("unused", {"samples": 0, "share": 0.0}))
+    said = left.words(record["data"]["name"], str(run.partition), run.clients)
+    return said and f"{said}."
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

@@ -35,6 +35,8 @@ class DL(Partition):
     public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds.
     """
 
+    by_labels = True
+
     alpha: Concentration = 0.5  # the smaller, the more skewed
     group: Count = 10  # clients; the last group may be smaller
 

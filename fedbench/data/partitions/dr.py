@@ -19,6 +19,8 @@ class DR(Partition):
     of α changes both skew and amount of data; the partition `DP` uses all data.
     """
 
+    by_labels = True
+
     alpha: Concentration = 0.1  # the smaller, the more skewed
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

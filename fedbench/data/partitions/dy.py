@@ -35,6 +35,8 @@ class DY(Partition):
     one sample.
     """
 
+    by_labels = True
+
     alpha: Concentration = 0.5  # the smaller, the more skewed
     flavour: Literal["yurochkin", "fedadc"] = "yurochkin"
 

@@ -18,6 +18,8 @@ Indices = NDArray[np.int64]
 # Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
 ATTEMPTS = 1000
+_PATIENCE = 5000  # draws
+EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 
 
 @dataclass(frozen=True)
@@ -122,14 +124,27 @@ def capped(
 
 
 def redraw(
-    draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition, attempts: int = ATTEMPTS
+    draw: Callable[[], NDArray[np.int64]],
+    least: int,
+    rule: Partition,
+    attempts: int = ATTEMPTS,
+    remedy: str = "",
 ) -> NDArray[np.int64]:
-    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do."""
-    for _ in range(attempts):
+    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do.
+
+    It gives up before the last attempt where that is hopeless: where fewer than one of 5,000 draws
+    gave all clients but one enough, one in some 200,000 gives it to all.
+    """
+    near = 0
+    for attempt in range(1, attempts + 1):
         counts = draw()
-        if counts.sum(axis=1).min() >= least:
+        poor = np.count_nonzero(counts.sum(axis=1) < least)
+        if not poor:
             return counts
+        near += poor == 1
+        if near < attempt // _PATIENCE:
+            break
     raise FedbenchError(
-        f"{rule}: none of {attempts} draws gave each of {len(counts)} clients {least} or more "
-        "samples; use fewer clients, more samples or a larger concentration"
+        f"{rule}: none of {attempt:,} draws gave each of {len(counts)} clients {least:,} or more "
+        f"samples; use fewer clients, more samples, a larger concentration{remedy}"
     )

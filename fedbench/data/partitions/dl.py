@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checked import Count
 from fedbench.data.partition import (
+    EQUAL_SIZES,
     Concentration,
     Indices,
     Partition,
@@ -67,4 +68,5 @@ class DL(Partition):
         groups = by_class(labels, rng)
         sizes = np.array([len(group) for group in groups])
         draw = partial(capped, self.alpha, sizes, clients, rng)
-        return deal(groups, redraw(draw, len(labels) // (2 * clients), self, ATTEMPTS))[0]
+        least, remedy = len(labels) // (2 * clients), f", a smaller `group` or {EQUAL_SIZES}"
+        return deal(groups, redraw(draw, least, self, ATTEMPTS, remedy))[0]

@@ -34,7 +34,7 @@ class DR(Partition):
                 scale = (sizes / ratios.sum(axis=0)).min()
             return _round(scale * ratios, sizes)
 
-        return deal(groups, redraw(draw, 1, self))[0]
+        return deal(groups, redraw(draw, 1, self, remedy=" or the partition 'dp'"))[0]
 
 
 def _round(wanted: NDArray[np.float64], sizes: Indices) -> NDArray[np.int64]:

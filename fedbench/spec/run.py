@@ -8,7 +8,7 @@ keeps the identity of every earlier run. Labels, papers and tables are no part o
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fedbench.base import registry
 from fedbench.base.choice import Choice
@@ -116,6 +116,11 @@ class RunSpec(Strict):
     """Early stopping: when the run ends before its last round; null: never."""
     tune: Tune | None = None
     """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
+
+    @field_validator("augment")
+    @classmethod
+    def _as_it_acts(cls, value: Augment | None) -> Augment | None:
+        return value.as_it_acts if value else None
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":

@@ -44,6 +44,8 @@ class File(Source):
             different(f"{where}: y", arrays["y"])
             arrays = self._split(where, arrays["x"], arrays["y"])
             origin["test set"] = f"{self.test:g} of every class, drawn by seed {self.seed}"
+        else:
+            self._require_used(where)
         classes = different(f"{where}: y_train", arrays["y_train"])
         y_train, y_test = (
             numbered(f"{where}: {name}", arrays[name], classes) for name in ("y_train", "y_test")
@@ -53,6 +55,16 @@ class File(Source):
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
             classes=len(classes), origin=origin, columns=columns,
         )  # fmt: skip
+
+    def _require_used(self, where: str) -> None:
+        """Refuse what draws a test set where the file brings one: it would make other runs."""
+        for field in ("test", "seed"):
+            value, usual = getattr(self, field), getattr(File, field)
+            if value != usual:
+                raise FedbenchError(
+                    f"{where}: {field} = {value:g} has no effect, for the file has x_test and "
+                    "y_test; leave it out"
+                )
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The file that is read."""

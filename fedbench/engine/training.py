@@ -283,7 +283,7 @@ class Training:
 
 
 def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:
-    """The mean over clients, all alike, of their mean losses, and whether it and the weights are finite.
+    """The mean of the clients' mean losses, and whether it and the weights are finite.
 
     Read together: a GPU is waited for once.
     """

@@ -57,7 +57,8 @@ class RunSpec(Strict):
     sampler: Choice = Choice(name="uniform")
     """The rule that draws the cohort of a round (`fedbench list samplers`)."""
     weights: Literal["uniform", "samples"] = "uniform"
-    """How the models of a cohort are mixed: all alike, or by their clients' numbers of samples."""
+    """How the models of a cohort are mixed: all alike, or with samples by their clients' numbers of
+    samples, as McMahan et al. do."""
     rounds: Whole = 10
     """The number of rounds, T."""
     epochs: Whole | None = None

@@ -51,6 +51,13 @@ class Problem:
         """The device that holds the data."""
         return self.task.x.device
 
+    @property
+    def unused_words(self) -> str:
+        """A sentence on the training samples that no client holds, if they are many; else ''."""
+        given = self.identity.objects.get("partition")
+        rule = "that was given" if given else str(self.spec.partition)
+        return self.unused.words(self.data.name, rule, self.spec.clients)
+
     def validate(self, model: Model) -> Tensor:
         """A model's mean loss on the held-out data (scalar)."""
         return self._held_out().loss(model)
@@ -69,7 +76,5 @@ class Problem:
 
 def warn_unused(problem: Problem) -> None:
     """Warn of training samples that no client holds."""
-    spec = problem.spec
-    said = problem.unused.words(problem.data.name, str(spec.partition), spec.clients)
-    if said:
-        warnings.warn(said, stacklevel=2)
+    if problem.unused_words:
+        warnings.warn(problem.unused_words, stacklevel=2)

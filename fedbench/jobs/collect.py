@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.strict import Strict
-from fedbench.data.shares import Unused
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
@@ -77,8 +76,7 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     _require_its_settings(run, actual, folder)
     settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
-    told = (_substitutes(record["data"]), _unused(actual, record))
-    settings["substitutes"] = "; ".join(filter(None, told))
+    settings["substitutes"] = _substitutes(record)
     return settings | columns(actual)
 
 
@@ -128,22 +126,18 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
             )
 
 
-def _substitutes(data: dict[str, str]) -> str:
+def _substitutes(record: dict[str, Any]) -> str:
     """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
 
-    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'.
+    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'; and
+    so is how much of the training data no client has.
     """
+    data = record["data"]
     told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
     told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
-    return "; ".join(told)
-
-
-def _unused(run: RunSpec, record: dict[str, Any]) -> str:
-    """A sentence if much of the training data has no client; earlier records do not say."""
-    left = Unused(**record.get("unused", {"samples": 0, "share": 0.0}))
-    said = left.words(record["data"]["name"], str(run.partition), run.clients)
-    return said and f"{said}."
+    unused = record.get("unused", {}).get("words", "")  # which earlier records do not say
+    return "; ".join([*told, *([f"{unused}."] if unused else [])])
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

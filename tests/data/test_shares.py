@@ -134,15 +134,18 @@ def test_unused_data_are_said_when_a_run_starts_and_stand_in_its_record(cpu):
     # 240 samples make one for each of 130 clients: 110 are left
     with pytest.warns(UserWarning, match="46% of the training samples of few digits.*130 clients"):
         result = run(spec, data=few_digits(), machine=cpu)
-    assert json.loads(json.dumps(result.record["unused"])) == {"samples": 110, "share": 110 / 240}
+    unused = json.loads(json.dumps(result.record["unused"]))
+    assert (unused["samples"], unused["share"]) == (110, 110 / 240)
+    assert unused["words"].startswith("46% of the training samples of few digits")
     held_out = assemble(spec.changed(validation=0.2), {"data": few_digits()}, cpu, None)
     assert held_out.unused == (192 - 130, 62 / 192)
 
 
 def test_unused_data_are_said_on_the_pages_of_such_runs(tmp_path):
     much, little, before = (RunSpec(clients=800, seed=seed) for seed in range(3))
-    finish(tmp_path, much, record={"unused": {"samples": 642, "share": 0.445}})
-    finish(tmp_path, little, record={"unused": {"samples": 2, "share": 0.001}})
+    for spec, left in ((much, Unused(642, 0.445)), (little, Unused(2, 0.001))):
+        words = {"words": left.words("digits", "iid", 800)}
+        finish(tmp_path, spec, record={"unused": left._asdict() | words})
     finish(tmp_path, before)  # a record of an earlier version
     said = collect([much, little, before], tmp_path).groupby("seed")["substitutes"].first()
     assert said[0] == (

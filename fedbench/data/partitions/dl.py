@@ -33,7 +33,9 @@ class DL(Partition):
     group is drawn again until its smallest client has half the average. Then all samples are put in
     one row, client after client and class after class, and client i takes the i-th ⌊n/K⌋ of it: a
     client's surplus goes to its neighbours, and at most K−1 samples are not used. This is the
-    public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds.
+    public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds. Few classes
+    at a small α have hardly any such draw: two at 0.1 are refused at once. A smaller `group`, DP
+    and DR divide them.
     """
 
     by_labels = True

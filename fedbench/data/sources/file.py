@@ -27,7 +27,7 @@ class File(Source):
     if it is not given) holds the labels, all others hold finite numbers, which are read as float32
     and not scaled (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
     numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
-    for it by `seed`.
+    for it by `seed`; where one is given, other values of these two are refused.
     """
 
     path: str = ""  # ends in .npz or .csv

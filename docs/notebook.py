@@ -26,6 +26,7 @@ base = RunSpec(
     rounds=15,
     batch=10,
     lr=0.05,
+    weights="uniform",  # clients are mixed alike; "samples": by their numbers of samples
 )
 print(base)
 

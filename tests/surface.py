@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fedbench import (
@@ -16,6 +18,7 @@ from fedbench import (
     Gradient,
     Machine,
     Part,
+    Partition,
     Probe,
     Result,
     Round,
@@ -75,6 +78,20 @@ class Ones(Source):
         """Four samples of one feature."""
         x, y = np.ones((4, 1)), np.zeros(4, dtype=np.int64)
         return Dataset("ones", x, y, x, y, classes=2)
+
+
+@dataclass(frozen=True)
+class ByUser(Partition):
+    """A partition that asks for rows."""
+
+    by_labels = False
+    overlap = True
+
+    def split(
+        self, labels: NDArray[Any], clients: int, rng: np.random.Generator, rows: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
+        """Row i to client i % K."""
+        return [np.flatnonzero(rows % clients == client) for client in range(clients)]
 
 
 def by_name(spec: RunSpec) -> tuple[Part, ...]:

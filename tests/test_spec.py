@@ -41,6 +41,27 @@ def test_identity_tells_any_other_setting(change):
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"crop": 0, "flip": 0.0}, None),
+        ({"crop": 4, "crop_share": 0.0, "flip": 0}, None),
+        ({"crop_share": 0.3}, {}),
+        ({"crop": 4, "crop_share": 0}, {"flip": 0.5}),
+    ],
+)
+def test_views_that_are_the_same_have_one_identity(one, other):
+    assert RunSpec(augment=one) == RunSpec(augment=other)
+    assert RunSpec(augment=one).id == RunSpec(augment=other).id
+    assert RunSpec(augment={"crop": 4, "crop_share": 0.3}).augment.crop_share == 0.3
+
+
+def test_a_searchs_share_has_no_effect_on_the_test_set(refuses):
+    with refuses(r"share = 0\.2 has no effect with on = 'test'"):
+        RunSpec(tune={"grid": {"lr": [0.1]}, "on": "test", "share": 0.2})
+    RunSpec(tune={"grid": {"lr": [0.1]}, "on": "test", "share": 0.1})
+
+
+@pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"betas": (0.5, 0.9)}, r"betas = .* no effect with optimizer 'sgd' and momentum = 0"),

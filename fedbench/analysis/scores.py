@@ -1,11 +1,14 @@
 """Test accuracy of given models: their mean, per class, and as each client would see it."""
 
 import math
+import warnings
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.problem import Problem
 
@@ -34,6 +37,24 @@ def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
     tested = ~per_class.isnan()
     held = counts[:, tested].double()
     return held @ per_class[tested] / held.sum(1)
+
+
+def untested_clients(problem: Problem) -> int:
+    """How many clients hold only classes that the test set lacks: nothing scores a model there."""
+    tested = np.unique(problem.scorers[""].y.cpu().numpy())
+    return int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
+
+
+def require_tested(probe: str, problem: Problem) -> None:
+    """Warn of clients that the probe leaves out; raises `FedbenchError` if it leaves out all."""
+    left_out, clients = untested_clients(problem), problem.fed.K
+    why = "hold only classes of which the test set has no sample"
+    if left_out == clients:
+        raise FedbenchError(f"watch: {probe} has nothing to measure: all {clients} clients {why}")
+    if left_out:
+        warnings.warn(
+            f"{probe}: {left_out} of {clients} clients {why}; they are left out", stacklevel=2
+        )
 
 
 def worst_tenth(accuracies: Tensor) -> Tensor:

@@ -60,7 +60,8 @@ def _composition(name: str, method: Composition) -> Row:
         for part, made in parts
         for row in _parameters(type(made))
     ]
-    row: Row = {"name": name, "summary": written + needs, "about": ""}
+    note = f"; {method.note}" if method.note else ""
+    row: Row = {"name": name, "summary": written + needs + note, "about": ""}
     row |= {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
     return row | _method(parts, method.citation)
 

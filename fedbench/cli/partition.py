@@ -89,6 +89,7 @@ def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
 
 def _print(splits: "list[Preview]") -> None:
     words = {each.title: each.words() for each in splits}
+    lines = dict.fromkeys(line for each in words.values() for line in each)
     print_rows(
-        [{"": k} | {title: each[k] for title, each in words.items()} for k in splits[0].words()]
+        [{"": k} | {title: each.get(k, "0") for title, each in words.items()} for k in lines]
     )

@@ -12,7 +12,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.data import skew
 from fedbench.data.dataset import Dataset
-from fedbench.data.shares import check_partition, draw_partition, hold_out
+from fedbench.data.shares import draw_partition, held, hold_out
 from fedbench.data.source import load_data
 from fedbench.spec import RunSpec
 
@@ -27,6 +27,7 @@ class Preview:
     counts: NDArray[np.int64]  # samples of each class on each client (clients, classes)
     samples: int  # for training, held-out ones included
     held_out: int  # for validation
+    held: int  # by clients, each sample once
 
     @property
     def title(self) -> str:
@@ -50,7 +51,12 @@ class Preview:
     @property
     def unused(self) -> int:
         """Samples neither held out nor given to a client."""
-        return self.samples - self.held_out - int(self.counts.sum())
+        return self.samples - self.held_out - self.held
+
+    @property
+    def shared(self) -> int:
+        """How many more samples clients hold together than there are: 0 unless they overlap."""
+        return int(self.counts.sum()) - self.held
 
     def facts(self) -> dict[str, Any]:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
@@ -61,6 +67,7 @@ class Preview:
             "samples": self.samples,
             "held_out": self.held_out,
             "unused": self.unused,
+            "shared": self.shared,
             **self._measures(),
             "counts": self.counts.tolist(),
         }
@@ -82,10 +89,12 @@ class Preview:
         """The same numbers in words, for a column of a table."""
         sizes, classes, measures = self._measures().values()
         divided = self.samples - self.held_out
+        common = {"held again by others": f"{self.shared:,}"} if self.shared else {}
         return {
             "training samples": f"{self.samples:,}",
             "held out": f"{self.held_out:,} ({self.held_out / self.samples:.1%})",
             "unused": f"{self.unused:,} ({self.unused / divided:.1%})",
+            **common,
             "samples per client": _spelled(sizes),
             "their spread, std / mean": f"{sizes['spread']:.2f}",
             "classes per client": _spelled(classes),
@@ -116,9 +125,8 @@ def preview(data: Dataset, spec: RunSpec) -> Preview:
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rule = registry.build("partition", spec.partition.name, spec.partition.params)
     rows = draw_partition(rule, data, train, spec.clients, spec.partition_seed)
-    check_partition(rows, len(data.y_train), spec.clients, held_out)
     counts = skew.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
-    return Preview(spec, counts, len(data.y_train), len(held_out))
+    return Preview(spec, counts, len(data.y_train), len(held_out), held(rows))
 
 
 def _number(value: float) -> str:

@@ -1,9 +1,11 @@
 """The base of partitions: a rule takes training labels and gives each client its samples."""
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -16,36 +18,71 @@ Indices = NDArray[np.int64]
 # Beyond these limits a draw in floating point is a single class, or the uniform distribution.
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
 ATTEMPTS = 1000
+_PATIENCE = 5000  # draws
+EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 
 
 @dataclass(frozen=True)
 class Partition(Checked, ABC):
-    """A rule that divides a training set over clients; each is a file in `data/partitions`."""
+    """A rule that divides a training set over clients; each is a file in `data/partitions`.
+
+    A rule that knows more of a sample than its label, such as whose it is, takes a fourth argument
+    `rows`: row `rows[k]` of the training set has the label `labels[k]`.
+    """
+
+    by_labels: ClassVar[bool] = False  # it needs to know nothing else of the samples
+    overlap: ClassVar[bool] = False  # clients may hold the same sample
 
     def __call__(
-        self, labels: NDArray[Any], clients: int, rng: np.random.Generator
+        self,
+        labels: NDArray[Any],
+        clients: int,
+        rng: np.random.Generator,
+        rows: Indices | None = None,
     ) -> list[Indices]:
-        """Divide the samples: per client one ascending array of sample numbers, none twice."""
+        """Divide the samples: per client one ascending array of sample numbers, none twice.
+
+        `rows`: their rows in the training set; None if they are all of it.
+        """
         if clients < 1 or clients > len(labels):
             raise FedbenchError(
                 f"{self}: clients = {clients} is not allowed; "
                 f"it must be 1…{len(labels)}, the number of training samples"
             )
-        parts = self.split(labels, clients, rng)
-        return [self._rows(client, part) for client, part in enumerate(parts)]
+        split: Callable[..., Iterable[Indices]] = self.split
+        if "rows" in inspect.signature(split).parameters:
+            split = partial(split, rows=np.arange(len(labels)) if rows is None else rows)
+        elif rows is not None and not self.by_labels:
+            raise FedbenchError(
+                f"{self}: with held-out data it gets the samples that are left and cannot know "
+                "which; let split take `rows`, their rows in the training set, or write "
+                "`by_labels = True` in the class if it needs to know labels alone"
+            )
+        parts = split(labels, clients, rng)
+        return [self._rows(client, part, len(labels)) for client, part in enumerate(parts)]
 
-    def _rows(self, client: int, part: Indices) -> Indices:
+    def _rows(self, client: int, part: Indices, samples: int) -> Indices:
         rows = np.asarray(part)
         if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
             raise FedbenchError(
                 f"{self}: gave client {client} {rows.dtype} of shape {rows.shape}; it must give "
                 "sample numbers (n,)"
             )
+        if rows.size and (rows.min() < 0 or rows.max() >= samples):
+            raise FedbenchError(
+                f"{self}: client {client} names a sample outside 0…{samples - 1}; `split` gives "
+                "places in `labels`, not rows of the whole training set"
+            )
         return np.sort(rows).astype(np.int64, copy=False)
 
     @abstractmethod
-    def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
-        """Divide the samples; those of a client may be in any order."""
+    def split(
+        self, labels: NDArray[Any], clients: int, rng: np.random.Generator, *args: Any, **rows: Any
+    ) -> list[Indices]:
+        """Divide the samples: of each client, in any order, the places in `labels`.
+
+        A rule may take `rows`, and needs to take no more than the three arguments with a name.
+        """
 
 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:
@@ -87,14 +124,27 @@ def capped(
 
 
 def redraw(
-    draw: Callable[[], NDArray[np.int64]], least: int, rule: Partition, attempts: int = ATTEMPTS
+    draw: Callable[[], NDArray[np.int64]],
+    least: int,
+    rule: Partition,
+    attempts: int = ATTEMPTS,
+    remedy: str = "",
 ) -> NDArray[np.int64]:
-    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do."""
-    for _ in range(attempts):
+    """Draw counts until every client has `least` samples; raises `FedbenchError` if none do.
+
+    It gives up before the last attempt where that is hopeless: where fewer than one of 5,000 draws
+    gave all clients but one enough, one in some 200,000 gives it to all.
+    """
+    near = 0
+    for attempt in range(1, attempts + 1):
         counts = draw()
-        if counts.sum(axis=1).min() >= least:
+        poor = np.count_nonzero(counts.sum(axis=1) < least)
+        if not poor:
             return counts
+        near += poor == 1
+        if near < attempt // _PATIENCE:
+            break
     raise FedbenchError(
-        f"{rule}: none of {attempts} draws gave each of {len(counts)} clients {least} or more "
-        "samples; use fewer clients, more samples or a larger concentration"
+        f"{rule}: none of {attempt:,} draws gave each of {len(counts)} clients {least:,} or more "
+        f"samples; use fewer clients, more samples, a larger concentration{remedy}"
     )

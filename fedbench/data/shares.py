@@ -1,6 +1,7 @@
 """Which samples are held out, and which training and test samples each client has."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices, Partition
 
+_WORTH_A_WORD = 0.01  # of the samples; rules that deal equal shares leave up to K−1 samples
 Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its samples
 
 
@@ -39,9 +41,55 @@ def draw_partition(
 ) -> Rows:
     """Divide the rows `train` (n,) over the clients by the rule, with draws of this seed."""
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
-    drawn = rule(data.y_train[train], clients, rng)
+    whole = len(train) == len(data.y_train)
+    drawn = rule(data.y_train[train], clients, rng, None if whole else train)
     check_partition(drawn, len(train), clients, np.array([], np.int64))
+    if not rule.overlap:
+        refuse_overlap(drawn, f"{rule}: ")
     return [train[rows] for rows in drawn]
+
+
+def held(rows: Rows) -> int:
+    """How many samples clients hold, each counted once."""
+    return len(np.unique(np.concatenate(rows)))
+
+
+class Unused(NamedTuple):
+    """Training samples that no client holds and that are not held out, and their share of these."""
+
+    samples: int
+    share: float
+
+    @classmethod
+    def of(cls, rows: Rows, divided: int) -> "Unused":
+        """What clients with these rows leave of the samples that were divided."""
+        left = divided - held(rows)
+        return cls(left, left / divided)
+
+    def words(self, data: str, partition: str, clients: int) -> str:
+        """A sentence where the share is worth one, else nothing."""
+        if self.share < _WORTH_A_WORD:
+            return ""
+        return (
+            f"{self.share:.0%} of the training samples of {data} have no client: the partition "
+            f"{partition} with {clients:,} clients does not use them"
+        )
+
+
+def refuse_overlap(rows: Rows, where: str = "") -> None:
+    """Refuse a partition in which a sample has two clients."""
+    every = np.concatenate(rows)
+    if held(rows) == len(every):
+        return
+    owners = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+    order = np.argsort(every, kind="stable")
+    twice = np.flatnonzero(np.diff(every[order]) == 0)
+    one, other = owners[order[twice[0] : twice[0] + 2]]
+    raise FedbenchError(
+        f"{where}clients {one} and {other} hold the same sample, one of "
+        f"{len(np.unique(every[order[twice]])):,} with several clients; if that is meant, write "
+        "`overlap = True` in the class of a partition of your own"
+    )
 
 
 def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np.int64]) -> None:

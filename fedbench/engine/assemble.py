@@ -19,7 +19,7 @@ from fedbench.core.round import Fed
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices
-from fedbench.data.shares import Rows, check_partition, hold_out
+from fedbench.data.shares import Rows, Unused, check_partition, hold_out, refuse_overlap
 from fedbench.data.source import load_data
 from fedbench.engine import scoring
 from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
@@ -119,7 +119,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, fed=fed, task=task,
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
-        label_counts=counts, sampler=sampler, scorers=_scorers(task, data, held_out, spec),
+        label_counts=counts, unused=Unused.of(rows, len(train)),
+        sampler=sampler, scorers=_scorers(task, data, held_out, spec),
     )  # fmt: skip
 
 
@@ -130,6 +131,7 @@ def _rows(
     if "partition" not in objects:
         return partition_of(data, train, spec)
     check_partition(objects["partition"], len(data.y_train), spec.clients, held_out)
+    refuse_overlap(objects["partition"], "partition: ")
     return objects["partition"]
 
 

@@ -110,7 +110,8 @@ class ClientResult:
     """What one client's local training returns.
 
     w, buffers: the trained model y_i; delta: the update that is uploaded, (d,); up: what each part
-    uploads beside it; mine: what each part stores at the client; loss: mean training loss.
+    uploads beside it; mine: what each part stores at the client; loss: the mean over its steps of a
+    mini-batch's loss before the step, without the parts' terms.
     """
 
     w: Tensor

@@ -1,5 +1,6 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.round import Fed
 from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Unused
 from fedbench.engine.identity import Identity
 from fedbench.engine.local import LocalTask
 from fedbench.engine.scoring import Scorer
@@ -34,6 +36,7 @@ class Problem:
     task: LocalTask
     rows: list[Tensor]
     label_counts: NDArray[np.int64]
+    unused: Unused
     sampler: Sampler
     scorers: dict[str, Scorer]
 
@@ -47,6 +50,13 @@ class Problem:
     def device(self) -> torch.device:
         """The device that holds the data."""
         return self.task.x.device
+
+    @property
+    def unused_words(self) -> str:
+        """A sentence on the training samples that no client holds, if they are many; else ''."""
+        given = self.identity.objects.get("partition")
+        rule = "that was given" if given else str(self.spec.partition)
+        return self.unused.words(self.data.name, rule, self.spec.clients)
 
     def validate(self, model: Model) -> Tensor:
         """A model's mean loss on the held-out data (scalar)."""
@@ -62,3 +72,9 @@ class Problem:
                 "validation = 0: a part of the method needs held-out data; set validation above 0"
             )
         return self.scorers["val_"]
+
+
+def warn_unused(problem: Problem) -> None:
+    """Warn of training samples that no client holds."""
+    if problem.unused_words:
+        warnings.warn(problem.unused_words, stacklevel=2)

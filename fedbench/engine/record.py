@@ -47,6 +47,7 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
         **({"plugins": plugins} if plugins else {}),
         "parameters": problem.fed.d,
         "samples": [len(rows) for rows in problem.rows],
+        "unused": problem.unused._asdict() | {"words": problem.unused_words},
     }
 
 

@@ -31,7 +31,7 @@ from fedbench.engine.probe import (
     require_declared,
     require_own_names,
 )
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import Problem, warn_unused
 from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
@@ -111,6 +111,7 @@ class Training:
         )
         self.work = work_per_sample(problem)
         require_score(problem)
+        warn_unused(problem)
         require_own_names(self.probes)
         for probe in self.probes:
             probe.require(problem)
@@ -284,7 +285,7 @@ class Training:
 
 
 def _loss_and_finite(replies: Sequence[ClientResult], w: Tensor) -> tuple[float, bool]:
-    """The mean training loss, and whether it and the weights are finite.
+    """The mean of the clients' mean losses, and whether it and the weights are finite.
 
     Read together: a GPU is waited for once.
     """

@@ -76,7 +76,7 @@ def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[s
     _require_its_settings(run, actual, folder)
     settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
     settings["search"] = words(run)
-    settings["substitutes"] = _substitutes(record["data"])
+    settings["substitutes"] = _substitutes(record)
     return settings | columns(actual)
 
 
@@ -126,15 +126,18 @@ def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, An
             )
 
 
-def _substitutes(data: dict[str, str]) -> str:
+def _substitutes(record: dict[str, Any]) -> str:
     """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
 
-    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'.
+    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'; and
+    so is how much of the training data no client has.
     """
+    data = record["data"]
     told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
     named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
     told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
-    return "; ".join(told)
+    unused = record.get("unused", {}).get("words", "")  # which earlier records do not say
+    return "; ".join([*told, *([f"{unused}."] if unused else [])])
 
 
 def _tuned(run: RunSpec, actual: RunSpec) -> str:

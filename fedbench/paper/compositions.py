@@ -37,6 +37,8 @@ class Composition(Strict):
     """The papers of this project that use the method."""
     citation: str = ""
     """Authors, venue and year of its publication; empty for a method that has none yet."""
+    note: str = ""
+    """What a user of its name should know."""
 
     @model_validator(mode="after")
     def _known_names(self) -> "Composition":

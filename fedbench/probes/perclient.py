@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.analysis.scores import class_accuracy, client_accuracy, worst_tenth
+from fedbench.analysis.scores import class_accuracy, client_accuracy, require_tested, worst_tenth
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 
@@ -17,14 +17,17 @@ class PerClient(Probe):
     The accuracy at client i is Σ_c q_ic a_c, where a_c is the model's test accuracy of class c and
     q_ic the share of class c in the client's training data. Columns, at every evaluated round:
     client_accuracy, the unweighted mean over all clients; client_worst, the mean over the worst
-    tenth of them; client_spread, their standard deviation (ddof = 1). Table, at the last round:
-    client, accuracy. Cost: a pass through the test set.
+    tenth of them; client_spread, their standard deviation (ddof = 1). Classes without test samples
+    are left out, and so are clients that hold no other: a warning says how many when the run
+    starts, and where there are some they stand in the column client_untested. Table, at the last
+    round: client, accuracy. Cost: a pass through the test set.
     """
 
     COLUMNS: ClassVar[Columns] = {
         "client_accuracy": ("Mean accuracy at a client", "fraction", "higher"),
         "client_worst": ("Accuracy at the worst tenth of clients", "fraction", "higher"),
         "client_spread": ("Spread of accuracy over clients", "fraction", "lower"),
+        "client_untested": ("Clients without test samples of their classes", "", "lower"),
     }
     TABLE: ClassVar[Columns] = {
         "client": ("Client", "", ""),
@@ -32,8 +35,9 @@ class PerClient(Probe):
     }
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes."""
+        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
         require_classes(self, problem)
+        require_tested("perclient", problem)
 
     def see(self, s: Scene) -> Sight:
         """Measure the scored model in evaluated rounds."""
@@ -46,6 +50,8 @@ class PerClient(Probe):
             "client_worst": float(worst_tenth(each)),
             "client_spread": float(sound.std()) if len(sound) > 1 else 0.0,
         }
+        if len(sound) < len(each):  # where nobody is left out, no column says so
+            columns["client_untested"] = float(len(each) - len(sound))
         return Sight(columns, _rows(each) if s.last else [])
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.analysis.scores import class_accuracy, client_accuracy, worst_tenth
+from fedbench.analysis.scores import class_accuracy, client_accuracy, require_tested, worst_tenth
 from fedbench.core.flat import Model
 from fedbench.engine.probe import Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
@@ -16,7 +16,8 @@ from fedbench.engine.problem import Problem
 class Personal(Probe):
     """Accuracy of the cohort's own models after local training, each on its client's class shares.
 
-    A client's test data have the class shares of its training data, as for the probe `perclient`.
+    A client's test data have the class shares of its training data, as for the probe `perclient`;
+    clients that hold only classes without test samples are left out, which a warning says.
     Columns, at every evaluated round: personal_accuracy, the mean over the cohort; personal_worst,
     the mean over its worst tenth, at least one client; personal_gain, by how much the first is
     above the accuracy of the global model that the round began with, on the same clients. To
@@ -31,8 +32,9 @@ class Personal(Probe):
     }
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` if the data have no classes."""
+        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
         require_classes(self, problem)
+        require_tested("personal", problem)
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client of the cohort with its own model, and with the global one."""

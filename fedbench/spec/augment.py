@@ -16,3 +16,10 @@ class Augment(Strict):
     """The probability that a sample is cropped at all."""
     flip: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The probability that a sample is mirrored left to right."""
+
+    @property
+    def as_it_acts(self) -> "Augment | None":
+        """The same views in one way of writing them, which makes one identity; None: no change."""
+        if self.crop and self.crop_share:
+            return self
+        return Augment(flip=self.flip) if self.flip else None

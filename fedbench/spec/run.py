@@ -8,7 +8,7 @@ keeps the identity of every earlier run. Labels, papers and tables are no part o
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fedbench.base import registry
 from fedbench.base.choice import Choice
@@ -56,7 +56,8 @@ class RunSpec(Strict):
     sampler: Choice = Choice(name="uniform")
     """The rule that draws the cohort of a round (`fedbench list samplers`)."""
     weights: Literal["uniform", "samples"] = "uniform"
-    """How the models of a cohort are mixed: all alike, or by their clients' numbers of samples."""
+    """How the models of a cohort are mixed: all alike, or with samples by their clients' numbers of
+    samples, as McMahan et al. do."""
     rounds: Whole = 10
     """The number of rounds, T."""
     epochs: Whole | None = None
@@ -115,6 +116,11 @@ class RunSpec(Strict):
     """Early stopping: when the run ends before its last round; null: never."""
     tune: Tune | None = None
     """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
+
+    @field_validator("augment")
+    @classmethod
+    def _as_it_acts(cls, value: Augment | None) -> Augment | None:
+        return value.as_it_acts if value else None
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunSpec":

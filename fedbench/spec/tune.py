@@ -34,6 +34,11 @@ class Tune(Strict):
         empty = [key for key, values in self.grid.items() if not values]
         if empty or not self.grid or not self.seeds:
             raise ValueError("a grid needs at least one value for each field, and one seed")
+        if self.on == "test" and self.share != Tune.model_fields["share"].default:
+            raise ValueError(
+                f"share = {self.share:g} has no effect with on = 'test', where nothing is held "
+                "out; leave it out"
+            )
         trials = math.prod(map(len, self.grid.values())) * len(self.seeds)
         if trials > MOST_TRIALS:
             raise ValueError(f"a grid of {trials:,} trials; at most {MOST_TRIALS:,} are made")

@@ -68,6 +68,7 @@ def test_a_named_method_by_hand(rows):
     assert values["fedadc.variant"] == "red"
     assert rows["FedGKD+"]["with"] == {"projection": 256}
     assert rows["FedGKD+"]["summary"] == "fedgkd, with projection = 256"
+    assert "`weights` mixes clients all alike (uniform, the default)" in rows["FedAvg"]["summary"]
     assert rows["FedAvg"]["parts"] == rows["FedAvg"]["hooks"] == []
     assert set(rows["FedAvg"]["cost"].values()) == {0}
 

@@ -33,7 +33,7 @@ def test_the_command_shows_the_counts_of_a_run_with_that_data_seed(cpu, cli, rul
 def test_worked_example():
     counts = np.array([[2, 0, 0], [0, 3, 3]])
     spec = RunSpec(partition={"dp": {"delta": 0.3}}, clients=2, validation=0.2, data_seed=7)
-    found = Preview(spec, counts, samples=15, held_out=3)
+    found = Preview(spec, counts, samples=15, held_out=3, held=8)
     assert (found.title, found.unused) == ("DP(δ=0.3)", 4)
     assert found.heading == "digits, 2 clients, seed 7, 20% held out"
     facts = found.facts()
@@ -63,7 +63,7 @@ def test_worked_example():
 )
 def test_titles_name_the_first_number_and_what_is_not_as_usual(rule, title):
     spec = RunSpec(partition=rule, clients=1)
-    assert Preview(spec, np.ones((1, 2), int), 2, 0).title == title
+    assert Preview(spec, np.ones((1, 2), int), 2, 0, 2).title == title
 
 
 def test_settings_are_added_to_every_rule_named(tmp_path):

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import random
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -88,6 +89,17 @@ def test_four_arrays_are_taken_as_they_are(tmp_path):
     sha = hashlib.sha256((tmp_path / "mine.npz").read_bytes()).hexdigest()
     assert data.origin["sha256"] == sha
     assert "test set" not in data.origin
+
+
+@pytest.mark.parametrize(("field", "value"), [("test", 0.5), ("seed", 7)])
+def test_what_draws_a_test_set_is_refused_where_the_file_has_one(tmp_path, refuses, field, value):
+    x, y = np.zeros((8, 2)), np.arange(8) % 2
+    whole = npz(tmp_path, x_train=x[:6], y_train=y[:6], x_test=x[6:], y_test=y[6:])
+    with refuses(f"{field} = {value} has no effect, for the file has x_test"):
+        replace(whole, **{field: value}).load(tmp_path)
+    assert len(replace(whole, test=0.2, seed=0).load(tmp_path).y_test) == 2
+    drawn = replace(npz(tmp_path, x=x, y=y), **{field: value}).load(tmp_path)
+    assert len(drawn.y_test) == {"test": 4, "seed": 2}[field]
 
 
 def test_arrays_of_another_byte_order_are_the_same_data(cpu, tmp_path):

@@ -1,11 +1,14 @@
 """DL: divided within groups, cut into equal slices."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
+from fedbench.data.partition import redraw
 from fedbench.data.partitions import dl
 from fedbench.data.partitions.dl import DL
 from fedbench.data.skew import classes_held, client_sizes, label_counts, label_skew
@@ -170,3 +173,24 @@ def test_dl_gives_up_with_a_sentence_if_no_draw_serves_all(refuses):
 def test_dl_needs_a_group_of_one_or_more(refuses, group):
     with refuses(r"DL: group = .* must be a whole number ≥ 1"):
         DL(0.5, group)
+
+
+def test_dl_on_two_classes_is_refused_at_once_with_the_way_out(monkeypatch, refuses):
+    # of 200,000 such draws 13 gave nine of ten clients enough, and none gave all ten
+    monkeypatch.setattr(dl, "ATTEMPTS", 100_000)
+    with refuses("none of 5,000 draws .* 10 clients 500 .*a smaller `group` or .* 'dp' or 'dr'"):
+        split(DL(0.1), balanced(2, 5000), 10)
+    _, counts = split(DL(0.1, group=2), balanced(2, 5000), 10)
+    assert set(client_sizes(counts)) == {1000}
+
+
+def test_draws_that_come_near_are_made_to_the_end():
+    """The 12,000th draw is the first that serves both clients; one in 1,000 serves one of them."""
+    made = itertools.count(1)
+
+    def draw():
+        n = next(made)
+        return np.array([[10], [10 if n == 12_000 else 0]]) if n % 1000 == 0 else np.zeros((2, 1))
+
+    assert redraw(draw, 10, DL(), 100_000).tolist() == [[10], [10]]
+    assert next(made) == 12_001

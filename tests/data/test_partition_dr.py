@@ -68,5 +68,5 @@ def test_dr_takes_back_the_largest_round_ups_of_an_over_drawn_class():
 
 
 def test_dr_gives_up_with_a_sentence_if_no_draw_serves_all(refuses):
-    with refuses(r"DR\(alpha=1e-06\): none of 1000 draws gave each of"):
+    with refuses(r"DR\(alpha=1e-06\): none of 1,000 draws gave each of"):
         split(DR(1e-6), labels_of([1, 1, 18]), 20)

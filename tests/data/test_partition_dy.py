@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fedbench import RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.data.partitions.dy import DY, _fedadc
 from fedbench.data.skew import classes_held, client_sizes, label_skew
@@ -132,9 +133,27 @@ def test_dy_gives_up_with_a_sentence_if_no_draw_serves_all(refuses, flavour, lab
     # two classes that are not divided cannot serve three; ten cannot all be asked for by two
     with refuses() as caught:
         split(DY(1e-6, flavour), labels, clients)
-    assert f"DY(alpha=1e-06, flavour='{flavour}'): none of 1000 draws" in str(caught.value)
+    assert f"DY(alpha=1e-06, flavour='{flavour}', least=None): none of 1,000 draws" in str(
+        caught.value
+    )
 
 
 def test_dy_refuses_more_clients_than_tens_of_samples(refuses):
     with refuses(r"11 clients need 10 samples each, .* at most 10"):
         split(DY(1.0), balanced(4, 25), 11)
+
+
+@pytest.mark.parametrize("flavour", ["yurochkin", "fedadc"])
+def test_dy_least_is_a_parameter(refuses, flavour):
+    labels = balanced(2, 600)
+    with refuses("none of 1,000 draws .* a smaller `least` or the partition 'dp' or 'dr'"):
+        split(DY(1e-6, flavour, least=240), labels, 5)
+    _, counts = split(DY(0.5, flavour, least=20), labels, 20)
+    assert client_sizes(counts).min() >= 20
+    assert (
+        DY(flavour=flavour, least=10 if flavour == "yurochkin" else 1)
+        .split(labels, 20, np.random.default_rng(3))[7]
+        .tolist()
+        == DY(flavour=flavour).split(labels, 20, np.random.default_rng(3))[7].tolist()
+    )
+    assert RunSpec(partition={"dy": {"least": None}}).id == RunSpec(partition="dy").id

@@ -356,3 +356,9 @@ def test_the_real_news_have_four_topics():
     assert np.bincount([label for label, _ in test]).tolist() == [1900] * 4
     assert len({label for label, _ in train}) == 4
     assert not {text for _, text in train} & {text for _, text in test}
+
+
+def test_the_seed_of_a_draw_is_refused_where_all_texts_are_taken(refuses):
+    with refuses("seed = 3 has no effect with share = 1"):
+        AGNews(share=1.0, seed=3)
+    assert AGNews(share=0.5, seed=3).seed == 3

@@ -380,6 +380,13 @@ def test_the_seed_moves_cohorts_and_the_data_seed_does_not():
 # --- outcome ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("weights", ["uniform", "samples"])
+def test_the_training_loss_is_the_mean_of_the_clients_means(weights):
+    # targets 0 and nine times 4 at w = 0: losses 0 and 8. Steps of one sample; clients count alike
+    result = train([[0.0], [4.0] * 9], batch=1, lr=1e-12, weights=weights)
+    assert close(result.history["train_loss"], (0 + 8) / 2)  # not 7.2, the mean over ten steps
+
+
 def test_history_has_the_evaluated_rounds_and_the_last():
     rounds = []
     result = train(

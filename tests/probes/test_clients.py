@@ -36,6 +36,41 @@ def test_a_model_that_knows_one_class_serves_one_client():
     assert result.tables["perclient"].to_dict("list") == {"client": [0, 1], "accuracy": [0.0, 1.0]}
 
 
+def three_sides(watch, tested):
+    """Client i holds class i alone; the test set has the classes `tested`. Client 0 is known."""
+    x, y = np.array([[-1.0], [1.0], [2.0]]), np.arange(3)
+    data = Dataset("sides", x, y, x[tested], y[tested], classes=3)
+    model = nn.Linear(1, 3, dtype=torch.float64)
+    nn.init.zeros_(model.weight)
+    model.bias.data = torch.tensor([0.1, 0.0, 0.0], dtype=torch.float64)
+    spec = RunSpec(clients=3, rounds=1, precision="float64", watch=watch, lr=1e-6)
+    rows = [np.array([i]) for i in range(3)]
+    return run(spec, data=data, model=model, partition=rows, parts=(), machine=CPU)
+
+
+def test_clients_without_a_tested_class_are_counted_and_said():
+    said = "perclient: 1 of 3 clients hold only classes of which the test set has no sample"
+    with pytest.warns(UserWarning, match=said):
+        result = three_sides(["perclient"], [0, 1])
+    row = result.history.iloc[-1]
+    assert (row["client_accuracy"], row["client_untested"]) == (0.5, 1)
+    assert np.isnan(result.tables["perclient"]["accuracy"][2])
+    assert "client_untested" not in three_sides(["perclient"], [0, 1, 2]).history
+
+
+def test_personal_says_it_too():
+    with pytest.warns(UserWarning, match="personal: 2 of 3 clients hold only classes"):
+        assert three_sides(["personal"], [1]).history["personal_accuracy"].iloc[-1] == 0.0
+
+
+@pytest.mark.parametrize("probe", ["perclient", "personal"])
+def test_without_any_tested_client_a_probe_is_refused(refuses, probe):
+    x, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    data = Dataset("sides", x, y, x[:1], np.array([2]), classes=3)
+    with refuses(f"watch: {probe} has nothing to measure: all 2 clients hold only classes"):
+        run(RunSpec(clients=2, rounds=1, watch=[probe]), data=data, machine=CPU)
+
+
 def test_each_client_s_own_model_knows_its_class():
     row = two_sides(["personal"], lr=1.0).history.iloc[-1]
     assert row["personal_accuracy"] == row["personal_worst"] == 1.0

@@ -388,7 +388,8 @@ def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
     assert "g + μ (y − x_t)" in shown
     assert "mu: 0.1" in shown
     assert "@misc{toy, title = {A toy paper}}" in shown
-    assert "No parts: federated averaging" in text(full / "methods/a.html")
+    no_parts = text(full / "methods/a.html")
+    assert "No parts: federated averaging; the setting weights mixes clients all alike" in no_parts
 
 
 def test_a_parameter_that_a_search_chose_is_given_no_value(tmp_path: Path) -> None:

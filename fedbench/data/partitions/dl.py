@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checked import Count
 from fedbench.data.partition import (
+    EQUAL_SIZES,
     Concentration,
     Indices,
     Partition,
@@ -32,8 +33,12 @@ class DL(Partition):
     group is drawn again until its smallest client has half the average. Then all samples are put in
     one row, client after client and class after class, and client i takes the i-th ⌊n/K⌋ of it: a
     client's surplus goes to its neighbours, and at most K−1 samples are not used. This is the
-    public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds.
+    public code of FedDF (Lin et al., NeurIPS 2020), on which FedGKD builds. Few classes
+    at a small α have hardly any such draw: two at 0.1 are refused at once. A smaller `group`, DP
+    and DR divide them.
     """
+
+    by_labels = True
 
     alpha: Concentration = 0.5  # the smaller, the more skewed
     group: Count = 10  # clients; the last group may be smaller
@@ -65,4 +70,5 @@ class DL(Partition):
         groups = by_class(labels, rng)
         sizes = np.array([len(group) for group in groups])
         draw = partial(capped, self.alpha, sizes, clients, rng)
-        return deal(groups, redraw(draw, len(labels) // (2 * clients), self, ATTEMPTS))[0]
+        least, remedy = len(labels) // (2 * clients), f", a smaller `group` or {EQUAL_SIZES}"
+        return deal(groups, redraw(draw, least, self, ATTEMPTS, remedy))[0]

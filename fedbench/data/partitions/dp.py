@@ -19,6 +19,8 @@ class DP(Partition):
     priors, because classes have run out. At most K−1 samples are not used.
     """
 
+    by_labels = True
+
     delta: Concentration = 0.3  # the smaller, the more skewed
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

@@ -19,6 +19,8 @@ class DR(Partition):
     of α changes both skew and amount of data; the partition `DP` uses all data.
     """
 
+    by_labels = True
+
     alpha: Concentration = 0.1  # the smaller, the more skewed
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
@@ -32,7 +34,7 @@ class DR(Partition):
                 scale = (sizes / ratios.sum(axis=0)).min()
             return _round(scale * ratios, sizes)
 
-        return deal(groups, redraw(draw, 1, self))[0]
+        return deal(groups, redraw(draw, 1, self, remedy=" or the partition 'dp'"))[0]
 
 
 def _round(wanted: NDArray[np.float64], sizes: Indices) -> NDArray[np.int64]:

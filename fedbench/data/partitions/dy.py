@@ -7,8 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.base.checked import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import (
+    EQUAL_SIZES,
     Concentration,
     Indices,
     Partition,
@@ -27,28 +29,37 @@ class DY(Partition):
 
     'yurochkin' (Yurochkin et al., ICML 2019): the proportions of each class are Dir(α·1_K), a
     client that holds n/K samples gets no more, and everything is drawn again until the smallest
-    client has ten samples. Clients' sizes differ widely.
+    client has `least` samples. Clients' sizes differ widely.
 
     'fedadc' (FedADC's author): the class shares of each client are Dir(α·1_C); each class is
     divided in proportion to them, rounded down, and what is left of all classes goes in equal
     chunks to the smaller half of the clients. Clients' sizes are near n/K; each client has at least
-    one sample.
+    `least` samples.
     """
+
+    by_labels = True
 
     alpha: Concentration = 0.5  # the smaller, the more skewed
     flavour: Literal["yurochkin", "fedadc"] = "yurochkin"
+    least: Count | None = None  # samples of the smallest client; null: 10, or 1 for 'fedadc'
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Draw how many samples of each class a client gets, then deal them."""
         groups = by_class(labels, rng)
         sizes = np.array([len(group) for group in groups])
-        least, draw = (10, capped) if self.flavour == "yurochkin" else (1, _fedadc)
+        usual, draw = (10, capped) if self.flavour == "yurochkin" else (1, _fedadc)
+        least = self.least or usual
         if least * clients > sizes.sum():
             raise FedbenchError(
                 f"{self}: {clients} clients need {least} samples each, but there are only "
-                f"{sizes.sum()}; use at most {sizes.sum() // least} clients"
+                f"{sizes.sum()}; use at most {sizes.sum() // least} clients or a smaller `least`"
             )
-        counts = redraw(partial(draw, self.alpha, sizes, clients, rng), least, self)
+        counts = redraw(
+            partial(draw, self.alpha, sizes, clients, rng),
+            least,
+            self,
+            remedy=f", a smaller `least` or {EQUAL_SIZES}",
+        )
         return deal(groups, counts)[0]
 
 

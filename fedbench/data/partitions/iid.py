@@ -18,6 +18,8 @@ class IID(Partition):
     (Acar et al., ICLR 2021) does for CIFAR-100; the rest of a class is not used.
     """
 
+    by_labels = True
+
     stratified: bool = False
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

@@ -20,6 +20,8 @@ class SP(Partition):
     number of classes of a client; here it is the exact number, as in its author's later code.
     """
 
+    by_labels = True
+
     s: Count = 2  # classes per client, at most the number of classes
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:

@@ -50,6 +50,14 @@ class AGNews(Source):
     vocabulary: Count = 20_000  # words of the substitute tokenizer
     tokenizer: Kind = "auto"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share == 1 and self.seed:
+            raise FedbenchError(
+                f"AGNews: seed = {self.seed} has no effect with share = 1, which takes all texts; "
+                "leave it out"
+            )
+
     def samples(self) -> tuple[int, int]:
         """The numbers of training texts that `share` asks for, and of test texts."""
         return round(self.share * _OFFICIAL), self.SAMPLES[1]

@@ -27,7 +27,7 @@ class File(Source):
     if it is not given) holds the labels, all others hold finite numbers, which are read as float32
     and not scaled (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
     numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
-    for it by `seed`.
+    for it by `seed`; where one is given, other values of these two are refused.
     """
 
     numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
@@ -46,6 +46,8 @@ class File(Source):
             different(f"{where}: y", arrays["y"])
             arrays = self._split(where, arrays["x"], arrays["y"])
             origin["test set"] = f"{self.test:g} of every class, drawn by seed {self.seed}"
+        else:
+            self._require_used(where)
         classes = different(f"{where}: y_train", arrays["y_train"])
         y_train, y_test = (
             numbered(f"{where}: {name}", arrays[name], classes) for name in ("y_train", "y_test")
@@ -55,6 +57,16 @@ class File(Source):
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
             classes=len(classes), origin=origin, columns=columns,
         )  # fmt: skip
+
+    def _require_used(self, where: str) -> None:
+        """Refuse what draws a test set where the file brings one: it would make other runs."""
+        for field in ("test", "seed"):
+            value, usual = getattr(self, field), getattr(File, field)
+            if value != usual:
+                raise FedbenchError(
+                    f"{where}: {field} = {value:g} has no effect, for the file has x_test and "
+                    "y_test; leave it out"
+                )
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The file that is read."""

@@ -55,6 +55,11 @@ class Use:
     standings: tuple[Standing, ...]
     cost: tuple[str, ...]
 
+    @property
+    def note(self) -> str:
+        """How federated averaging mixes clients, of a method without parts."""
+        return "" if self.parts else compositions()["FedAvg"].note
+
 
 @dataclass(frozen=True)
 class MethodPage:

@@ -5,7 +5,8 @@
     python benchmarks/compare.py --only W1,peers --quick --repeats 2 --out /tmp/speed
 
 W1: 100 clients with 500 random 3×32×32 images each, 10 per round, one local epoch, batch 50,
-LeNet-5, SGD 0.1, FedAvg, no evaluation. W2: the same with S-CNN. Every number comes from a process
+LeNet-5, SGD 0.1, FedAvg, no evaluation. W2: the same with S-CNN. W3, W4, W5: 600 images of 28×28,
+2NN, logistic regression and MLP. Every number comes from a process
 of its own; what is compared is measured in turn. `docs/speed.md` says how to read the results.
 """
 

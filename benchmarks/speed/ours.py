@@ -1,10 +1,12 @@
 """fedbench's own runs of a workload, made with its public names only."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -25,7 +27,12 @@ def training(
     """
     spec = RunSpec(**{**_settings(workload), "rounds": rounds, "eval_every": rounds, **settings})
     machine = Machine(device="cpu", workers=workers)
-    objects = {"data": dataset(workload), "partition": _partition(workload)}
+    objects: dict[str, Any] = {"data": dataset(workload), "partition": _partition(workload)}
+    if not workload.model:
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            classifier = nn.Linear(math.prod(workload.shape), 10)
+        objects["model"] = nn.Sequential(nn.Flatten(), classifier)
     return Training(assemble(spec, objects, machine, None), machine)
 
 
@@ -50,7 +57,7 @@ def architecture(workload: Workload) -> nn.Module:
 
 def _settings(workload: Workload) -> Mapping[str, Any]:
     return {
-        "model": workload.model,
+        **({"model": workload.model} if workload.model else {}),
         "clients": workload.clients,
         "participation": workload.cohort / workload.clients,
         "batch": workload.batch,

@@ -1,4 +1,4 @@
-"""Draws seconds per round of W1 and W2: bars are medians, whiskers end at the quartiles."""
+"""Draws seconds per round of W1 to W5: bars are medians, whiskers end at the quartiles."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _COLOURS = {"fedbench": "#0072b2", "bare": "#999999", "peer": "#e69f00"}
 
 def draw(rows: Sequence[Row], file: Path) -> None:
     """One panel per workload; rows without numbers are left out."""
-    panels = {name: _shown(rows, name) for name in ("W1", "W2")}
+    panels = {name: _shown(rows, name) for name in ("W1", "W2", "W3", "W4", "W5")}
     panels = {name: shown for name, shown in panels.items() if shown}
     if not panels:
         return

@@ -13,6 +13,9 @@ from speed.rows import Row, Spread
 _TITLES = {
     "W1": "W1: LeNet-5",
     "W2": "W2: S-CNN",
+    "W3": "W3: 2NN, batches of 10",
+    "W4": "W4: logistic regression, batches of 10",
+    "W5": "W5: MLP, batches of 64",
     "RN8": "ResNet-8, one thread",
     "RN18": "ResNet-18, one thread",
     "A-CNN": "A-CNN, one thread",

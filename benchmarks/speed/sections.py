@@ -26,11 +26,11 @@ ALL, ONE, MANY = f"bare loop, {CORES} threads", "bare loop, 1 thread", f"{CORES}
 OURS_ALL, OURS_ONE = f"fedbench, one run on {CORES} cores", "fedbench, one run, 1 worker"
 OURS_MANY = f"{CORES} runs of fedbench at once"
 OURS_HALF = "fedbench, one run, 1 worker, precision bfloat16"
-_ROUNDS = {"W1": 5, "W2": 3, "RN8": 3, "RN18": 2, "A-CNN": 3}
+_ROUNDS = {"W1": 5, "W2": 3, "W3": 5, "W4": 10, "W5": 20, "RN8": 3, "RN18": 2, "A-CNN": 3}
 
 
 def workload(name: str, effort: Effort, engine: bool = True, peers: bool = True) -> Iterator[Row]:
-    """W1 or W2: the bare loop, fedbench and the peers, one run and several at once."""
+    """One of W1 to W5: the bare loop, fedbench and the peers, one run and several at once."""
     settings = {"workload": name, "rounds": effort.rounds(_ROUNDS[name])}
     commands, against = _engine(settings) if engine else ([bare(ALL, CORES, **settings)], {})
     if peers:
@@ -128,10 +128,10 @@ def memory(effort: Effort) -> Iterator[Row]:
 def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
     """The rows of the sections that are named, in the order of the report.
 
-    'peers' adds the peers to W1 and W2, as far as these are named; alone it stands for both.
+    'peers' adds the peers to W1 to W5, as far as these are named; alone it stands for all of them.
     """
-    peers, both = "peers" in names, {"W1", "W2"}
-    for name in sorted(names & both or (both if peers else ())):
+    peers, all_ = "peers" in names, set(_PLAIN)
+    for name in sorted(names & all_ or (all_ if peers else ())):
         yield from workload(name, effort, engine=name in names, peers=peers)
     rest: dict[str, Callable[[Effort], Iterator[Row]]] = {
         "nets": nets,
@@ -145,4 +145,5 @@ def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
             yield from section(effort)
 
 
-NAMES = ("W1", "W2", "peers", "nets", "methods", "evaluation", "scaling", "memory")
+_PLAIN = ("W1", "W2", "W3", "W4", "W5")
+NAMES = (*_PLAIN, "peers", "nets", "methods", "evaluation", "scaling", "memory")

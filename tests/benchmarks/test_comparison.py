@@ -15,7 +15,7 @@ from speed.workload import IMAGES, WORKLOADS, Plain, Workload
 TINY = {"clients": 5, "samples": 20, "cohort": 2, "batch": 8}
 
 
-@pytest.mark.parametrize("name", ["W1", "RN8"])
+@pytest.mark.parametrize("name", ["W1", "W3", "W4", "W5", "RN8"])
 def test_the_bare_loop_ends_with_the_weights_of_fedbench(name):
     workload = replace(WORKLOADS[name], **TINY)
     run, loop = ours.training(workload, workers=1), BareLoop(workload, ours.architecture(workload))
@@ -28,7 +28,7 @@ def test_the_bare_loop_ends_with_the_weights_of_fedbench(name):
     torch.testing.assert_close(run.progress.global_model.w, by_hand, rtol=0, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ["W1", "W2"])
+@pytest.mark.parametrize("name", ["W1", "W2", "W3", "W4", "W5"])
 def test_the_peers_train_the_network_of_fedbench(name):
     workload = replace(WORKLOADS[name], **TINY)
     module, plain = ours.architecture(workload), Plain(name)
@@ -41,8 +41,8 @@ def test_the_peers_train_the_network_of_fedbench(name):
 def test_clients_have_samples_of_their_own_while_there_are_enough():
     workload = Workload("lenet5", clients=10_000)
     assert workload.rows(0) == slice(0, 500)
-    assert workload.rows(99) == slice(49_500, IMAGES)
-    assert workload.rows(100) == workload.rows(0)
+    assert workload.rows(119) == slice(59_500, IMAGES)
+    assert workload.rows(120) == workload.rows(0)
 
 
 def test_two_processes_begin_their_timed_rounds_when_both_are_ready():

@@ -115,8 +115,8 @@ def test_an_environment_counts_as_installed_only_with_the_pinned_versions(tmp_pa
 
 
 def test_an_unknown_section_is_refused_with_those_that_exist(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["compare.py", "--only", "W3"])
+    monkeypatch.setattr(sys, "argv", ["compare.py", "--only", "W6"])
     with pytest.raises(SystemExit) as left:
         compare.main()
     assert left.value.code == 2
-    assert "'W3' is none of W1, W2, peers, nets, methods" in capsys.readouterr().err
+    assert "'W6' is none of W1, W2, W3, W4, W5, peers, nets, methods" in capsys.readouterr().err

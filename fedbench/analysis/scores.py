@@ -11,6 +11,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.problem import Problem
+from fedbench.engine.scoring import predictions
 
 
 def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:
@@ -22,7 +23,7 @@ def mean_accuracy(problem: Problem, models: Sequence[Model]) -> float:
 def class_accuracy(problem: Problem, model: Model) -> Tensor:
     """A model's test accuracy per class (C,), float64; NaN for a class without test samples."""
     scorer = problem.scorers[""]
-    y, predicted = scorer.y, scorer.logits(model).argmax(1)
+    y, predicted = scorer.y, predictions(scorer.logits(model))
     hits = torch.bincount(y[predicted == y], minlength=scorer.classes).double()
     return hits / torch.bincount(y, minlength=scorer.classes)
 

@@ -51,6 +51,8 @@ def data(
 ) -> None:
     """Load a data set, downloading it where that is possible, and print what it is as JSON."""
     with sentences():
+        import numpy as np
+
         from fedbench.base.strict import checked
         from fedbench.base.yamlfile import parse, read_value
         from fedbench.data.source import load_data
@@ -59,6 +61,8 @@ def data(
         choice = checked(Choice, read_value(dataset))
         loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
         facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
+        if loaded.classes:
+            facts["largest"] = int(np.bincount(loaded.y_test).max())
         facts |= {"classes": loaded.classes, "origin": dict(loaded.origin)}
     print(json.dumps(facts | {"checksum": loaded.checksum}, indent=2))
 

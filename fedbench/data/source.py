@@ -29,6 +29,10 @@ class Source(Checked, ABC):
         """The number of classes; None if it is unknown before loading."""
         return getattr(self, "CLASSES", None)
 
+    def largest_class(self) -> int | None:
+        """The test samples of the class that has most; None if it is unknown before loading."""
+        return getattr(self, "LARGEST", None)
+
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The user's files, which may be replaced by others under the same name."""
         return ()

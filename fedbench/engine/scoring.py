@@ -27,7 +27,7 @@ Scores = dict[str, float]
 class Scorer:
     """Computes the mean loss of models on samples x, y, and with classes accuracy and macro-F1.
 
-    Accuracy and macro-F1 are fractions. A model with NaN outputs predicts class 0, as argmax does.
+    Accuracy and macro-F1 are fractions. Outputs that are not finite hit no class.
     """
 
     task: LocalTask
@@ -40,7 +40,7 @@ class Scorer:
         logits = self.logits(model)
         scores = {"loss": self._loss(logits)}
         if self.classes:
-            scores |= classification(logits.argmax(1), self.y, self.classes)
+            scores |= classification(predictions(logits), self.y, self.classes)
         return dict(zip(scores, torch.stack(list(scores.values())).tolist(), strict=True))
 
     def loss(self, model: Model) -> Tensor:
@@ -55,12 +55,19 @@ class Scorer:
         return self.task.loss(logits, self.y).double().mean()
 
 
+def predictions(logits: Tensor) -> Tensor:
+    """The class that each sample's logits (N, C) name; C, which is none, if they are not finite."""
+    return torch.where(logits.isfinite().all(1), logits.argmax(1), logits.shape[1])
+
+
 def classification(predicted: Tensor, y: Tensor, classes: int) -> dict[str, Tensor]:
     """Accuracy, and the unweighted mean over classes of F1 = 2·hits/(predicted + true), as scalars.
 
-    A class that is neither predicted nor present is left out, as in scikit-learn.
+    A class that is neither predicted nor present is left out, as in scikit-learn. `predicted` may
+    hold `classes` for a sample of which no class was predicted.
     """
     hits = torch.bincount(y[predicted == y], minlength=classes).double()
-    total = torch.bincount(y, minlength=classes) + torch.bincount(predicted, minlength=classes)
+    named = torch.bincount(predicted, minlength=classes)[:classes]
+    total = torch.bincount(y, minlength=classes) + named
     f1 = 2 * hits / total.clamp(min=1)
     return {"accuracy": hits.sum() / len(y), "macro_f1": f1.sum() / (total > 0).sum()}

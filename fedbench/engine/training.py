@@ -155,7 +155,8 @@ class Training:
         due = last or progress.round % self.spec.eval_every == 0
         models = self._models(copies) if due else {"next": progress.global_model.w}
         row = self._scores(r, models, loss) if due else {}
-        last = last or (due and ended(self.spec.stop, [*progress.rows, row]))
+        progress.diverged |= due and not math.isfinite(row["loss"])
+        last = last or progress.diverged or (due and ended(self.spec.stop, [*progress.rows, row]))
         scored = Model(next(iter(models.values())), progress.global_model.buffers)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,

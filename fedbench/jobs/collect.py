@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -62,6 +63,20 @@ def _joined(histories: list[pa.Table]) -> pd.DataFrame:
     """All rows below each other; a column that a run has not is empty in its rows."""
     plain = [history.replace_schema_metadata(None) for history in histories]
     frame: pd.DataFrame = pa.concat_tables(plain, promote_options="permissive").to_pandas()
+    return _without_lucky_hits(frame)
+
+
+def _without_lucky_hits(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame, in which outputs that are not finite hit no class.
+
+    Earlier runs took them for class 0, and had its share of the samples as their accuracy.
+    """
+    names: list[str] = list(frame.columns)
+    for loss in [name for name in names if "loss" in name and name != "train_loss"]:
+        lost = ~np.isfinite(frame[loss].astype(float))
+        for metric in ("accuracy", "macro_f1"):
+            if (score := loss.replace("loss", metric)) in frame:
+                frame.loc[lost & frame[score].notna(), score] = 0.0
     return frame
 
 

@@ -15,7 +15,7 @@ from fedbench.base import registry
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
-from fedbench.report.values.chance import NEAR, chance
+from fedbench.report.values.guessing import Guess, guess_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results
 
@@ -25,36 +25,31 @@ MILD_CLASSES = 3  # the least classes per client, at which FedAvg should learn
 _SCORING = ("meanofall", "meanofselected")  # parts that change which model is scored, not training
 
 
-def required(classes: int) -> float:
-    """How many times chance FedAvg should reach: 2, 3 or 4 by the number of classes."""
-    return 4.0 if classes > 10 else 3.0 if classes == 10 else 2.0
-
-
 _SKEWED = "all methods, skewed"
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A table's accuracies. `best` is a mean over the runs it is judged by; `times` is over chance.
+    """A table's accuracies; `best`, `guess` and `wanted` are means over the runs it is judged by.
 
     `judged_by` is 'FedAvg' where the table has it in mild settings, else the runs that stand for
-    it; where all settings are skewed, half as many times chance are required. `methods` and `seeds`
-    are standard deviations in percentage points, pooled over settings: between the methods' means,
-    and between the seeds of a method. None without two of them.
+    it; where all settings are skewed, a quarter of the gain over guessing is wanted. `methods` and
+    `seeds` are standard deviations in percentage points, pooled over settings: between the methods'
+    means, and between the seeds of a method. None without two of them.
     """
 
     name: str
     judged_by: str
     best: float
-    times: float
-    required: float
+    guess: float
+    wanted: float
     methods: float | None
     seeds: float | None
 
     @property
     def learns(self) -> bool:
-        """Whether the accuracy is as many times chance as it should be."""
-        return self.times >= self.required
+        """Whether the accuracy is as far above that of guessing as it should be."""
+        return self.best >= self.wanted
 
     @property
     def tells_methods_apart(self) -> bool:
@@ -69,7 +64,7 @@ class _Score:
     cell: Cell
     best: float
     last: float
-    chance: float
+    guess: Guess
 
 
 def learned(plan: Plan, results: Path) -> list[Learned]:
@@ -87,9 +82,9 @@ def learned(plan: Plan, results: Path) -> list[Learned]:
 
 
 def near_chance(plan: Plan, results: Path) -> tuple[list[str], int]:
-    """The ids of the runs that end within `NEAR` times chance, and the number of all runs."""
+    """The ids of the runs that end near guessing, and the number of all runs."""
     scores = {k: v for name in plan.papers for k, v in _scores(plan, name, results).items()}
-    near = [key for key, score in scores.items() if score.last < NEAR * score.chance]
+    near = [key for key, score in scores.items() if score.last < score.guess.limit]
     return near, len(scores)
 
 
@@ -102,10 +97,11 @@ def _scores(plan: Plan, paper: str, results: Path) -> dict[str, _Score]:
     frame = frames.read(Results(results).frame(plan.scale, paper))
     best, last = (_read(frame, at) for at in ("best", "final"))
     cells = {cell.run_id: cell for cell in plan.cells if cell.paper == paper}
+    guess = guess_of(results)
     return {
-        key: _Score(cell, best[key], last[key], guess)
+        key: _Score(cell, best[key], last[key], its)
         for key, cell in cells.items()
-        if key in best and key in last and (guess := chance(cell.run.dataset))
+        if key in best and key in last and (its := guess(cell.run.dataset))
     }
 
 
@@ -121,12 +117,17 @@ def _learned(name: str, shown: list[_Score]) -> Learned:
         name,
         judged_by,
         best=mean(score.best for score in runs),
-        times=mean(score.best / score.chance for score in runs),
-        required=max(required(round(1 / score.chance)) for score in runs)
-        / (2 if judged_by == _SKEWED else 1),
+        guess=mean(score.guess.accuracy for score in runs),
+        wanted=mean(_wanted(score.guess, skewed=judged_by == _SKEWED) for score in runs),
         methods=100 * sqrt(mean(methods)) if methods else None,
         seeds=100 * sqrt(mean(seeds)) if seeds else None,
     )
+
+
+def _wanted(guess: Guess, *, skewed: bool) -> float:
+    if not skewed:
+        return guess.learned
+    return max(guess.limit, guess.accuracy + (guess.learned - guess.accuracy) / 4)
 
 
 def _judged(shown: list[_Score]) -> tuple[str, list[_Score]]:

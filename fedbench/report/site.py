@@ -73,6 +73,7 @@ def _page(
 ) -> PaperPage:
     """A paper's page, of what could be made."""
     plan, of_paper = workshop.plan, workshop.of(key)
+    collected = of_paper.collected
     mine = {task: each for task, each in made.items() if task.paper == key}
 
     def all_of(kind: str) -> tuple[Any, ...]:
@@ -90,7 +91,7 @@ def _page(
         _count(list(ids), of_paper.frame, paths),
         _hours(plan, (key,), records, speeds),
         making(records[run] for run in ids if run in records),
-        tuple(searches(plan, key, of_paper.collected.winner, lost)),
+        tuple(searches(plan, key, collected.winner, lost, collected.guess_of)),
         {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
         of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
     )

@@ -141,8 +141,12 @@ class _Bench:
         """A table of runs."""
         table = self.plan.papers[at[0]].tables[at[1]]
         collected = self.of_paper.collected
-        blind = chosen_near_chance(self.plan, at[0], collected.winner, collected.states)
-        cells = table_cells(self.plan, at, self.of_paper.frame, self.of_paper.printed, blind)
+        blind = chosen_near_chance(
+            self.plan, at[0], collected.winner, collected.states, collected.guess_of
+        )
+        cells = table_cells(
+            self.plan, at, self.of_paper.frame, self.of_paper.printed, blind, collected.guess_of
+        )
         layout, words = arrange(table, cells), caption(table)
         stem = f"tables/{at[0]}/{at[1]}"
         rows = tidy(at[0], cells, frames.data_notes(self.of_paper.frame))

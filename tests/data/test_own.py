@@ -26,6 +26,7 @@ def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):
     assert (len(data.y_train), len(data.y_test)) == DigitPairs.SAMPLES
     assert np.bincount(data.y_train).tolist() == [60] * 100
     assert np.bincount(data.y_test).tolist() == [20] * 100
+    assert DigitPairs().largest_class() == 20
     for part in ("train", "test"):
         x, y = getattr(data, f"x_{part}"), getattr(data, f"y_{part}")
         source, labels = getattr(digits, f"x_{part}"), getattr(digits, f"y_{part}")
@@ -63,6 +64,7 @@ def test_toy_points_are_the_quadrants_of_a_square():
     data = Toy().load(None)
     assert data.inputs == ((2,), 4, 0)
     assert (len(data.y_train), len(data.y_test)) == Toy.SAMPLES
+    assert Toy().largest_class() == np.bincount(data.y_test).max()
     assert 3.9 < np.abs(data.x_train).max() < 4
     corner = {0: (1, 1), 1: (-1, 1), 2: (-1, -1), 3: (1, -1)}  # counter-clockwise
     for point, label in zip(data.x_train, data.y_train, strict=True):

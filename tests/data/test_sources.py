@@ -174,6 +174,7 @@ def test_real_files_have_the_published_counts_and_statistics(source, sample, cla
     assert (len(data.x_train), len(data.x_test)) == (train, 10_000)
     assert data.x_train.shape[1:] == sample
     assert len(np.unique(data.y_test)) == classes
+    assert np.bincount(data.y_test).max() == source().largest_class()
     values = np.arange(256) / 255
     for channel, mean, std in zip(range(data.shape[0]), *data.normalisation, strict=True):
         pixels = data.x_train.reshape(-1, data.shape[0])[:, channel]

@@ -310,6 +310,7 @@ def test_embedded_texts_are_fixed(source, sha, counts, tmp_path):
     assert digest(b"".join(a.tobytes() for a in everything))[:12] == sha
     assert (len(data.y_train), len(data.y_test)) == source.SAMPLES
     assert np.bincount(data.y_test).tolist() == counts
+    assert source.largest_class() == max(counts)
     assert not (data.x_test == 1).any()  # every word of the test set is known
     assert data.origin["tokenizer"].startswith("substitute: word-level")
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """The training loop through the public API, on problems worked by hand."""
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch.nn import functional as F
 from fedbench import Dataset, Machine, Part, RunSpec, run
 from fedbench.engine.assemble import assemble
 from fedbench.engine.batches import batches
+from fedbench.engine.scoring import classification, predictions
 from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
@@ -419,6 +421,38 @@ def test_divergence_is_a_status_not_a_crash():
     assert result.status == result.record["status"] == "diverged"
     assert list(result.history["round"]) == [result.record["rounds"]] == [11]
     assert train([[0.0]], w=1.0).status == "finished"
+
+
+def test_outputs_that_are_not_finite_hit_no_class_and_end_the_run():
+    # of digits' 355 test images 35 or 36 show each class; a lost model names none of them
+    result = run(RunSpec(clients=3, rounds=5, lr=1e35, eval_every=2))
+    last = result.history.iloc[-1]
+    assert not math.isfinite(last["loss"])
+    assert (last["accuracy"], last["macro_f1"]) == (0, 0)
+    z = torch.tensor([[2.0, 1.0], [math.nan, 0.0], [0.0, math.inf], [-math.inf, 0.0]])
+    assert predictions(z).tolist() == [0, 2, 2, 2]
+    scores = classification(predictions(z), torch.tensor([0, 0, 1, 1]), 2)
+    # one of four hits; F1 of class 0 is 2·1/(1 named + 2 true), that of class 1 is 0
+    assert scores["accuracy"] == 0.25
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
+
+
+class Overflowing(nn.Module):
+    """Its weights stay finite; its outputs on test data are not."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(10))
+
+    def forward(self, x):
+        z = self.w.expand(len(x), 10)
+        return z if self.training else z * 3e38 * 10
+
+
+def test_a_test_loss_that_is_not_finite_is_divergence():
+    result = run(RunSpec(clients=3, rounds=5), model=Overflowing())
+    assert (result.status, result.record["rounds"]) == ("diverged", 1)
+    assert torch.isfinite(result.weights).all()
 
 
 def test_a_diverged_run_leaves_its_files(cpu, tmp_path):

@@ -114,3 +114,23 @@ def test_damaged_facts_of_a_data_set_name_the_way_out(tmp_path):
         FedbenchError, match=r"\.json: does not describe a data set .*; delete it, and"
     ):
         collect([SENTENCES], tmp_path)
+
+
+def test_outputs_that_are_not_finite_hit_no_class_in_earlier_runs_either(tmp_path):
+    run = RunSpec(rounds=2)
+    history = pd.DataFrame(
+        {
+            "round": [1, 2],
+            "loss": [2.0, float("nan")],
+            "accuracy": [0.5, 0.1],
+            "macro_f1": [0.4, 0.02],
+            "loss[two]": [2.0, 3.0],
+            "accuracy[two]": [0.6, 0.7],
+        }
+    )
+    found = record(run, resolved=run.model_dump(mode="json"), rounds=2)
+    RunFolder(tmp_path / "runs" / run.id).finish(found, history, {}, {})
+    frame = collect([run], tmp_path)
+    assert frame["accuracy"].tolist() == [0.5, 0.0]
+    assert frame["macro_f1"].tolist() == [0.4, 0.0]
+    assert frame["accuracy[two]"].tolist() == [0.6, 0.7]

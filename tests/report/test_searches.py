@@ -45,7 +45,8 @@ def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[Search
         file = Results(results).winner(search)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(winner))
-    return searches(plan, "toy", Collected(pd.DataFrame(), Results(results).runs).winner, {"lost"})
+    collected = Collected(pd.DataFrame(), Results(results).runs)
+    return searches(plan, "toy", collected.winner, {"lost"}, collected.guess_of)
 
 
 def winner(

@@ -131,9 +131,9 @@ def test_none_is_best_while_a_method_lacks_a_run_that_another_has(plan: Plan) ->
     assert cells(plan, both)["MNIST", "A"].best  # controls need not be there
 
 
-@pytest.mark.parametrize(("accuracy", "best"), [(0.149, False), (0.151, True)])
+@pytest.mark.parametrize(("accuracy", "best"), [(0.163, False), (0.164, True)])
 def test_near_chance_none_is_marked(plan: Plan, accuracy: float, best: bool) -> None:
-    curves = {"A": {0: [0.1]}, "<b>": {0: [accuracy]}}  # ten classes: guessing gives 10 %
+    curves = {"A": {0: [0.1]}, "<b>": {0: [accuracy]}}  # guessing 1 gives 11.35 %
     frame = pd.concat(frame_of(plan, c, method=m) for m, c in curves.items())
     assert cells(plan, frame)["MNIST", "<b>"].best == best
 

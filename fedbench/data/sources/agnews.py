@@ -43,6 +43,7 @@ class AGNews(Source):
 
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
     CLASSES: ClassVar[int] = 4
+    LARGEST: ClassVar[int] = 1900  # test samples of the largest class
 
     share: Share = 0.5
     seed: Natural = 0

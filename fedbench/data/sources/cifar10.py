@@ -23,6 +23,7 @@ class CIFAR10(Source):
     SAMPLES: ClassVar[tuple[int, int]] = (50_000, 10_000)  # training and test samples
     SHAPE: ClassVar[tuple[int, int, int]] = (3, 32, 32)  # channels, height, width
     CLASSES: ClassVar[int] = 10
+    LARGEST: ClassVar[int] = 1000  # test samples of the largest class
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/cifar10.npz`, or download it."""

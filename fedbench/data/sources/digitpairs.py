@@ -44,6 +44,10 @@ class DigitPairs(Source):
         """The number of classes, of which each shows another pair of digits."""
         return self.classes
 
+    def largest_class(self) -> int:
+        """All classes have as many test samples."""
+        return self.test
+
     def load(self, folder: Path) -> Dataset:
         """Pair the images that come with scikit-learn; `folder` is not used."""
         digits, rng = Digits().load(folder), random.Random(0)  # noqa: S311  # the same numbers in every version of Python

@@ -26,6 +26,7 @@ class Digits(Source):
     SAMPLES: ClassVar[tuple[int, int]] = (1_442, 355)  # training and test samples
     SHAPE: ClassVar[tuple[int, int, int]] = (1, 8, 8)  # channels, height, width
     CLASSES: ClassVar[int] = 10
+    LARGEST: ClassVar[int] = 36  # test samples of the largest class
 
     def load(self, folder: Path) -> Dataset:
         """Read the images that come with scikit-learn; `folder` is not used."""

@@ -37,6 +37,7 @@ class Grades(Source):
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 5
+    LARGEST: ClassVar[int] = 167  # test samples of the largest class
 
     length: Length = 20  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has

@@ -40,6 +40,7 @@ class ImageNet100(Source):
     SAMPLES: ClassVar[tuple[int, int]] = (126_689, 5_000)  # training and test samples
     SHAPE: ClassVar[tuple[int, int, int]] = (3, 224, 224)  # channels, height, width, by default
     CLASSES: ClassVar[int] = 100
+    LARGEST: ClassVar[int] = 50  # test samples of the largest class
 
     size: Count = 224  # pixels
 

@@ -29,6 +29,7 @@ class MNIST(Source):
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 10_000)  # training and test samples
     SHAPE: ClassVar[tuple[int, int, int]] = (1, 28, 28)  # channels, height, width
     CLASSES: ClassVar[int] = 10
+    LARGEST: ClassVar[int] = 1135  # test samples of the largest class
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/mnist.npz`, or download it."""

@@ -39,6 +39,7 @@ class SST5(Source):
 
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
     CLASSES: ClassVar[int] = 5
+    LARGEST: ClassVar[int] = 633  # test samples of the largest class
 
     length: Length = 128  # tokens
     vocabulary: Count = 20_000  # words of the substitute tokenizer

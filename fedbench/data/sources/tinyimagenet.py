@@ -45,6 +45,7 @@ class TinyImageNet(Source):
     SAMPLES: ClassVar[tuple[int, int]] = (100_000, 10_000)  # training and test samples
     SHAPE: ClassVar[tuple[int, int, int]] = (3, 64, 64)  # channels, height, width
     CLASSES: ClassVar[int] = 200
+    LARGEST: ClassVar[int] = 50  # test samples of the largest class
 
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/tinyimagenet.npz`; if it is missing, write it from the official images."""

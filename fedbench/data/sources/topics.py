@@ -50,6 +50,7 @@ class Topics(Source):
 
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 4
+    LARGEST: ClassVar[int] = 125  # test samples of the largest class
 
     length: Length = 16  # tokens
     vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has

@@ -40,6 +40,10 @@ class Toy(Source):
         """The numbers of training and test points."""
         return self.train, self.test
 
+    def largest_class(self) -> int:
+        """The test points of the fullest quadrant."""
+        return int(np.bincount(self.load(Path()).y_test).max())
+
     def load(self, folder: Path) -> Dataset:
         """Draw the points; `folder` is not used."""
         rng = random.Random(self.seed)  # noqa: S311  # the same numbers in every version of Python

@@ -11,7 +11,6 @@ from fedbench.paper.columns import HELD
 from fedbench.paper.places import Level, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
-from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.searched import near_chance
@@ -97,7 +96,8 @@ class MeasuredNumbers(Numbers):
 
     def _is_near_chance(self, cell: Cell) -> bool:
         found = self._collected.winner(self._searches[cell.run_id], cell.run)
-        return near_chance(found, cell.run.dataset, self.collected(cell.run_id))
+        guess_of, trained = self._collected.guess_of, self.collected(cell.run_id)
+        return near_chance(found, cell.run, guess_of, trained)
 
     def at_chance(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points end with an accuracy near that of guessing.
@@ -106,8 +106,13 @@ class MeasuredNumbers(Numbers):
         """
         learned = [point for point in points if not _is_held(point)]
         run_of = {cell.run_id: cell.run for point in learned for cell in self.cells(point)}
-        guesses = {run_id: chance(run.dataset) or 0.0 for run_id, run in run_of.items()}
-        return sum(self._ends.get(run, 1.0) < NEAR * guess for run, guess in guesses.items())
+        limits = {run_id: self._limit(run) for run_id, run in run_of.items()}
+        return sum(self._ends.get(run, 1.0) < limit for run, limit in limits.items())
+
+    def _limit(self, run: RunSpec) -> float:
+        """The accuracy below which a run may only guess; 0 where that is unknown."""
+        guess = self._collected.guess_of(run.dataset)
+        return guess.limit if guess else 0.0
 
     def _only_guesses(self, points: Sequence[Coords]) -> bool:
         """Whether all that is compared are accuracies, and each is near that of guessing.
@@ -123,7 +128,7 @@ class MeasuredNumbers(Numbers):
 
     def _near(self, point: Coords) -> float:
         """Below this value, in percent, an accuracy at a point is near that of guessing."""
-        return 100 * NEAR * (chance(self.cells(point)[0].run.dataset) or 0.0)
+        return 100 * self._limit(self.cells(point)[0].run)
 
     @cached_property
     def _ends(self) -> dict[str, float]:

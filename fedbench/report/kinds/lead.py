@@ -18,7 +18,6 @@ from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREY
-from fedbench.report.values.chance import NEAR, chance
 from fedbench.report.values.leads import Leads, leads
 from fedbench.report.values.metrics import Metric
 
@@ -158,8 +157,9 @@ def _collapsed(hue: Hue) -> bool:
     """Whether a run diverged, or is near chance where accuracies are compared."""
     if hue.diverged or not Metric(hue.metric).is_of_labels:
         return bool(hue.diverged)
-    guess = chance(hue.cells[0].run.dataset) or 0.0
-    return bool((hue.readings["value"] < NEAR * guess * hue.factor).any())
+    guess = hue.collected.guess_of(hue.cells[0].run.dataset)
+    limit = guess.limit * hue.factor if guess else 0.0
+    return bool((hue.readings["value"] < limit).any())
 
 
 def _is_whole(hue: Hue) -> bool:

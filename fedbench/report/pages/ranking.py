@@ -6,7 +6,6 @@ from math import comb
 from fedbench.paper.items import Table
 from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks, Significance
-from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
 
 
@@ -32,7 +31,7 @@ class RanksOnPage:
         if ranks.near_chance:
             sentences.append(
                 f"{_more(ranks.near_chance, ranks)} left out, in which every method, or every "
-                f"trial of a search, is below {NEAR:g} times the accuracy of guessing."
+                "trial of a search, is near the accuracy of guessing."
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import words
+from fedbench.report.values.guessing import GuessOf
 from fedbench.report.values.numbers import point_name
 from fedbench.report.values.searched import WinnerOf, near_chance
 
@@ -32,7 +33,7 @@ class SearchOnPage:
 
 
 def searches(
-    plan: Plan, paper: str, winner_of: WinnerOf, diverged: Container[str]
+    plan: Plan, paper: str, winner_of: WinnerOf, diverged: Container[str], guess_of: GuessOf
 ) -> list[SearchOnPage]:
     """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
     cells: dict[str, list[Cell]] = {}
@@ -42,14 +43,18 @@ def searches(
     winners = {search: winner_of(search, its[0].run) for search, its in cells.items()}
     theirs = plan.papers[paper].paper_grids
     return [
-        _on_page(found, cells[search], diverged, theirs)
+        _on_page(found, cells[search], diverged, theirs, guess_of)
         for search, found in winners.items()
         if found
     ]
 
 
 def _on_page(
-    found: dict[str, Any], cells: list[Cell], diverged: Container[str], theirs: Container[str]
+    found: dict[str, Any],
+    cells: list[Cell],
+    diverged: Container[str],
+    theirs: Container[str],
+    guess_of: GuessOf,
 ) -> SearchOnPage:
     run = cells[0].run
     return SearchOnPage(
@@ -58,7 +63,7 @@ def _on_page(
         tried=tuple((_pairs(trial), trial["score"]) for trial in found["trials"]),
         lost=frozenset(_lost(found, diverged)),
         chosen=_pairs(found["chosen"]),
-        near_chance=near_chance(found, run.dataset),
+        near_chance=near_chance(found, run, guess_of),
         at_edge=tuple(
             f"{field} at the edge of {'the paper’s' if field in theirs else 'our'} grid"
             for field in found["on_edge"]

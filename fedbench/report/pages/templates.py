@@ -18,7 +18,6 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
 from fedbench.report.tables.said import ABSENT, BLIND, POOLED
 from fedbench.report.values import numbers
-from fedbench.report.values.chance import NEAR
 from fedbench.report.values.metrics import Metric
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
@@ -82,7 +81,7 @@ def _templates() -> jinja2.Environment:
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
     made.globals |= {"change": change, "filters": FILTERS}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
-    made.globals |= {"near": NEAR, "blind": BLIND, "shown_rows": FRONT, "ordinal": ordinal}
+    made.globals |= {"blind": BLIND, "shown_rows": FRONT, "ordinal": ordinal}
     made.globals |= {"claims_words": claims_words, "leaders_words": leaders_words}
     made.globals |= {"meanings": meanings, "published": PUBLISHED}
     made.tests |= {"table": _is_table, "contains": operator.contains}

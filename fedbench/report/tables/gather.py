@@ -15,10 +15,9 @@ from fedbench.report.tables.best import mark_best
 from fedbench.report.tables.cells import Run, TableCell
 from fedbench.report.tables.pooled import pool
 from fedbench.report.values import frames
-from fedbench.report.values.chance import NEAR, chance
+from fedbench.report.values.guessing import Guess, GuessOf, declared
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
-from fedbench.spec import RunSpec
 
 
 def table_cells(
@@ -27,23 +26,24 @@ def table_cells(
     frame: pd.DataFrame,
     printed: Printed,
     blind: frozenset[str] = frozenset(),
+    guess_of: GuessOf = declared,
 ) -> list[TableCell]:
     """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
 
     `frame` holds the collected runs; a planned run that is not in it is missing. `blind` are runs
-    whose settings were chosen by trials near chance.
+    whose settings were chosen by trials near chance, and `guess_of` says what guessing gives.
     """
     table = plan.papers[at[0]].tables[at[1]]
     found = (
         replace(cell, blind=not blind.isdisjoint(run.id for run in cell.runs))
-        for cell in _cells(plan, at, frame, printed)
+        for cell in _cells(plan, at, frame, printed, guess_of)
     )
     cells = mark_best(list(found), table)
     return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
 
 
 def _cells(
-    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed
+    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed, guess_of: GuessOf
 ) -> Iterator[TableCell]:
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
     groups: dict[str, list[Cell]] = {}
@@ -58,16 +58,15 @@ def _cells(
             coords = _coords(cells[0], table) | {"metric": metric}
             control = coords.get("method") in table.controls
             number = printed.numbers.get(place)
-            near = _near_chance(cells[0].run, table, metric)
+            near = _near_chance(guess_of(cells[0].run.dataset), table, metric)
             yield TableCell(place, coords, control, number, runs, cells[0].substituted, near)
 
 
-def _near_chance(run: RunSpec, table: Table, metric: str) -> float | None:
+def _near_chance(guess: Guess | None, table: Table, metric: str) -> float | None:
     """The number below which an accuracy or F1 score is near chance; None for all else."""
-    guess = chance(run.dataset)
     if table.minus or guess is None or not Metric(metric).is_of_labels:
         return None
-    return NEAR * guess * Metric(metric).factor(table)
+    return guess.limit * Metric(metric).factor(table)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:

@@ -13,6 +13,7 @@ from fedbench.base.files import exists
 from fedbench.paper.places import At, reading
 from fedbench.plan.search import Winner
 from fedbench.report.values.derived import with_derived
+from fedbench.report.values.guessing import GuessOf, guess_of
 from fedbench.report.values.metrics import Metric
 from fedbench.report.values.moments import at_round, at_target, over_rounds
 from fedbench.report.values.searched import winner
@@ -159,6 +160,11 @@ class Collected:
     def states(self) -> dict[str, str]:
         """'finished' or 'diverged at round n', by run."""
         return states(self.frame)
+
+    @cached_property
+    def guess_of(self) -> GuessOf:
+        """What guessing gives on a data set."""
+        return guess_of(self.runs.parent)
 
     def table(self, run: str, name: str) -> pd.DataFrame:
         """A table in a run's folder; 'holdings' is made from its table 'clients'.

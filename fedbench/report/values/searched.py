@@ -7,8 +7,8 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.files import read_json
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, select, trial_runs
-from fedbench.report.values.chance import NEAR, chance
-from fedbench.spec import Choice, RunSpec
+from fedbench.report.values.guessing import GuessOf
+from fedbench.spec import RunSpec
 from fedbench.store import Results
 
 WinnerOf = Callable[[str, RunSpec], Winner]  # by the id of the search, and a run that it serves
@@ -30,22 +30,24 @@ def winner(search: str, run: RunSpec, results: Results) -> Winner:
     return found if {"chosen", "trials", "on_edge"} <= found.keys() else {}
 
 
-def near_chance(found: Winner, dataset: Choice, trained: bool = False) -> bool:
+def near_chance(found: Winner, run: RunSpec, guess_of: GuessOf, trained: bool = False) -> bool:
     """Whether what the search chose scored next to nothing in its trials.
 
     That is the best score, unless a trial with a better one diverged. A run that was `trained` with
     a choice of which nothing is left may be one of these, and counts as one.
     """
-    guess = chance(dataset)
+    guess = guess_of(run.dataset)
+    if guess and run.tune and run.tune.on == "held-out":
+        guess = guess.held_out(run.tune.share)
     if guess is None or not found:
         return trained and guess is not None
     chosen = found["chosen"].items()
     scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
-    return bool(scores) and scores[0] < NEAR * guess
+    return bool(scores) and scores[0] < guess.limit
 
 
 def chosen_near_chance(
-    plan: Plan, paper: str, winner_of: WinnerOf, trained: Container[str]
+    plan: Plan, paper: str, winner_of: WinnerOf, trained: Container[str], guess_of: GuessOf
 ) -> frozenset[str]:
     """The paper's runs whose settings were chosen by trials that had learned next to nothing.
 
@@ -59,5 +61,5 @@ def chosen_near_chance(
     return frozenset(
         run_id
         for run_id, run in served.items()
-        if near_chance(winner_of(plan.searches[run_id], run), run.dataset, run_id in trained)
+        if near_chance(winner_of(plan.searches[run_id], run), run, guess_of, run_id in trained)
     )

@@ -1,0 +1,92 @@
+"""What guessing gives on a data set, and which accuracies are near it: these rank nothing.
+
+The best constant guess names the largest class of the test set. An accuracy is near it unless it
+is higher by two standard errors of that guess on so many samples, and by enough to matter: by five
+points, or by half of the guess's hits or misses where these are fewer. With 10 equal classes that
+is below 15 %, with 100 below 1.5 %, with two below 55 %; where 95 % of the samples are of one
+class, below 97.5 %.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from math import sqrt
+from pathlib import Path
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, read_json
+from fedbench.plan.data import data_key
+from fedbench.spec import Choice
+from fedbench.store import Results
+
+_POINTS = 0.05  # a difference that matters, as an accuracy
+_ERRORS = 2  # standard errors
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The best constant guess: its accuracy, 0 to 1, on `samples` beside those to `train`."""
+
+    accuracy: float
+    samples: int
+    train: int
+
+    def held_out(self, share: float) -> "Guess":
+        """The same on a share of the training samples, as trials of a search are scored."""
+        return replace(self, samples=max(1, round(share * self.train)))
+
+    @property
+    def limit(self) -> float:
+        """The accuracy below which a model may only guess."""
+        hits, misses = self.accuracy, 1 - self.accuracy
+        error = sqrt(hits * misses / self.samples)
+        return hits + max(min(_POINTS, hits / 2, misses / 2), _ERRORS * error)
+
+    @property
+    def learned(self) -> float:
+        """The accuracy that FedAvg should reach in mild settings, for a table to mean something.
+
+        It adds 20 points to the guess, or three times its hits or 0.3 of its misses where these are
+        less: 30 % with 10 equal classes, 4 % with 100, 65 % with two.
+        """
+        gain = min(0.2, 3 * self.accuracy, 0.3 * (1 - self.accuracy))
+        return max(self.accuracy + gain, self.limit)
+
+
+GuessOf = Callable[[Choice], Guess | None]
+
+
+def guess_of(results: Path) -> GuessOf:
+    """What guessing gives on a data set, by the facts in a results folder, else as it is declared.
+
+    None where neither says so: where labels are no classes, or of a user's data set whose facts
+    were written before they counted classes.
+    """
+
+    def guess(dataset: Choice) -> Guess | None:
+        file = Results(results).data(data_key(dataset))
+        facts = read_json(file) if exists(file) else {}
+        if facts.get("largest"):
+            return Guess(facts["largest"] / facts["test"], facts["test"], facts["train"])
+        return declared(dataset)
+
+    return guess
+
+
+def declared(dataset: Choice) -> Guess | None:
+    """What guessing gives on a data set that says so without being loaded."""
+    return _declared(dataset.name, json.dumps(dataset.params))
+
+
+@cache
+def _declared(name: str, params: str) -> Guess | None:
+    try:
+        source = registry.build("dataset", name, json.loads(params))
+    except FedbenchError:  # a data set that is given as an object
+        return None
+    largest, samples = source.largest_class(), source.samples()
+    if not (largest and samples):
+        return None
+    return Guess(largest / samples[1], samples[1], samples[0])

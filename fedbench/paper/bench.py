@@ -122,11 +122,8 @@ def write_bench(bench: Bench, file: Path) -> None:
 
 
 def content_of(bench: Bench) -> dict[str, Any]:
-    """The fields of the paper's file; raises `FedbenchError` on `parts` among the settings."""
-    if "parts" in bench.settings:  # those of the methods would replace them
-        raise FedbenchError(
-            "parts are no setting of all runs: name them in methods, as in MOON+asd"
-        )
+    """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
+    _refuse_twice(bench)
     axes = _axes(bench)
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
@@ -153,6 +150,26 @@ def content_of(bench: Bench) -> dict[str, Any]:
         "tables": {"leaderboard": _leaderboard(bench, list(settings))},
         "figures": _figures(bench, list(settings)),
     }
+
+
+def _refuse_twice(bench: Bench) -> None:
+    """Raise `FedbenchError` on a setting of all runs that is given in another place too.
+
+    One of the two would be ignored, and nobody could see which.
+    """
+    elsewhere = {
+        "parts": "name them in methods, as in MOON+asd",
+        "dataset": "name it by --dataset, once for each data set",
+        "partition": "name it by --partition, once for each partition",
+    }
+    for name in bench.settings:
+        if name in elsewhere:
+            raise FedbenchError(f"set: {name} is no setting of all runs: {elsewhere[name]}")
+        if name in bench.tune or (name == "tune" and bench.tune):
+            raise FedbenchError(
+                f"set: {name} = {quoted(bench.settings[name])} is not allowed: tune searches it; "
+                "leave one of them out"
+            )
 
 
 def _axes(bench: Bench) -> dict[str, dict[str, Any]]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.strict import checked
-from fedbench.base.yamlfile import read_value
+from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import spelled_out
 from fedbench.paper.paper import Paper
@@ -117,8 +115,7 @@ def write_bench(bench: Bench, file: Path) -> None:
     checked(Paper, content)
     if exists(file) and not read_text(file).startswith(FIRST_LINE):
         raise FedbenchError(f"{file}: was written by hand, and is not overwritten; name another")
-    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    write_text(file, FIRST_LINE + body)
+    write_text(file, FIRST_LINE + written(content))
 
 
 def content_of(bench: Bench) -> dict[str, Any]:

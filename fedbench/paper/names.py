@@ -9,7 +9,7 @@ from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import known_levels, refuse_flattening
-from fedbench.paper.places import Level, Where, as_tuple, reading, stems
+from fedbench.paper.places import Level, Where, as_tuple, level_text, reading, stems
 from fedbench.paper.sides import where_of
 from fedbench.spec import RunSpec
 
@@ -83,7 +83,9 @@ def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels
         return
     for label in labels:
         if "each" not in by_level and label not in by_level:
-            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, by_level))}")
+            raise FedbenchError(
+                f"{place}.{axis}: {unknown('level', label, map(level_text, by_level))}"
+            )
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
@@ -109,7 +111,7 @@ def _check_where(place: str, where: Where, grid: Grid) -> None:
             raise FedbenchError(f"{place}: {unknown('axis', axis, grid.axes)}")
         for label in as_tuple(labels):
             if label not in grid.axes[axis]:
-                names = map(str, grid.axes[axis])
+                names = map(level_text, grid.axes[axis])
                 raise FedbenchError(f"{place}: {axis}: {unknown('level', label, names)}")
 
 
@@ -215,7 +217,7 @@ def _check_levels(at: str, grid: Grid, axis: str, levels: tuple[Level, ...], fre
         for level in levels:
             if level not in grid.axes[axis] and not stems(level, grid.axes[axis]):
                 raise FedbenchError(
-                    f"{at}.{axis}: {unknown('level', level, map(str, grid.axes[axis]))}"
+                    f"{at}.{axis}: {unknown('level', level, map(level_text, grid.axes[axis]))}"
                 )
     elif not free:
         raise FedbenchError(f"{at}: {unknown('axis', axis, [*grid.axes, 'metric'])}")

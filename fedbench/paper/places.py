@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from fedbench.base.errors import FedbenchError
 
-Level = str | int | float
+Level = str | bool | int | float
 Where = dict[str, Level | tuple[Level, ...]]
 
 
@@ -30,7 +30,9 @@ def has_star(level: Level | tuple[Level, ...]) -> bool:
 
 
 def level_text(level: Level) -> str:
-    """A level as reports write it: 0.1, 1, or a name."""
+    """A level as files and reports write it: 0.1, 1, true, or a name."""
+    if isinstance(level, bool):
+        return str(level).lower()
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 

@@ -16,7 +16,7 @@ def as_tuple(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
 
 def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list[str]:
     """What a pattern's star can stand for: '*+ASD' gives FedAvg if FedAvg+ASD is a level."""
-    if not has_star(pattern):
+    if not is_pattern(pattern, levels):
         return []
     head, _, tail = str(pattern).partition("*")
     size = len(head) + len(tail)
@@ -24,9 +24,9 @@ def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list
     return [x[len(head) : len(x) - len(tail)] for x in fitting if len(x) > size]
 
 
-def has_star(level: Level | tuple[Level, ...]) -> bool:
-    """Whether it is a pattern: text with one star."""
-    return isinstance(level, str) and level.count("*") == 1
+def is_pattern(level: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> bool:
+    """Whether it is a pattern: text with one star that is not itself a level, such as 'Ours*'."""
+    return isinstance(level, str) and level.count("*") == 1 and level not in levels
 
 
 def level_text(level: Level) -> str:

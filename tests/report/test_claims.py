@@ -455,6 +455,32 @@ def test_a_star_pairs_levels(tmp_path: Path) -> None:
     assert [name.split(",")[0] for name, _ in found.measured.parts] == ["A", "B"]
 
 
+NAMED = """
+  named:
+    axes: {dataset: [Digits], alpha: [1], method: [A, B*, C, BX, CX]}
+    seeds: [0]
+tables:"""
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "pairs"),
+    [
+        ("B*", "A", ["B* against A"]),
+        ("B*", "others", [f"B* against {x}" for x in ("A", "C", "BX", "CX")]),
+        ("A", "B*", ["A against B*"]),
+        ("*X", "B*", ["BX against B*", "CX against B*"]),
+        ("*X", "*", ["CX against C"]),  # there is no method B
+    ],
+)
+def test_the_name_of_a_level_is_no_pattern(winner: str, loser: str, pairs: list[str]) -> None:
+    names = BASE.replace("    A+X:", "    B*: {parts: [asd]}\n    BX: {parts: [moon]}\n    A+X:")
+    names = names.replace("    A+X:", "    CX: {parts: [fedntd]}\n    A+X:", 1)
+    claim = {"text": "c", "grid": "named", "kind": "greater", "winner": winner, "loser": loser}
+    paper = Paper(**yaml.safe_load(names.replace("\ntables:", NAMED)), claims={"c": claim})
+    found = expand("c", paper.claims["c"], paper)
+    assert [each.label for each in found.comparisons()] == pairs
+
+
 def shaky(cell: Cell) -> Curve:
     """A spreads over the seeds by ± 1, B by ± 10, but in another order."""
     size, shift = (1, 0) if cell.coords["method"] == "A" else (10, 3)

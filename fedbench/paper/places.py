@@ -33,7 +33,21 @@ def level_text(level: Level) -> str:
     """A level as files and reports write it: 0.1, 1, true, or a name."""
     if isinstance(level, bool):
         return str(level).lower()
-    return f"{level:g}" if isinstance(level, float) else str(level)
+    if not isinstance(level, float):
+        return str(level)
+    short = f"{level:g}"  # of six digits, which may be those of a neighbour too
+    return short if float(short) == level else repr(level)
+
+
+def number_in(level: Level) -> float | None:
+    """The number that a level is, or that a text spells; None of all others."""
+    if isinstance(level, bool) or "_" in str(level):
+        return None
+    try:
+        value = float(level)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
 
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]

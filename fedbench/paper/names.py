@@ -92,9 +92,10 @@ def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> Fe
         number = number_in(other)
         same = level_text(other) == level_text(level)
         if same or (number is not None and number == number_in(level)):
-            return FedbenchError(
-                f"no {kind} {quoted(level)}; write it as it is listed: {quoted(other)}"
+            this, that = (
+                quoted(x) if isinstance(x, str) else level_text(x) for x in (level, other)
             )
+            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
     return unknown(kind, level_text(level), map(level_text, levels))
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from fedbench.paper.items import Case, Grid
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import level_text
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan
 from fedbench.plan.points import points
@@ -235,44 +234,3 @@ def test_a_grid_may_have_one_partition_for_all_seeds(tmp_path):
     plan = make_plan(make_project(tmp_path, paper) / "workflow", "paper")
     fixed = {cell.seed: cell.run.partition_seed for cell in plan.cells if cell.grid == "main"}
     assert fixed == {0: 0, 1: 0}
-
-
-def test_a_level_that_is_true_or_false_is_shown_as_such():
-    axes = {"normalise": [True, False], "literal": [False, True]}
-    levels = {"literal": {"each": {"parts": [{"asd": {"literal": "$"}}]}}}
-    found = Paper(
-        title="t", authors="a", grids={"g": {"axes": axes, "seeds": [0]}}, levels=levels
-    ).grids["g"]  # fmt: skip
-    assert [[level_text(x) for x in found.axes[axis]] for axis in axes] == [
-        ["true", "false"], ["false", "true"],
-    ]  # fmt: skip
-    point = {"normalise": False, "literal": True}
-    run = RunSpec(**resolve(Paper(title="t", authors="a", grids={}, levels=levels), found, point))
-    assert (run.normalise, str(run.parts[0])) == (False, "asd(literal=True)")
-
-
-@pytest.mark.parametrize(
-    ("grid", "words"),
-    [
-        (
-            {"axes": {"lr": [0.1, None]}},
-            "axes.lr.1 = None is not allowed: it must be text, true",
-        ),
-        ({"axes": {"lr": [0.1, [1]]}}, r"axes.lr.1 = \[1\] is not allowed: it must be text, true"),
-        ({"without": [{"batch": [5, None]}]}, r"without.0.batch.1 = None is not allowed: it must"),
-        ({"without": [{"batch": None}]}, "without.0.batch = None .* true or false, a number or a"),
-    ],
-)
-def test_no_value_in_a_list_of_levels_is_named_where_it_stands(refuses, grid, words):
-    with refuses(words):
-        paper(**grid)
-
-
-def test_true_is_no_number(refuses):
-    with refuses("lr = True is not allowed: true or false is no number"):
-        RunSpec(lr=True)
-    claim = {"kind": "greater", "text": "t", "grid": "g", "winner": "FedProx", "by": True}
-    with refuses("by = True is not allowed: true or false is no number"):
-        Paper(
-            title="t", authors="a", grids={"g": {"axes": AXES, "seeds": [0]}}, claims={"c": claim}
-        )

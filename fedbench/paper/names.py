@@ -5,11 +5,23 @@ from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, at, quoted, unknown
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import known_levels, refuse_flattening
-from fedbench.paper.places import Level, Where, as_tuple, level_text, number_in, reading, stems
+from fedbench.paper.places import (
+    RESERVED_AXES,
+    RESERVED_LEVELS,
+    RESERVED_METHODS,
+    Level,
+    Where,
+    as_tuple,
+    level_text,
+    number_in,
+    reading,
+    require_free,
+    stems,
+)
 from fedbench.paper.sides import where_of
 from fedbench.spec import RunSpec
 
@@ -74,6 +86,7 @@ def drawn_axes(figure: Figure) -> tuple[str, ...]:
 
 
 def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels) -> None:
+    _check_free(place, axis, labels)
     _check_apart(f"{place}.{axis}", labels)
     by_level = known_levels(axis, levels)
     if by_level is None:
@@ -84,6 +97,17 @@ def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels
     for label in labels:
         if "each" not in by_level and label not in by_level:
             raise FedbenchError(f"{place}.{axis}: {no_level(label, by_level)}")
+
+
+def _check_free(place: str, axis: str, labels: tuple[Level, ...]) -> None:
+    """Refuse an axis, or a level of one, of a name that has a meaning of its own."""
+    with at(place):
+        require_free("an axis", axis, RESERVED_AXES)
+    with at(f"{place}.{axis}"):
+        for label in labels:
+            require_free(
+                "a level", label, RESERVED_METHODS if axis == "method" else RESERVED_LEVELS
+            )
 
 
 def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:

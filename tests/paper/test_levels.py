@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedbench.paper.compositions import compositions
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import level_text
 from fedbench.plan.resolved import resolve
@@ -78,3 +79,25 @@ def test_a_number_and_the_same_number_in_quotes_are_one(refuses, grid, words):
 
 def test_texts_that_are_not_beside_numbers_stay_apart():
     assert paper(axes={"dataset": ["digits"], "precision": ["2.1", "2.10"]})
+
+
+@pytest.mark.parametrize("axis", ["metric", "seed", "run", "value"])
+def test_an_axis_has_no_name_of_a_column_beside_it(refuses, axis):
+    levels = {axis: {"each": {"lr": "$"}}}
+    grid = {"axes": {axis: [0.1, 1], "method": ["FedAvg"]}, "seeds": [0]}
+    with refuses(f"grids.g.axes: an axis cannot be called '{axis}': (tables|figures)"):
+        Paper(title="t", authors="a", levels=levels, grids={"g": grid})
+
+
+@pytest.mark.parametrize("level", ["each", "others", "all", "none"])
+def test_a_method_has_no_name_that_means_several(refuses, level, tmp_path, monkeypatch):
+    fields = {"levels": {"method": {level: {"parts": ["asd"]}}}}
+    grid = {"axes": {"method": ["FedAvg", level]}, "seeds": [0]}
+    with refuses(f"grids.g.axes.method: a level cannot be called '{level}': "):
+        Paper(title="t", authors="a", grids={"g": grid}, **fields)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "compositions.yaml").write_text(f"{level}: {{parts: [asd]}}")
+    with refuses(rf"compositions\.yaml: a method cannot be called '{level}': "):
+        compositions()
+    if level != "each":  # of other axes it is a level as any other
+        assert paper(axes={"dataset": ["digits"], "precision": [level, "float32"]})

@@ -17,6 +17,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
 from fedbench.cli.listing import catalogue
 from fedbench.jobs.worker import train
+from fedbench.paper.columns import require_column
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
 from fedbench.plan.outlook import planned
@@ -236,6 +237,32 @@ def test_a_probe_writes_no_column_that_every_run_has(tmp_path, monkeypatch, refu
     monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=probe, data=DATA, papers=paper))
     with refuses(rf"probe 'size': COLUMNS: '{column}' is not allowed: it is a setting of runs or"):
         planned(ROOT / "workflow", "paper", ("mine",))
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "words"),
+    [
+        (
+            "size",
+            'COLUMNS = {"gap@1": ("", "", "")}',
+            "COLUMNS: 'gap@1' is not allowed: in a",
+        ),
+        ("size", 'COLUMNS = {"a/b": ("", "", "")}', "COLUMNS: 'a/b' is not allowed: in a metric"),
+        ("size", 'TABLE = {"hue": ("", "", "")}', "TABLE: 'hue' is not allowed: it is a setting"),
+        ("size", 'TABLE = {"seed": ("", "", "")}', "TABLE: 'seed' is not allowed"),
+        ("size", 'TABLE = {"metric": ("", "", "")}', "TABLE: 'metric' is not allowed"),
+        ("clients", 'TABLE = {"a": ("", "", "")}', "TABLE: a run has a table of that name already"),
+        ("rounds", 'TABLE = {"a": ("", "", "")}', "TABLE: a run has a table of that name already"),
+    ],
+)
+def test_a_probe_writes_no_column_or_table_of_a_reserved_name(
+    tmp_path, monkeypatch, refuses, name, columns, words
+):
+    columns = columns.replace(" =", ": ClassVar =")
+    probe = PROBE[: PROBE.index("    COLUMNS")].replace("Size", name.title()) + f"    {columns}\n"
+    monkeypatch.chdir(plug(tmp_path, probes=probe))
+    with refuses(rf"probe '{name}': {words}"):
+        require_column("accuracy", [RunSpec(watch=[name])])
 
 
 @pytest.mark.parametrize("name", ["index", "run"])

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import reprlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
 _LIST = 300  # characters of them that are a list of names
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?\.?")
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
 
 
@@ -55,10 +57,13 @@ def of_file(file: Path) -> Iterator[None]:
 
 
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
-    """The error for a name that is not in `allowed`; it suggests the most similar name."""
+    """The error for a name that is not in `allowed`; it suggests the most similar name.
+
+    Of a number it suggests none: 1.5 is not meant where 15 is.
+    """
     names = {each.lower(): each for each in sorted(map(str, allowed))}
     said = shown(name)[:_NAMES]
-    near = difflib.get_close_matches(said.lower(), names, n=1, cutoff=0.5)
+    near = [] if _NUMBER.fullmatch(said) else difflib.get_close_matches(said.lower(), names, 1, 0.5)
     everything = _listed([*names.values()]) or "nothing"
     hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,14 @@ def mapping(text: str | bytes, place: object) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise FedbenchError(f"{place}: must be a mapping of fields, not {type(content).__name__}")
     return content
+
+
+def at_home(text: str) -> str:
+    """The text with `~` replaced by the home folder where it begins a path, also after a `=`.
+
+    A shell does so for `--out ~/x` and for neither `--out=~/x` nor `results=~/x`.
+    """
+    return re.sub(r"(^|=)~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), text)
 
 
 def exists(path: Path) -> bool:

@@ -38,11 +38,18 @@ class Strict(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _named(cls, value: Any, handler: Any) -> Any:
-        """Refuse a field whose name is not text, such as a number, which Python cannot pass on."""
+        """Refuse a field whose name is not text, and true or false where a number is wanted.
+
+        Python cannot pass on a number as a name, and pydantic would take true for 1.0.
+        """
         for key in value if isinstance(value, dict) else ():
             if not isinstance(key, str):
                 raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
-        return handler(value)
+        made = handler(value)
+        for key, given in value.items() if isinstance(value, dict) else ():
+            if isinstance(given, bool) and isinstance(made.__dict__.get(key), float):
+                raise ValueError(f"{key} = {given} is not allowed: true or false is no number")
+        return made
 
 
 def require_name(what: str, name: str, place: object) -> None:
@@ -63,7 +70,7 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     """The first error in words; an unknown field goes first, as it explains missing ones."""
     wrong = error.errors()
     typos = [e for e in wrong if e["type"] == "extra_forbidden"]
-    first = (typos or wrong)[0]
+    first = typos[0] if typos else _of_union(wrong)
     loc = tuple(step for step in first["loc"] if step != "[key]")
     place = ".".join(str(x) for x in loc)
     if first["type"] == "extra_forbidden":
@@ -81,6 +88,42 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
     )
     what = f"{place} = {quoted(first['input'])}" if place else quoted(first["input"])
     return f"{what} is not allowed: {_NAMES if named else _rule(first, loc)}"
+
+
+# What the members of a union of plain values are called, by pydantic's name for them
+_MEMBERS = {
+    "str": "text", "bool": "true or false", "int": "a number", "float": "a number",
+    "tuple": "a list", "dict": "a mapping",
+}  # fmt: skip
+
+
+def _of_union(wrong: list[Any]) -> Any:
+    """The first error, without the steps that name a member of a union of plain values.
+
+    Of a list or mapping it is what is wrong inside of it; of any other value it says everything
+    that is allowed, where pydantic has an error for each member.
+    """
+    first = wrong[0]
+    place, tag = first["loc"][:-1], _member(first["loc"][-1:])
+    if tag not in ("str", "float"):  # the first members of our unions
+        return first
+    same = [e for e in wrong if e["loc"][: len(place)] == place and len(e["loc"]) > len(place)]
+    held = first["input"]
+    tag = "tuple" if isinstance(held, list | tuple) else "dict" if isinstance(held, dict) else tag
+    steps = len(place) + 1
+    inside = [e for e in same if len(e["loc"]) > steps and _member(e["loc"][steps - 1 :]) == tag]
+    if inside:
+        return _of_union([e | {"loc": (*place, *e["loc"][steps:])} for e in inside])
+    words = list(dict.fromkeys(_MEMBERS.get(_member(e["loc"][-1:]), "") for e in same))
+    if len(same) == 1 or "" in words:
+        return first
+    said = f"{', '.join(words[:-1])} or {words[-1]}"
+    return first | {"loc": place, "msg": f"it must be {said}", "type": "union"}
+
+
+def _member(loc: Location) -> str:
+    """The step as the name of a member, without what the member holds."""
+    return str(loc[0]).partition("[")[0] if loc else ""
 
 
 def _rule(error: Any, loc: Location) -> str:

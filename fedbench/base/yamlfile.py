@@ -9,7 +9,7 @@ import yaml
 from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
-from yaml.resolver import Resolver
+from yaml.resolver import BaseResolver
 
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.base.files import read_text
@@ -94,9 +94,10 @@ class _Extent(NamedTuple):
     depth: int
 
 
-class _Loader(Composer, CParser, SafeConstructor, Resolver):
-    """SafeLoader of plain values that refuses a key given twice and reads 1e-4 as a number.
+class _Loader(Composer, CParser, SafeConstructor, BaseResolver):
+    """SafeLoader of plain values by YAML 1.2, which refuses a key given twice.
 
+    PyYAML's own rules are those of YAML 1.1, in which NO is false, 1:10 is 70 and 010 is 8.
     What an alias stands for counts wherever the alias is used, so that a small file cannot spell a
     huge value, and no value can contain itself. The text is parsed in C, several times as fast.
     """
@@ -105,7 +106,7 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
         CParser.__init__(self, text)
         Composer.__init__(self)
         SafeConstructor.__init__(self)
-        Resolver.__init__(self)
+        BaseResolver.__init__(self)
         self._open = 0
         self._extents: dict[int, _Extent] = {}
 
@@ -144,8 +145,7 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
         nested = not isinstance(node, yaml.ScalarNode)
         if node.tag not in (_NESTED if nested else _TAGS):
             kind = node.tag.removeprefix("tag:yaml.org,2002:")
-            hint = "; put a date in quotes" if kind == "timestamp" else ""
-            raise _at(node.start_mark, f"{kind} {_text(node)}: a value is {_WORDS}{hint}")
+            raise _at(node.start_mark, f"{kind} {_text(node)}: a value is {_WORDS}")
         if nested:
             return super().construct_object(node, deep)
         try:
@@ -185,11 +185,40 @@ def _at(mark: Any, words: str) -> yaml.YAMLError:
     return yaml.YAMLError(f"line {mark.line + 1}: {words}")
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
-    list("-+.0123456789"),
-)
+def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
+    text = str(loader.construct_scalar(node))
+    return int(text, {"0x": 16, "0o": 8}.get(text[:2], 10))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)  # type: ignore[type-var]
+
+
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper that puts text in quotes which YAML 1.1 or 1.2 would read as something else."""
+
+
+# The core schema of YAML 1.2 (section 10.3.2): what a value without quotes and tag is
+_CORE = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+}
+for _name, (_pattern, _first) in _CORE.items():
+    for _kind in (_Loader, _Dumper):
+        _kind.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z"), _first
+        )
+
+
+def written(content: dict[str, Any]) -> str:
+    """The mapping as the text of a YAML file, which `read_yaml` reads as the same again."""
+    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 def parse(pairs: Iterable[str]) -> dict[str, Any]:

@@ -5,16 +5,27 @@ from contextlib import contextmanager
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import at_home
 from fedbench.base.plugins import project
 
+
+class _Commands(TyperGroup):
+    """The commands, with `~` read as the home folder in `--results=~/x` too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [at_home(each) for each in args])
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Compare federated-learning methods and check the claims of their papers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.strict import checked
-from fedbench.base.yamlfile import read_value
+from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import spelled_out
 from fedbench.paper.paper import Paper
@@ -117,16 +115,12 @@ def write_bench(bench: Bench, file: Path) -> None:
     checked(Paper, content)
     if exists(file) and not read_text(file).startswith(FIRST_LINE):
         raise FedbenchError(f"{file}: was written by hand, and is not overwritten; name another")
-    body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    write_text(file, FIRST_LINE + body)
+    write_text(file, FIRST_LINE + written(content))
 
 
 def content_of(bench: Bench) -> dict[str, Any]:
-    """The fields of the paper's file; raises `FedbenchError` on `parts` among the settings."""
-    if "parts" in bench.settings:  # those of the methods would replace them
-        raise FedbenchError(
-            "parts are no setting of all runs: name them in methods, as in MOON+asd"
-        )
+    """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
+    _refuse_twice(bench)
     axes = _axes(bench)
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
@@ -153,6 +147,26 @@ def content_of(bench: Bench) -> dict[str, Any]:
         "tables": {"leaderboard": _leaderboard(bench, list(settings))},
         "figures": _figures(bench, list(settings)),
     }
+
+
+def _refuse_twice(bench: Bench) -> None:
+    """Raise `FedbenchError` on a setting of all runs that is given in another place too.
+
+    One of the two would be ignored, and nobody could see which.
+    """
+    elsewhere = {
+        "parts": "name them in methods, as in MOON+asd",
+        "dataset": "name it by --dataset, once for each data set",
+        "partition": "name it by --partition, once for each partition",
+    }
+    for name in bench.settings:
+        if name in elsewhere:
+            raise FedbenchError(f"set: {name} is no setting of all runs: {elsewhere[name]}")
+        if name in bench.tune or (name == "tune" and bench.tune):
+            raise FedbenchError(
+                f"set: {name} = {quoted(bench.settings[name])} is not allowed: tune searches it; "
+                "leave one of them out"
+            )
 
 
 def _axes(bench: Bench) -> dict[str, dict[str, Any]]:

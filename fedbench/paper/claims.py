@@ -48,11 +48,11 @@ A higher value is better, but for losses, seconds, eigenvalues and how much a cu
 one is; `wins: low` or `wins: high` says otherwise. Differences are in points for accuracy and F1,
 in percent of the loser's value where `relative` is true, else in the unit of the metric.
 
-A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg and so on. `metric`
-is an axis too: winner {metric: accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is
-the mean of a column of the table that a probe wrote, whose other columns may be named like axes:
-metrics [steps/cosine], along {step: [30, 20, 10, 1]}. A moment may be taken over the last N rounds:
-accuracy@mean:10, accuracy@std:50 (see `fedbench.paper.places`).
+A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg and so on; a level
+that is called so, as Ours*, is meant itself. `metric` is an axis too: winner {metric:
+accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is the mean of a column of a
+probe's table, whose other columns may be named like axes: metrics [steps/cosine], along {step:
+[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.places`).
 """
 
 from collections.abc import Iterator

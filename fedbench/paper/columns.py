@@ -52,6 +52,12 @@ HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run ha
     },
 }
 
+_FILES = ("rounds", *HELD)  # tables of a run's folder
+_TAKEN = {  # by what a probe declares: columns that are there without it
+    "COLUMNS": (*ENGINE, *SCORES, *RunSpec.model_fields, *OF_RUNS),
+    "TABLE": ("hue", "seed", "metric"),  # a report adds the first two, and claims the third
+}
+
 
 def columns(run: RunSpec) -> set[str]:
     """The columns of a run's history; scores have one per model that the run's parts name."""
@@ -87,7 +93,8 @@ def meaning(name: str) -> tuple[str, str, str] | None:
 def require_column(name: str, runs: list[RunSpec]) -> None:
     """Raise `FedbenchError` unless at least one of the runs will have the column."""
     kinds = {_kind(run): run for run in runs}.values()
-    names = set().union(*(tables(run) if "/" in name else columns(run) for run in kinds))
+    every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
+    names = set().union(*(there["/" in name] for there in every))
     if name in names or not runs:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
@@ -108,18 +115,26 @@ def _declared(kind: str, name: str, constant: str) -> Any:
     declared = registry.find(kind, name).constants.get(constant, {})
     if kind == "probe":
         _require_meanings(f"probe '{name}': {constant}", declared)
-    if constant == "COLUMNS":
-        _require_free(f"probe '{name}': {constant}", declared)
+        _require_free(f"probe '{name}': {constant}", declared, _TAKEN[constant])
+    if constant == "TABLE" and declared and name in _FILES:
+        raise FedbenchError(
+            f"probe '{name}': TABLE: a run has a table of that name already; rename the probe"
+        )
     return declared
 
 
-def _require_free(where: str, declared: _Columns) -> None:
-    """Raise `FedbenchError` for a column that a history or a collected frame has already."""
+def _require_free(where: str, declared: _Columns, taken: tuple[str, ...]) -> None:
+    """Raise `FedbenchError` for a column that its frame has already, or that no metric can name."""
     for column in declared:
-        if column in (*ENGINE, *SCORES, *RunSpec.model_fields, *OF_RUNS):
+        if column in taken:
             raise FedbenchError(
                 f"{where}: '{column}' is not allowed: it is a setting of runs or a column that "
-                "every history has; give it another name"
+                "every such frame has; give it another name"
+            )
+        if "@" in column or "/" in column:
+            raise FedbenchError(
+                f"{where}: '{column}' is not allowed: in a metric @ stands before a moment and / "
+                "after a table; give it another name"
             )
 
 

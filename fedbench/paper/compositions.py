@@ -9,9 +9,9 @@ from pydantic import Field, create_model, model_validator
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import composition_files
-from fedbench.base.strict import Strict
+from fedbench.base.strict import Strict, checked
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.places import Level
+from fedbench.paper.places import RESERVED_METHODS, Level, require_free
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -109,6 +109,7 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
     origin: dict[str, Path] = {}
     for file in files:
         for name, fields in read_yaml(file).items():
+            _require_name(file, name)
             if origin.setdefault(name, file) != file:
                 raise FedbenchError(
                     f"two named methods are called '{name}': in {origin[name]} and in {file}; "
@@ -116,6 +117,16 @@ def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
                 )
             methods[name] = _checked(file, name, fields)
     return methods
+
+
+def _require_name(file: Path, name: Any) -> None:
+    if not isinstance(name, str):  # lists of parts and levels of `method` name it as text
+        raise FedbenchError(
+            f"{file}: {name} is not allowed as the name of a method: a name is text, not a number; "
+            f"write it in quotes: '{name}'"
+        )
+    with at(str(file)):
+        require_free("a method", name, RESERVED_METHODS)
 
 
 def named(name: str) -> Composition:
@@ -130,7 +141,7 @@ def _checked(file: Path, name: str, fields: Any) -> Composition:
     if not isinstance(fields, dict):
         raise FedbenchError(f"{file}: {name}: must be a mapping of fields (parts, with, citation)")
     with at(f"{file}: {name}"):
-        method = Composition(**fields)
+        method = checked(Composition, fields)
         _refuse_another_part(name, method)
     return method
 

@@ -1,15 +1,27 @@
 """Refuses a paper's file that names an axis, level, grid, table or claim it does not have."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, at, quoted, unknown
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import known_levels, refuse_flattening
-from fedbench.paper.places import Level, Where, as_tuple, reading, stems
+from fedbench.paper.places import (
+    RESERVED_AXES,
+    RESERVED_LEVELS,
+    RESERVED_METHODS,
+    Level,
+    Where,
+    as_tuple,
+    level_text,
+    number_in,
+    reading,
+    require_free,
+    stems,
+)
 from fedbench.paper.sides import where_of
 from fedbench.spec import RunSpec
 
@@ -74,6 +86,7 @@ def drawn_axes(figure: Figure) -> tuple[str, ...]:
 
 
 def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels) -> None:
+    _check_free(place, axis, labels)
     _check_apart(f"{place}.{axis}", labels)
     by_level = known_levels(axis, levels)
     if by_level is None:
@@ -83,7 +96,31 @@ def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels
         return
     for label in labels:
         if "each" not in by_level and label not in by_level:
-            raise FedbenchError(f"{place}.{axis}: {unknown('level', label, map(str, by_level))}")
+            raise FedbenchError(f"{place}.{axis}: {no_level(label, by_level)}")
+
+
+def _check_free(place: str, axis: str, labels: tuple[Level, ...]) -> None:
+    """Refuse an axis, or a level of one, of a name that has a meaning of its own."""
+    with at(place):
+        require_free("an axis", axis, RESERVED_AXES)
+    with at(f"{place}.{axis}"):
+        for label in labels:
+            require_free(
+                "a level", label, RESERVED_METHODS if axis == "method" else RESERVED_LEVELS
+            )
+
+
+def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> FedbenchError:
+    """The error for a level that is not there; if one differs in its quotes alone, that one."""
+    for other in levels:
+        number = number_in(other)
+        same = level_text(other) == level_text(level)
+        if same or (number is not None and number == number_in(level)):
+            this, that = (
+                quoted(x) if isinstance(x, str) else level_text(x) for x in (level, other)
+            )
+            return FedbenchError(f"no {kind} {this}; write it as it is listed: {that}")
+    return unknown(kind, level_text(level), map(level_text, levels))
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
@@ -92,6 +129,11 @@ def _check_apart(place: str, values: tuple[Any, ...]) -> None:
     twice = [value for value in values if values.count(value) > 1]
     if twice:
         raise FedbenchError(f"{place}: {quoted(twice[0])} is given twice; once is enough")
+    numbers = {value for value in values if not isinstance(value, str | bool)}
+    for text in (value for value in values if isinstance(value, str)):
+        if number_in(text) in numbers:
+            told = f"{quoted(text)} and {number_in(text):g} are the same level"
+            raise FedbenchError(f"{place}: {told}; once is enough, without quotes")
 
 
 def _check_size(place: str, grid: Grid) -> None:
@@ -109,8 +151,7 @@ def _check_where(place: str, where: Where, grid: Grid) -> None:
             raise FedbenchError(f"{place}: {unknown('axis', axis, grid.axes)}")
         for label in as_tuple(labels):
             if label not in grid.axes[axis]:
-                names = map(str, grid.axes[axis])
-                raise FedbenchError(f"{place}: {axis}: {unknown('level', label, names)}")
+                raise FedbenchError(f"{place}: {axis}: {no_level(label, grid.axes[axis])}")
 
 
 def _check_table(place: str, table: Table, paper: Named) -> None:
@@ -214,8 +255,6 @@ def _check_levels(at: str, grid: Grid, axis: str, levels: tuple[Level, ...], fre
     elif axis in grid.axes:
         for level in levels:
             if level not in grid.axes[axis] and not stems(level, grid.axes[axis]):
-                raise FedbenchError(
-                    f"{at}.{axis}: {unknown('level', level, map(str, grid.axes[axis]))}"
-                )
+                raise FedbenchError(f"{at}.{axis}: {no_level(level, grid.axes[axis])}")
     elif not free:
         raise FedbenchError(f"{at}: {unknown('axis', axis, [*grid.axes, 'metric'])}")

@@ -1,11 +1,27 @@
 """Points of a grid and moments of a run as papers' files write them: levels, 'accuracy@best'."""
 
 import math
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from fedbench.base.errors import FedbenchError
 
-Level = str | int | float
+# Names with a meaning of their own, and which. An axis becomes a column of the frames that figures
+# are drawn from, beside these; a level stands where these words may stand.
+RESERVED_AXES = {
+    "metric": "tables, figures and claims name what is measured by it",
+    "seed": "figures name the seed of a run by it",
+    "run": "figures name the id of a run by it",
+    "value": "figures name what a run measured by it",
+}
+RESERVED_LEVELS = {"each": "under `levels` it stands for every level that is not listed"}
+RESERVED_METHODS = RESERVED_LEVELS | {
+    "others": "claims name all other methods by it",
+    "all": "the workflow's setting `train` names every method by it",
+    "none": "the workflow's setting `train` names no method by it",
+}
+
+Level = str | bool | int | float
 Where = dict[str, Level | tuple[Level, ...]]
 
 
@@ -16,7 +32,7 @@ def as_tuple(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
 
 def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list[str]:
     """What a pattern's star can stand for: '*+ASD' gives FedAvg if FedAvg+ASD is a level."""
-    if not has_star(pattern):
+    if not is_pattern(pattern, levels):
         return []
     head, _, tail = str(pattern).partition("*")
     size = len(head) + len(tail)
@@ -24,14 +40,38 @@ def stems(pattern: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> list
     return [x[len(head) : len(x) - len(tail)] for x in fitting if len(x) > size]
 
 
-def has_star(level: Level | tuple[Level, ...]) -> bool:
-    """Whether it is a pattern: text with one star."""
-    return isinstance(level, str) and level.count("*") == 1
+def is_pattern(level: Level | tuple[Level, ...], levels: tuple[Level, ...]) -> bool:
+    """Whether it is a pattern: text with one star that is not itself a level, such as 'Ours*'."""
+    return isinstance(level, str) and level.count("*") == 1 and level not in levels
 
 
 def level_text(level: Level) -> str:
-    """A level as reports write it: 0.1, 1, or a name."""
-    return f"{level:g}" if isinstance(level, float) else str(level)
+    """A level as files and reports write it: 0.1, 1, true, or a name."""
+    if isinstance(level, bool):
+        return str(level).lower()
+    if not isinstance(level, float):
+        return str(level)
+    short = f"{level:g}"  # of six digits, which may be those of a neighbour too
+    return short if float(short) == level else repr(level)
+
+
+def number_in(level: Level) -> float | None:
+    """The number that a level is, or that a text spells; None of all others."""
+    if isinstance(level, bool) or "_" in str(level):
+        return None
+    try:
+        value = float(level)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
+    """Raise `FedbenchError` on a name that has a meaning of its own."""
+    if isinstance(name, str) and name in reserved:
+        raise FedbenchError(
+            f"{kind} cannot be called '{name}': {reserved[name]}; give it another name"
+        )
 
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]

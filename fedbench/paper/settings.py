@@ -1,12 +1,13 @@
 """The settings of the workflow, as `--config` gives them; config.yaml has their defaults."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.files import at_home
 from fedbench.base.strict import Name, Strict
 
 
@@ -24,8 +25,11 @@ def _like(pattern: str, allowed: str) -> AfterValidator:
 # They become parts of Snakemake's paths and commands.
 Text = Annotated[str, _like(r"[^{}\n]*", "no { } or line break may stand in it")]
 Words = Annotated[str, _like(r"[^{}\n]+", "it must not be empty, without { } and line breaks")]
+Place = Annotated[Text, AfterValidator(at_home)]
 Folder = Annotated[
-    str, _like(r"[^{}*?\[\]\n]+", "it must not be empty, without { } * ? [ ] and line breaks")
+    str,
+    _like(r"[^{}*?\[\]\n]+", "it must not be empty, without { } * ? [ ] and line breaks"),
+    AfterValidator(at_home),
 ]
 Device = Annotated[str, _like(r"auto|cpu|cuda(:\d+)?", "it must be auto, cpu, cuda or cuda:1")]
 Tracker = Annotated[
@@ -34,6 +38,7 @@ Tracker = Annotated[
         r"((mlflow|tensorboard)(=[^{}\n]*)?)?",
         "it must be tensorboard or mlflow, or with a place such as tensorboard=logs",
     ),
+    AfterValidator(at_home),
 ]
 
 
@@ -52,7 +57,7 @@ class Settings(Strict):
     """The folder for runs and what is collected from them."""
     reports: Folder
     """The folder for the pages."""
-    data_dir: Text
+    data_dir: Place
     """The folder of the data files; empty: FEDBENCH_DATA, else the user's cache."""
     runs_per_job: Annotated[int, Field(ge=0)]
     """The most runs that share a process; 0: 96, on a cluster as many as take 20 minutes."""
@@ -62,19 +67,36 @@ class Settings(Strict):
     """Threads of a process that train clients side by side; cores that a job asks for."""
     gpus: Annotated[float, Field(ge=0)]
     """GPUs that each training job asks for, such as 1, or 0.25 where four jobs share one."""
-    tracking_uri: Text
+    tracking_uri: Place
     """MLflow's place; empty: mlflow.db in the folder of the results."""
     live: Tracker
     """'tensorboard' or 'mlflow', to follow the rounds of runs while they train; empty: nowhere."""
 
 
-def checked_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the workflow; raises `FedbenchError` in one sentence for any other."""
+def checked_settings(config: Mapping[str, Any], typed: Iterable[str] = ()) -> dict[str, Any]:
+    """The settings of the workflow; raises `FedbenchError` in one sentence for any other.
+
+    typed: what stood after `--config`, each 'name=value', before Snakemake took 2024_05 for the
+    number 202405.
+    """
     if "batch_size" in config:  # its name up to version 0.1.0
         raise FedbenchError(
             "--config: batch_size is called runs_per_job now; its values are the same"
         )
+    words = dict(pair.split("=", 1) for pair in typed if "=" in pair)
     try:
-        return Settings(**config).model_dump()
+        return Settings(
+            **{name: _as_typed(name, config[name], words) for name in config}
+        ).model_dump()
     except FedbenchError as error:
         raise FedbenchError(f"--config: {error}") from None
+
+
+def _as_typed(name: str, value: Any, typed: Mapping[str, str]) -> Any:
+    """The text of a setting that is text, where Snakemake made a number, true or nothing of it."""
+    field = Settings.model_fields.get(name)
+    if field is None or field.annotation is not str:
+        return value
+    if value is None:
+        return ""
+    return typed.get(name, str(value)) if isinstance(value, int | float) else value

@@ -12,7 +12,8 @@ from fedbench.paper.items import Figure
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
 from fedbench.plan.plan import Plan, make_plan
-from fedbench.plan.printed import check_printed, printed_file, read_printed
+from fedbench.plan.printed import check_printed, printed_numbers
+from fedbench.plan.same_runs import refuse_same_runs
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
@@ -29,9 +30,10 @@ def planned(
     plan = make_plan(workflow, scale, papers, tables)
     for name, paper in plan.papers.items():
         with at(str(find_file(workflow / "papers", f"{name}.yaml"))):
+            refuse_same_runs(plan, name, paper)
             _check_items(plan, name, paper)
             _check_claims(plan, name, paper)
-        numbers = read_printed(printed_file(workflow / "papers", name))
+        numbers = printed_numbers(workflow / "papers", name, plan.whole[name])
         check_printed(numbers, plan.whole[name])
     return plan
 

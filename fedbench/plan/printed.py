@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError, quoted, unknown
@@ -13,7 +13,7 @@ from fedbench.base.plugins import find_file
 from fedbench.base.strict import checked
 from fedbench.paper.items import Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, level_text
+from fedbench.paper.places import Level, level_text, number_in
 from fedbench.plan.points import matches, points
 from fedbench.plan.resolved import printed_choices, resolve
 from fedbench.spec import Choice
@@ -93,6 +93,37 @@ def read_printed(path: Path) -> Printed:
                 raise FedbenchError(f"{path}: line {line} repeats line {printed.lines[place]}")
             printed.numbers[place], printed.lines[place] = stat, line
     return printed
+
+
+def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
+    """The numbers that the paper of that name prints, at the places that its tables have.
+
+    A level that is a number may be spelled in any way: 'alpha=1.0' is the place of alpha: 1.
+    """
+    printed = read_printed(printed_file(papers, name))
+    odd = {place.table for place in printed.numbers if _by_value(place) != place}
+    there = [x for key in odd & paper.tables.keys() for x in _places(key, paper)]
+    homes = {**{_by_value(x): x for x in there}, **{x: x for x in there}}
+    moved: dict[Place, Place] = {}
+    for place in printed.numbers:
+        home = homes.get(place) or homes.get(_by_value(place)) or place
+        if other := moved.get(home):
+            raise FedbenchError(f"{printed.at(place)} repeats line {printed.lines[other]}")
+        moved[home] = place
+    lines = {home: printed.lines[place] for home, place in moved.items()}
+    return Printed(printed.path, {x: printed.numbers[p] for x, p in moved.items()}, lines)
+
+
+def _by_value(place: Place) -> Place:
+    """The place with each level that is a number spelled as reports write it."""
+    pairs = (pair.rpartition("=") for pair in place.setting.split(";"))
+    spelled = ";".join(f"{axis}{sign}{_as_number(level)}" for axis, sign, level in pairs)
+    return replace(place, setting=spelled)
+
+
+def _as_number(text: str) -> str:
+    number = number_in(text)
+    return text if number is None else level_text(number)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

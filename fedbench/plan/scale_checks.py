@@ -7,6 +7,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.items import Facts, Figure, Table
+from fedbench.paper.names import no_level
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, as_tuple
 from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
@@ -95,7 +96,7 @@ def _check_levels(
             raise FedbenchError(f"{place}: {unknown('axis', axis, axes)}")
         for level in wanted:
             if level not in axes[axis]:
-                error = unknown(f"level of {axis}", level, map(str, axes[axis]))
+                error = no_level(level, axes[axis], f"level of {axis}")
                 raise FedbenchError(f"{place}: {error}")
 
 

@@ -11,7 +11,7 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.places import reading
 from fedbench.plan.plan import Plan
 from fedbench.plan.points import matches, points
-from fedbench.plan.printed import printed_file, read_printed
+from fedbench.plan.printed import printed_numbers
 from fedbench.plan.resolved import resolve
 from fedbench.report.claims.expand import expand
 from fedbench.report.tables.fact import fact_table
@@ -26,7 +26,7 @@ def check_report(plan: Plan, papers: Path) -> None:
     numbers. Imports torch for some facts.
     """
     for name, paper in plan.papers.items():
-        printed = read_printed(printed_file(papers, name))
+        printed = printed_numbers(papers, name, plan.whole[name])
         for key, claim in plan.asked[name].claims.items():
             with at(str(find_file(papers, f"{name}.yaml"))):
                 if not isinstance(claim, Together):

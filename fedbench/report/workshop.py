@@ -1,9 +1,9 @@
 """Makes the parts of a report one by one: a table, a figure, a paper's claims."""
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +13,7 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import write_text
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import Printed, printed_file, read_printed
+from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.report.claims import findings
 from fedbench.report.claims import tidy as tidy_claims
 from fedbench.report.claims.page import ClaimOnPage
@@ -99,7 +99,7 @@ class Workshop:
             self._papers[paper] = _OfPaper(
                 self._paths.frame(self.plan.scale, paper),
                 self._paths.runs,
-                printed_file(self.papers, paper),
+                partial(printed_numbers, self.papers, paper, self.plan.whole[paper]),
             )
         return self._papers[paper]
 
@@ -110,7 +110,7 @@ class _OfPaper:
 
     frame_file: Path
     runs: Path
-    printed_file: Path
+    read_printed: Callable[[], Printed]
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -125,7 +125,7 @@ class _OfPaper:
     @cached_property
     def printed(self) -> Printed:
         """The numbers that it prints."""
-        return read_printed(self.printed_file)
+        return self.read_printed()
 
 
 @dataclass(frozen=True)

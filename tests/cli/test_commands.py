@@ -288,3 +288,14 @@ def test_a_run_s_file_is_named_with_what_is_wrong_in_it(cli, tmp_path, text, wor
     assert done.exit_code == 2, done.output
     assert f"error: {file}: {words}" in " ".join(done.output.split())
     assert done.output.count(file.name) == 1
+
+
+def test_the_home_folder_is_found_after_an_equals_sign(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.yaml").write_text(SPEC.replace("rounds: 3", "rounds: 1"))
+    assert cli("run", "spec.yaml", "--out=~/runs/one").exit_code == 0
+    assert (tmp_path / "me/runs/one/run.json").exists()
+    assert cli("init", "~/mine").exit_code == 0  # as Windows hands it on
+    assert (tmp_path / "me/mine/README.md").exists()
+    assert not (tmp_path / "~").exists()

@@ -20,6 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
+from fedbench.base.yamlfile import read_value, read_yaml, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import load_run
 from fedbench.paper.scale import load_scale
@@ -95,15 +96,15 @@ def _read_yaml(block):
     name = block.title.removeprefix("in ")
     assert name, f"a YAML snippet needs the name of a file as its title:\n{block.text}"
     if not block.is_file:
-        whole = merged(yaml.safe_load(Path(name).read_text()), yaml.safe_load(block.text))
-        write(name, yaml.safe_dump(whole, allow_unicode=True, sort_keys=False))
+        whole = merged(read_yaml(Path(name)), read_value(block.text))
+        write(name, written(whole))
     folder, stem = Path(name).parent.name, Path(name).stem
     if folder == "papers":
         assert planned(ROOT / "workflow", "paper", (stem,)).runs
     elif folder == "scales":
         load_scale(ROOT / "workflow", stem)
     elif name == "compositions.yaml":
-        assert set(yaml.safe_load(block.text)) <= set(compositions())
+        assert set(read_value(block.text)) <= set(compositions())
     else:
         load_run(Path(name))
 

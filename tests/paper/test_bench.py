@@ -136,7 +136,17 @@ def test_a_file_of_one_s_own_is_not_overwritten(refuses, tmp_path):
         write_bench(BENCH, file)
 
 
-def test_parts_of_all_methods_are_refused_as_a_setting(refuses):
-    bench = Bench(methods=chosen_methods("FedAvg, MOON"), settings={"parts": ["asd"]})
-    with refuses("parts are no setting of all runs: name them in methods"):
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"parts": ["asd"]}, "set: parts is no setting of all runs: name them in methods"),
+        ({"dataset": "mnist"}, "set: dataset is no setting of all runs: name it by --dataset"),
+        ({"partition": "dl"}, "set: partition is no setting of all runs: name it by --partition"),
+        ({"rounds": 2, "lr": 0.5}, r"set: lr = 0\.5 is not allowed: tune searches it; leave one"),
+        ({"tune": {"grid": {"batch": [5]}}}, "set: tune = .* is not allowed: tune searches it"),
+    ],
+)
+def test_a_setting_that_is_given_in_another_place_too_is_refused(refuses, settings, words):
+    bench = Bench(methods=chosen_methods("FedAvg, MOON"), settings=settings, tune={"lr": (0.1, 1)})
+    with refuses(words):
         content_of(bench)

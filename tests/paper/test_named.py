@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.compositions import compositions
 from fedbench.paper.named import load_run, spelled_out
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
@@ -55,6 +56,23 @@ def test_a_papers_level_may_name_a_method(tmp_path):
     plan = make_plan(make_project(tmp_path, paper) / "workflow", "paper")
     run = next(cell.run for cell in plan.cells if cell.coords["method"] == "FedProx")
     assert ([part.name for part in run.parts], run.projection) == (["moon", "asd"], 256)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2024: {parts: [fedprox]}", r"2024 is not allowed as the name .* in quotes: '2024'"),
+        ("0.5: {parts: [fedprox]}", "0.5 is not allowed as the name of a method"),
+        ("Mine: {parts: [fedprox], 1: 2}", "Mine: no field in Composition '1'"),
+    ],
+)
+def test_a_number_names_no_method(tmp_path, monkeypatch, refuses, text, words):
+    monkeypatch.chdir(tmp_path)
+    Path("compositions.yaml").write_text(text)
+    with refuses(rf"compositions\.yaml: {words}"):
+        compositions()
+    Path("compositions.yaml").write_text("'2024': {parts: [fedprox]}")
+    assert [*compositions()][-1] == "2024"
 
 
 @pytest.mark.parametrize(

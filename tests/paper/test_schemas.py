@@ -4,8 +4,8 @@ import json
 
 import jsonschema
 import pytest
-import yaml
 
+from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.schemas import SCHEMAS, text
 from tests.project import ROOT
 
@@ -27,7 +27,7 @@ def test_the_committed_schema_is_the_models(kind):
 @pytest.mark.parametrize("kind", ["paper", "scale"])
 def test_the_files_fit_and_a_typo_does_not(kind):
     wanted, files = schema(kind), (ROOT / f"workflow/{kind}s").glob("*.yaml")
-    contents = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in files]
+    contents = [read_yaml(file) for file in files]
     for content in contents:
         wanted.validate(content)
     with pytest.raises(jsonschema.ValidationError, match="tabels"):
@@ -35,7 +35,7 @@ def test_the_files_fit_and_a_typo_does_not(kind):
 
 
 def test_the_workflows_settings_have_a_schema():
-    config = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
+    config = read_yaml(ROOT / "workflow/config.yaml")
     schema("config").validate(config)
     with pytest.raises(jsonschema.ValidationError, match="devise"):
         schema("config").validate(config | {"devise": "cpu"})

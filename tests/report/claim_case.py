@@ -36,6 +36,11 @@ grids:
   star:
     axes: {dataset: [Digits], alpha: [1], method: [A, B, A+X, B+X]}
     seeds: [0, 1, 2]
+  twice:
+    axes: {dataset: [MNIST, Digits], alpha: [1], method: [A, B]}
+    seeds: [0, 1, 2]
+    settings: {batch: 7}
+    cases: [{where: {dataset: Digits, method: B}, settings: {parts: []}}]
 tables:
   t: {title: Table 1, grid: main, rows: [dataset, alpha], controls: [trick]}
   small: {title: Table 2, grid: main, where: {alpha: 1}, rows: [dataset, alpha], unit: fraction}

@@ -455,6 +455,65 @@ def test_a_star_pairs_levels(tmp_path: Path) -> None:
     assert [name.split(",")[0] for name, _ in found.measured.parts] == ["A", "B"]
 
 
+NAMED = """
+  named:
+    axes: {dataset: [Digits], alpha: [1], method: [A, B*, C, BX, CX]}
+    seeds: [0]
+tables:"""
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "pairs"),
+    [
+        ("B*", "A", ["B* against A"]),
+        ("B*", "others", [f"B* against {x}" for x in ("A", "C", "BX", "CX")]),
+        ("A", "B*", ["A against B*"]),
+        ("*X", "B*", ["BX against B*", "CX against B*"]),
+        ("*X", "*", ["CX against C"]),  # there is no method B
+    ],
+)
+def test_the_name_of_a_level_is_no_pattern(winner: str, loser: str, pairs: list[str]) -> None:
+    names = BASE.replace("    A+X:", "    B*: {parts: [asd]}\n    BX: {parts: [moon]}\n    A+X:")
+    names = names.replace("    A+X:", "    CX: {parts: [fedntd]}\n    A+X:", 1)
+    claim = {"text": "c", "grid": "named", "kind": "greater", "winner": winner, "loser": loser}
+    paper = Paper(**yaml.safe_load(names.replace("\ntables:", NAMED)), claims={"c": claim})
+    found = expand("c", paper.claims["c"], paper)
+    assert [each.label for each in found.comparisons()] == pairs
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [("equal", "every"), ("equal", "mean"), ("greater", "mean"), ("spread", 1), ("earlier", 1)],
+)
+def test_a_run_is_not_compared_with_itself(tmp_path: Path, kind: str, cells: object) -> None:
+    sides = ("of", "to") if kind == "equal" else ("winner", "loser")
+    claim = {"grid": "twice", "kind": kind, **dict(zip(sides, "AB", strict=True))}
+    claim |= {"margin": 1} if kind == "equal" else {}
+    values = gains(4, 5, 6)
+    found = single(tmp_path, claim | {"where": {"dataset": "Digits"}, "cells": cells}, values)
+    (row,) = found.rows
+    assert (found.label.value, row.as_claimed) == ("not tested", None)
+    assert row.note.startswith("the runs are compared with themselves")
+    assert reason_words(found).startswith("the runs are compared with themselves")
+    one = single(tmp_path, claim | {"where": {"dataset": "MNIST"}, "cells": cells}, values)
+    assert "themselves" not in one.rows[0].note
+
+
+def test_runs_that_a_scale_makes_the_same_are_not_compared_with_themselves(tmp_path: Path) -> None:
+    claim = {"grid": "main", "kind": "greater", "where": {"method": "A", "alpha": 1}}
+    claim |= {"winner": {"dataset": "MNIST"}, "loser": {"dataset": "Digits"}}
+    (row,) = single(tmp_path, claim, gains(4, 5, 6), "small").rows
+    assert row.note.startswith("the runs are compared with themselves")
+
+
+def test_one_run_at_two_moments_is_a_comparison(tmp_path: Path) -> None:
+    claim = {"grid": "twice", "kind": "equal", "where": {"dataset": "Digits", "method": "A"}}
+    claim |= {"of": {"metric": "accuracy@best"}, "to": {"metric": "accuracy"}, "margin": 1}
+    (row,) = single(tmp_path, claim, gains(4, 5, 6)).rows
+    assert row.verdict == HOLDS
+    assert "themselves" not in row.note
+
+
 def shaky(cell: Cell) -> Curve:
     """A spreads over the seeds by ± 1, B by ± 10, but in another order."""
     size, shift = (1, 0) if cell.coords["method"] == "A" else (10, 3)

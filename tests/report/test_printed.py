@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fedbench.plan.printed import Place, read_printed
+from fedbench.paper.paper import Paper
+from fedbench.plan.printed import Place, check_printed, printed_numbers, read_printed
 from tests.project import ROOT, Refuses
 
 PRINTED = ROOT / "workflow/papers/rmfl.printed.csv"
@@ -70,3 +71,50 @@ def test_refuses_in_a_sentence(refuses: Refuses, text: str, words: str, tmp_path
     path.write_text(text, encoding="utf-8")
     with refuses(words):
         read_printed(path)
+
+
+def paper_of(levels: list[object], folder: Path, *settings: str) -> Paper:
+    """A paper with one table of these levels of `a`, which prints a number at each setting."""
+    lines = [
+        f"t,digits,{setting},FedAvg,accuracy,{50 + i},\n" for i, setting in enumerate(settings)
+    ]
+    (folder / "p.yaml").write_text("")
+    (folder / "p.printed.csv").write_text(HEADER + "".join(lines))
+    axes = {"a": levels, "b": ["x=1", "y"], "method": ["FedAvg"]}
+    each = {"each": {"dataset": "digits"}}
+    return Paper(
+        title="t", authors="a", levels={"a": each, "b": each},
+        grids={"g": {"axes": axes, "seeds": [0]}},
+        tables={"t": {"title": "T", "grid": "g", "rows": ["a", "b"]}},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("levels", "setting", "home"),
+    [
+        ([1.0, 10], "a=1.0", "a=1"),
+        ([1.0, 10], "a=10.00", "a=10"),
+        ([1, 10], "a=1e1", "a=10"),
+        ([0.0001, 1], "a=1e-4", "a=0.0001"),
+        ([1000000, 1], "a=1e6", "a=1000000"),
+        ([0.1234567, 0.1234568], "a=.1234568", "a=0.1234568"),
+        (["2.1", "2.10"], "a=2.10", "a=2.10"),  # texts, which are not compared as numbers
+        (["2.1", "2.10"], "a=2.1", "a=2.1"),
+        ([1, 10], "a=7.0", "a=7.0"),
+    ],
+)
+def test_a_number_is_found_however_it_is_spelled(
+    levels: list[object], setting: str, home: str, tmp_path: Path
+) -> None:
+    paper = paper_of(levels, tmp_path, f"{setting};b=x=1")
+    found = printed_numbers(tmp_path, "p", paper)
+    assert [place.setting for place in found.numbers] == [f"{home};b=x=1"]
+    assert [*found.lines.values()] == [2]
+    if home != "a=7.0":
+        check_printed(found, paper)
+
+
+def test_one_place_has_one_number(refuses: Refuses, tmp_path: Path) -> None:
+    paper = paper_of([1.0, 10], tmp_path, "a=1;b=y", "a=1.0;b=y")
+    with refuses("p.printed.csv: line 3 repeats line 2"):
+        printed_numbers(tmp_path, "p", paper)

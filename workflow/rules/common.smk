@@ -33,7 +33,7 @@ configfile: HOME / "config.yaml"
 
 
 try:
-    config.update(checked_settings(config))
+    config.update(checked_settings(config, workflow.config_settings.config_args or ()))
     PLAN = planned(
         HOME,
         config["scale"],

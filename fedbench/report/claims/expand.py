@@ -16,7 +16,7 @@ from fedbench.paper.claims import (
     Trend,
 )
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Where, has_star
+from fedbench.paper.places import Where
 from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches
 from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
@@ -34,26 +34,26 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
     Raises `FedbenchError` where the claim compares nothing.
     """
     # a level against itself compares nothing, and would hold whatever was measured
-    found = _cells(scope_of(place, claim, paper), claim)
-    cells = [cell for cell in found if any(True for _ in cell.comparisons())]
+    scope = scope_of(place, claim, paper)
+    cells = [cell for cell in _cells(scope, claim) if any(True for _ in cell.comparisons())]
     if not cells:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
     if claim.cells == "mean":
-        _require_alike(place, claim, cells)
+        starred = any(scope.starred(side) for _, side in claim.sides())
+        _require_alike(place, cells, starred)
         cells = [averaged(cells)]
     tree = Node(_needed(place, claim, len(cells)), tuple(cells))
     return tree.denied if claim.negate else tree
 
 
-def _require_alike(place: str, claim: SingleClaim, cells: list[Node]) -> None:
+def _require_alike(place: str, cells: list[Node], starred: bool) -> None:
     """Raise `FedbenchError` unless every cell compares the same, so that it has a mean over them.
 
     With a star each cell has levels of its own, but as many of them.
     """
-    stars = any(has_star(x) for _, side in claim.sides() for x in where_of(side).values())
     for cell in cells:
         pairs = [[x.label for x in each_cell.comparisons()] for each_cell in (cells[0], cell)]
-        if len(pairs[0]) != len(pairs[1]) or (pairs[0] != pairs[1] and not stars):
+        if len(pairs[0]) != len(pairs[1]) or (pairs[0] != pairs[1] and not starred):
             raise FedbenchError(
                 f"{place}.cells = mean, but {cells[0].label} compares {'; '.join(pairs[0])}, and "
                 f"{cell.label} {'; '.join(pairs[1])}: a mean needs the same comparisons in each"

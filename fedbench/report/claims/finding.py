@@ -32,11 +32,12 @@ class Evidence:
     smallest margin where values are said to be equal (`detects_margins`); not a number where they
     have no spread. `marks`: the effects at which the claimed region ends. `as_claimed`: whether the
     measured effect has the sign that is claimed; None where the claim is about a size, a threshold
-    or an equality, and where nothing was compared but chance. `planned`: how many pairs of runs the
-    plan has. `substituted`: how the runs differ from the paper's. `near_chance`: why chance alone
-    is compared, if it is: settings of a run were chosen by trials that learned next to nothing, or
-    all accuracies are near that of guessing. `possible`: whether this scale plans the runs that it
-    needs. `runs`: the ids of the runs behind it, `missing` those of them that are not finished.
+    or an equality, and where nothing was compared but chance or runs with themselves. `planned`:
+    how many pairs of runs the plan has. `substituted`: how the runs differ from the paper's.
+    `near_chance`: why chance alone is compared, if it is: settings of a run were chosen by trials
+    that learned next to nothing, or all accuracies are near that of guessing; or that runs are
+    compared with themselves. `possible`: whether this scale plans the runs that it needs. `runs`:
+    the ids of the runs behind it, `missing` those of them that are not finished.
     """
 
     cell: str

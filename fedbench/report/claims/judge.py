@@ -12,7 +12,7 @@ import numpy as np
 from fedbench.paper.claims import Claim, SingleClaim, Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
-from fedbench.report.claims.comparison import Comparison
+from fedbench.report.claims.comparison import Averaged, Comparison
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement
 from fedbench.report.claims.interval import FEWEST, Interval
@@ -95,7 +95,7 @@ class _Bench:
         runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
         limit, estimate = comparison.limit, comparison.measured(self.measured)
         interval = limit.interval(estimate, risks) if planned else None
-        near_chance = self.measured.near_chance(comparison.points)
+        near_chance = self._void(comparison)
         return Evidence(
             cell=cell,
             label=comparison.label,
@@ -129,9 +129,8 @@ class _Bench:
             kept = self.measured.kept
             yield "not run at this scale" if kept else "its table is left out at this scale"
             return
-        near_chance = self.measured.near_chance(comparison.points)
-        if near_chance:
-            yield near_chance
+        if void := self._void(comparison):
+            yield void
         if self._too_late(comparison):
             yield "asks for a round after the last of this scale"
         elif not interval.pairs and self.measured.complete(comparison.points):
@@ -145,6 +144,19 @@ class _Bench:
         ):
             if number:
                 yield f"{number} run{'' if number == 1 else 's'} {how}"
+
+    def _void(self, comparison: Comparison) -> str:
+        """Why nothing, or chance alone, is compared; empty where methods are."""
+        if self._is_of_one_run(comparison):
+            return "the runs are compared with themselves"
+        return self.measured.near_chance(comparison.points)
+
+    def _is_of_one_run(self, comparison: Comparison) -> bool:
+        """Whether all sides are the same number of the same runs, as where two points are one."""
+        if isinstance(comparison, Averaged):
+            return all(map(self._is_of_one_run, comparison.parts))
+        sides = [self.measured.read_at(point) for point in comparison.points]
+        return len(sides) > 1 and bool(sides[0]) and all(side == sides[0] for side in sides)
 
     def _too_late(self, comparison: Comparison) -> bool:
         return any(self.measured.too_late(point) for point in comparison.points)

@@ -69,6 +69,14 @@ class MeasuredNumbers(Numbers):
         """The cells planned at a point, one per repeat."""
         return self._cells.get(self._key(point), [])
 
+    def read_at(self, point: Coords) -> set[tuple[str, str]]:
+        """What is read at a point: ids of runs, each with the levels that are no axis' of the grid.
+
+        Those are the metric, and places in a probe's table.
+        """
+        place = str(sorted((k, v) for k, v in point.items() if k not in self._axes))
+        return {(cell.run_id, place) for cell in self.cells(point)}
+
     def diverged(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points ended early."""
         ids = {cell.run_id for point in points for cell in self.cells(point)}

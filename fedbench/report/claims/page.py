@@ -9,7 +9,7 @@ from fedbench import store
 from fedbench.base.errors import unknown
 from fedbench.paper.claims import Together
 from fedbench.plan.plan import Plan
-from fedbench.plan.printed import printed_file, read_printed
+from fedbench.plan.printed import printed_numbers
 from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
@@ -146,5 +146,5 @@ def _row(paper: str, claim: ClaimOnPage) -> dict[str, Any]:
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
     paths = store.Results(results)
     frame = frames.read(paths.frame(plan.scale, key))
-    printed = read_printed(printed_file(papers, key))
+    printed = printed_numbers(papers, key, plan.whole[key])
     return findings(plan, key, Collected(frame, paths.runs), printed)

@@ -8,7 +8,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import SingleClaim, Trend
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import At, Level, Where, as_tuple, has_star, reading, stems
+from fedbench.paper.places import At, Level, Where, as_tuple, is_pattern, reading, stems
 from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches, points
 from fedbench.report.claims.measured import Coords
@@ -18,13 +18,14 @@ from fedbench.report.claims.measured import Coords
 class Scope:
     """The points that a claim compares, each with its metric, without axes that count as repeats.
 
-    `controls` are levels of the method axis that are never meant by 'others'; `usual` is the moment
-    at which a metric is read unless it names its own.
+    `axes` are all levels of the grid; `controls` are levels of the method axis that are never meant
+    by 'others'; `usual` is the moment at which a metric is read unless it names its own.
     """
 
     place: str
     grid: str
     points: tuple[Coords, ...]
+    axes: dict[str, tuple[Level, ...]]
     controls: frozenset[Level]
     usual: At
 
@@ -38,6 +39,11 @@ class Scope:
             groups.setdefault(str(_rest(point, named)), []).append(point)
         for group in groups.values():
             yield _rest(group[0], named), group
+
+    def starred(self, side: Side | None) -> list[str]:
+        """The axes whose levels the side names by a pattern."""
+        where = where_of(side)
+        return [axis for axis, x in where.items() if is_pattern(x, self.axes.get(axis, ()))]
 
     def is_control(self, point: Coords) -> bool:
         """Whether the point's method is a control, not one of the paper's."""
@@ -70,7 +76,7 @@ def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
         for point in unique
     )
     controls = frozenset(x for item in paper.tables.values() for x in item.controls)
-    return Scope(place, table.grid, everything, controls, table.at)
+    return Scope(place, table.grid, everything, grid.axes, controls, table.at)
 
 
 def spelled(metric: str, usual: At) -> str:
@@ -134,19 +140,20 @@ def sides_by_cell(scope: Scope, first: Side, second: Side) -> Iterator[Sides]:
 def _pairs(scope: Scope, first: Side, second: Side) -> list[tuple[Side, Side, Coords]]:
     """The sides as they are; with a star, the sides for each level that fits it, and that level."""
     one, other = where_of(first), where_of(second)
-    starred = [axis for axis in one if has_star(one[axis])]
-    if not starred:
+    if not scope.starred(first):
         return [(first, second, {})]
-    axis = starred[0]
+    axis = scope.starred(first)[0]
     levels = tuple({point[axis]: None for point in scope.points})
-    both = [x for x in stems(one[axis], levels) if _fill(other, axis, x).get(axis) in levels]
+    too = axis in scope.starred(second)
+    rivals = {x: _fill(other, axis, x) if too else other for x in stems(one[axis], levels)}
+    both = {x: rival for x, rival in rivals.items() if rival.get(axis) in levels}
     if not both:
         raise FedbenchError(f"{scope.place}: no levels of '{axis}' fit {first} and {second}")
-    return [(_fill(one, axis, x), _fill(other, axis, x), {axis: x}) for x in both]
+    return [(_fill(one, axis, x), rival, {axis: x}) for x, rival in both.items()]
 
 
 def _fill(where: Where, axis: str, stem: str) -> Where:
-    return where | {axis: str(where[axis]).replace("*", stem)} if axis in where else where
+    return where | {axis: str(where[axis]).replace("*", stem)}
 
 
 def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:

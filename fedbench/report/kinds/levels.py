@@ -45,9 +45,9 @@ class Levels(Kind):
     def _levels(self, panel: Panel) -> list[float]:
         levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
         for level in levels:
-            if isinstance(level, str):
+            if isinstance(level, str | bool):
                 raise FedbenchError(
-                    f"figure kind levels: axis '{self.axis}' has the level '{level}'; "
+                    f"figure kind levels: axis '{self.axis}' has the level '{level_text(level)}'; "
                     "all its levels must be numbers"
                 )
         return sorted(float(level) for level in levels)

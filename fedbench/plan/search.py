@@ -1,6 +1,7 @@
 """Searches of settings: which trials a search needs, and which settings they choose."""
 
 import itertools
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,17 @@ from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.paper.compositions import name_of
+from fedbench.paper.derived import with_derived
+from fedbench.paper.metrics import Metric
+from fedbench.paper.moments import values
+from fedbench.paper.places import reading
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import RunSpec, Tune
+from fedbench.spec.tune import WORDS
 from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}
-_SCORES = {"final": "the last", "mean": "the mean", "best": "the best"}
+_SCORES = {"final": "the last accuracy", "mean": "the mean accuracy", "best": "the best accuracy"}
 
 
 def points(tune: Tune) -> list[dict[str, Any]]:
@@ -58,7 +64,8 @@ def words(run: RunSpec) -> str:
     tune, trial = run.tune, run.trial()
     if tune is None:
         return ""
-    tried = f"{_SCORES[tune.by]} accuracy on {_DATA[tune.on]}"
+    score = _SCORES.get(tune.by) or Metric(tune.by).label.lower()
+    tried = f"{score} on {_DATA[tune.on]}"
     told = [f"of {_method(trial)}"] if trial.parts != run.parts else []
     told += [f"over {trial.rounds} rounds"] if trial.rounds != run.rounds else []
     trials = f", trials {' '.join(told)}" if told else ""
@@ -92,16 +99,40 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
     of_point = [[trial for trial in ended if _is(trial.spec, point)] for point in tried]
     scores = [_score(members, tune) for members in of_point]
     ends = [not any(trial.diverged for trial in members) for members in of_point]
-    best = max(range(len(tried)), key=lambda i: (ends[i], scores[i]))
+    if not any(map(math.isfinite, scores)):
+        raise FedbenchError(
+            f"its search chooses by {tune.by}, and no trial has it; change tune.by, or give the "
+            "trials more rounds"
+        )
+    sign = -1 if lower_is_better(tune) else 1
+    best = max(range(len(tried)), key=lambda i: (ends[i], _rank(sign * scores[i])))
     return {
         "chosen": tried[best],
         "on": tune.on,
         "by": tune.by,
         "parts": [str(part) for part in run.trial().parts],
-        "trials": [{**point, "score": score} for point, score in zip(tried, scores, strict=True)],
+        "trials": [
+            {**point, "score": score if math.isfinite(score) else None}
+            for point, score in zip(tried, scores, strict=True)
+        ],
         "runs": [trial.id for trial in trials],
         "on_edge": _on_edge(tried[best], tune),
     }
+
+
+def lower_is_better(tune: Tune) -> bool:
+    """Whether the lowest score wins."""
+    return tune.by not in WORDS and Metric(tune.by).lower_is_better
+
+
+def is_accuracy(tune: Tune) -> bool:
+    """Whether scores are accuracies, or F1 scores, of which guessing gives some."""
+    return tune.by in WORDS or (Metric(tune.by).is_of_labels and not Metric(tune.by).target)
+
+
+def _rank(score: float) -> float:
+    """The score; the worst of all where there is none, or a target was not reached."""
+    return score if math.isfinite(score) else -math.inf
 
 
 def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
@@ -124,8 +155,25 @@ class _Trial:
 
 def _score(trials: list[_Trial], tune: Tune) -> float:
     """The mean score of the trials at one point of the grid, which differ in their seeds."""
+    if tune.by not in WORDS:
+        return sum(_metric_of(trial, tune) for trial in trials) / len(trials)
     column = "val_accuracy" if tune.on == "held-out" else "accuracy"
     return sum(_score_of(trial, column, tune.by) for trial in trials) / len(trials)
+
+
+def _metric_of(trial: _Trial, tune: Tune) -> float:
+    """A trial's value of any metric; NaN without one, infinite where a target was not reached."""
+    asked = reading(tune.by)
+    if tune.on == "held-out":
+        asked = asked.held_out
+    history = trial.folder.history(trial.record).assign(
+        run_id=trial.spec.id, status=trial.record["status"],
+        rounds=trial.spec.rounds, eval_every=trial.spec.eval_every,
+    )  # fmt: skip
+    found = values(with_derived(history), str(asked), "final")
+    if not found and not trial.diverged:
+        _refuse_unscored(trial, asked.metric)
+    return found.get(trial.spec.id, math.nan)
 
 
 def _score_of(trial: _Trial, column: str, by: str) -> float:

@@ -11,6 +11,7 @@ from statistics import mean, variance
 
 import pandas as pd
 
+from fedbench.paper import moments
 from fedbench.base import registry
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Cell, Plan
@@ -106,7 +107,7 @@ def _scores(plan: Plan, paper: str, results: Path) -> dict[str, _Score]:
 
 
 def _read(frame: pd.DataFrame, at: str) -> dict[str, float]:
-    return frames.values(frame, f"accuracy@{at}", "final")
+    return moments.values(frame, f"accuracy@{at}", "final")
 
 
 def _learned(name: str, shown: list[_Score]) -> Learned:

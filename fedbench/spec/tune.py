@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from fedbench.base.strict import Strict
 
+WORDS = ("final", "mean", "best")  # moments of the accuracy
 MOST_TRIALS = 10_000  # of one search; the largest search of the five papers has 30
 
 
@@ -15,9 +16,10 @@ class Tune(Strict):
 
     grid: dict[str, tuple[bool | int | float | str | None, ...]]
     """The values to try, by field or by `part.parameter`; all combinations are tried."""
-    by: Literal["final", "mean", "best"] = "final"
-    """The score: the last accuracy, the mean over all evaluated rounds ('fastest convergence'), or
-    the accuracy of the best evaluated round."""
+    by: str = "final"
+    """The score: the `final` accuracy, the `mean` over all evaluated rounds ('fastest
+    convergence'), the accuracy of the `best` evaluated round, or any metric with its moment, as
+    tables have it: `loss@best`, or `round@to:0.97`, the fewest rounds to 97 %."""
     on: Literal["held-out", "test"] = "held-out"
     """What is scored on: a held-out share of the training data or, as the papers did, the test
     set."""
@@ -28,6 +30,15 @@ class Tune(Strict):
     trials: dict[str, Any] = Field(default_factory=dict)
     """Settings in which the trials differ from the run: `{parts: [fedsam]}` searches the ρ of
     FedSAM on FedSAM alone, for a run of FedSAM with further parts."""
+
+    @model_validator(mode="after")
+    def _known_score(self) -> "Tune":
+        if self.by not in WORDS and "@" not in self.by:
+            raise ValueError(
+                f"by = '{self.by}' is not allowed; it must be {', '.join(WORDS)}, or a metric with "
+                "its moment, such as loss@best or round@to:0.97"
+            )
+        return self
 
     @model_validator(mode="after")
     def _not_empty(self) -> "Tune":

@@ -5,9 +5,10 @@ import math
 import pandas as pd
 import pytest
 
+from fedbench.paper import moments
 from fedbench.paper.places import Reading, reading
 from fedbench.report.values import frames
-from fedbench.report.values.metrics import Metric
+from fedbench.paper.metrics import Metric
 
 
 @pytest.fixture
@@ -56,11 +57,11 @@ def frame(tmp_path):
     ],
 )
 def test_a_metric_is_read_at_its_moment(frame, text, value):
-    assert frames.values(frame, text, "final") == {"a": pytest.approx(value)}
+    assert moments.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
 def test_a_metric_without_a_moment_takes_the_tables(frame):
-    assert frames.values(frame, "accuracy", "best") == {"a": 0.5}
+    assert moments.values(frame, "accuracy", "best") == {"a": 0.5}
     assert reading("accuracy", 50) == Reading("accuracy", 50)
 
 
@@ -90,18 +91,18 @@ def test_labels_say_the_moment():
     ],
 )
 def test_a_moment_of_the_evaluated_rounds_among_the_last_ones(frame, text, value):
-    assert frames.values(frame, text, "final") == {"a": pytest.approx(value)}
+    assert moments.values(frame, text, "final") == {"a": pytest.approx(value)}
 
 
 def test_a_run_with_fewer_rounds_has_no_such_moment(frame):
-    assert frames.values(frame, "accuracy@mean:8", "final") == {"a": pytest.approx(0.425)}
-    assert frames.values(frame, "accuracy@mean:9", "final") == {}
+    assert moments.values(frame, "accuracy@mean:8", "final") == {"a": pytest.approx(0.425)}
+    assert moments.values(frame, "accuracy@mean:9", "final") == {}
     assert [reading(f"accuracy{at}").needs for at in ("@mean:5", "@mean", "@7", "")] == [5, 1, 7, 1]
 
 
 def test_one_evaluation_among_the_last_rounds_does_not_vary(frame):
-    assert frames.values(frame, "accuracy@std:2", "final") == {}  # round 8 of 7 and 8
-    assert frames.values(frame, "accuracy@jumps:2", "final") == {}
+    assert moments.values(frame, "accuracy@std:2", "final") == {}  # round 8 of 7 and 8
+    assert moments.values(frame, "accuracy@jumps:2", "final") == {}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_diverged_run_is_filled_to_its_planned_rounds(tmp_path, text, value):
     rows |= {"train_seconds": [6.0, 8.0, 10.0], "server_seconds": [0.0] * 3}
     history = pd.DataFrame({**rows, "train_loss": [1.0, 2.0, float("nan")]})
     history.to_parquet(tmp_path / "x.parquet")
-    found = frames.values(frames.read(tmp_path / "x.parquet"), text, "final")
+    found = moments.values(frames.read(tmp_path / "x.parquet"), text, "final")
     assert found == {"a": pytest.approx(value, nan_ok=True)}
 
 

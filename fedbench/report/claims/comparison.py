@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from typing_extensions import override
 
+from fedbench.paper.metrics import Metric
 from fedbench.report.claims.interval import Estimate, of_mean, of_spread
 from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.values.metrics import Metric
 
 _ROUNDING = 1e-9  # 0.29 times 100 is a little below 29
 

@@ -15,6 +15,7 @@ from fedbench.paper.claims import (
     Spread,
     Trend,
 )
+from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
 from fedbench.paper.sides import OTHERS, Side, where_of
@@ -25,7 +26,6 @@ from fedbench.report.claims.limits import Beyond, Limit, Within
 from fedbench.report.claims.measured import Coords
 from fedbench.report.claims.sides import Member, Scope, Sides, scope_of, sides_by_cell
 from fedbench.report.claims.tree import Node, averaged, each
-from fedbench.report.values.metrics import Metric
 
 
 def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:

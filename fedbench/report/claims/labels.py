@@ -1,8 +1,8 @@
 """Labels of a claim's cells and comparisons: points of a grid, sides and units in words."""
 
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import level_text, reading
 from fedbench.report.claims.measured import Coords
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from fedbench.paper import moments
 from fedbench.paper.columns import HELD
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.searched import near_chance
 from fedbench.spec import RunSpec
 
@@ -142,7 +143,7 @@ class MeasuredNumbers(Numbers):
     def _ends(self) -> dict[str, float]:
         """The accuracy after the last round by run."""
         frame = self._collected.frame
-        return frames.values(frame, "accuracy", "final") if "accuracy" in frame else {}
+        return moments.values(frame, "accuracy", "final") if "accuracy" in frame else {}
 
     def complete(self, points: Iterable[Coords]) -> bool:
         """Whether all runs behind these points have been collected."""
@@ -182,7 +183,7 @@ class MeasuredNumbers(Numbers):
         if self.too_late(point):
             return None
         if metric not in self._columns:
-            self._columns[metric] = frames.values(self._collected.frame, metric, "final")
+            self._columns[metric] = moments.values(self._collected.frame, metric, "final")
         return self._columns[metric].get(cell.run_id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fedbench.paper.claims import SingleClaim
+from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Plan
 from fedbench.plan.points import matches, points
@@ -11,7 +12,6 @@ from fedbench.plan.printed import Printed, Stat, place_of
 from fedbench.report.claims.measured import Coords, MeasuredNumbers, Numbers, Repeats
 from fedbench.report.claims.sides import spelled
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from statistics import median
 
 from fedbench.paper.claims import Together
+from fedbench.paper.metrics import Metric
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Label
 from fedbench.report.claims.interval import Interval
 from fedbench.report.claims.limits import Verdict
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import signed
 
 Said = Mapping[Verdict, str]  # a verdict → how it is called

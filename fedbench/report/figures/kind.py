@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fedbench.base.checked import Checked
+from fedbench.paper.metrics import Metric
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import Style
-from fedbench.report.values.metrics import Metric
 
 
 class Kind(Checked, ABC):

@@ -6,10 +6,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from fedbench.paper.metrics import Metric
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.kind import panel_id
 from fedbench.report.figures.panel import Panel
-from fedbench.report.values.metrics import Metric
 
 _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
 

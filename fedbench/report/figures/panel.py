@@ -5,12 +5,13 @@ from functools import cached_property
 
 import pandas as pd
 
+from fedbench.paper import moments
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.styles import Style
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class Hue:
 
     def read(self, metric: str) -> dict[str, float]:
         """A metric of each collected run at its moment, in the units of the frame."""
-        return frames.values(self.collected.frame, metric, "final")
+        return moments.values(self.collected.frame, metric, "final")
 
     @cached_property
     def readings(self) -> pd.DataFrame:

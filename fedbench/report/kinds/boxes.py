@@ -12,10 +12,10 @@ from matplotlib.ticker import MaxNLocator
 
 from fedbench.base.checked import Natural
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.metrics import column_label
 from fedbench.report.figures.kind import Kind, filling
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import Style
-from fedbench.report.values.metrics import column_label
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import own_methods
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
 from fedbench.report.figures.draw import wrapped
 from fedbench.report.figures.kind import Kind
@@ -19,7 +20,6 @@ from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREY
 from fedbench.report.values.leads import Leads, leads
-from fedbench.report.values.metrics import Metric
 
 COLUMNS = (
     *("panel", "metric", "name", "base"),

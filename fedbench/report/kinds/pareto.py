@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 
 from fedbench.base import registry
 from fedbench.paper.compositions import own_methods
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import reading
 from fedbench.report.figures.crowd import side_by_side
 from fedbench.report.figures.kind import Kind, metric_label, stroke
 from fedbench.report.figures.look import INK
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREY, style
-from fedbench.report.values.metrics import Metric
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
 _COMPUTATION = ("sample_passes", "compute", "kilopasses")

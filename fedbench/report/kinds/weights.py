@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import BelowOne, Count
+from fedbench.paper.metrics import column_label
 from fedbench.report.figures.kind import Kind, filling, stroke
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import GREEN, styles
-from fedbench.report.values.metrics import column_label
 
 _PART = "H = {}"
 

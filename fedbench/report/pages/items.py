@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbench.paper.items import Facts, Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
-from fedbench.report.values.metrics import Metric
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
 _NAMED = 3  # methods beside the first that a card names as best in some setting

@@ -9,6 +9,7 @@ from fedbench.base import registry
 from fedbench.base.strict import checked
 from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
 from fedbench.plan.plan import Plan
 from fedbench.report.pages.cost import in_words
@@ -18,7 +19,6 @@ from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.rows import label_of, point_of
 from fedbench.report.tables.same_seeds import with_same_seeds
-from fedbench.report.values.metrics import Metric
 from fedbench.spec import Choice, RunSpec
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from fedbench.paper.metrics import Metric
 from fedbench.report.pages.items import BASE, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.tables.rows import Group
 from fedbench.report.values.leads import Leads, leads
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import fixed, signed
 
 _VERDICTS = {  # tags of claims → what is said of one and of several

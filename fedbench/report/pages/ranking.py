@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from math import comb
 
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks, Significance
-from fedbench.report.values.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedbench.paper import moments
 from fedbench.paper.columns import meaning
+from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.plan.trained import as_trained
 from fedbench.report.pages.making import Record
-from fedbench.report.values.metrics import Metric
 
 _POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
@@ -29,7 +30,7 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     papers = _papers(plan)
     told: dict[str, dict[str, Any]] = {}
     shared = _Shared()
-    for frame in frames.values():
+    for frame in moments.values():
         histories = _Histories(frame[~frame["run_id"].isin(told)])
         for run, rows in histories.rows.items():
             record = records.get(run, {})

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.claims.page import FILTERS
 from fedbench.report.pages.conditions import meanings
 from fedbench.report.pages.items import FRONT, TableOnPage
@@ -18,7 +19,6 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
 from fedbench.report.tables.said import ABSENT, BLIND, POOLED
 from fedbench.report.values import numbers
-from fedbench.report.values.metrics import Metric
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 _REPORT = Path(__file__).parents[1]

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.values.metrics import Metric
 
 
 def mark_best(cells: list[TableCell], table: Table) -> list[TableCell]:

@@ -6,8 +6,10 @@ from math import inf, isinf
 
 import pandas as pd
 
+from fedbench.paper import moments
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
@@ -16,7 +18,6 @@ from fedbench.report.tables.cells import Run, TableCell
 from fedbench.report.tables.pooled import pool
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, GuessOf, declared
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import point_name
 
 
@@ -77,7 +78,7 @@ def _coords(cell: Cell, table: Table) -> dict[str, Level]:
 def _values(frame: pd.DataFrame, table: Table, metric: str) -> dict[str, float]:
     """The metric of each run, in the table's unit."""
     factor = Metric(metric).factor(table)
-    return {k: v * factor for k, v in frames.values(frame, metric, table.at).items()}
+    return {k: v * factor for k, v in moments.values(frame, metric, table.at).items()}
 
 
 def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:

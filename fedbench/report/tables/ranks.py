@@ -10,11 +10,11 @@ from math import sqrt
 import pandas as pd
 
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.same_seeds import with_same_seeds
 from fedbench.report.values.leads import of_most
-from fedbench.report.values.metrics import Metric
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
 MANY = 24  # more methods than this are listed, as bars between them could not be told apart

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.layout import Block, TableLayout
 from fedbench.report.tables.rows import Row
-from fedbench.report.values.metrics import Metric
 from fedbench.report.values.numbers import fixed, signed
 
 POOLED = (

@@ -1,7 +1,6 @@
 """Reads the collected frame of a paper: one value or one curve per run, and tables of runs."""
 
 import json
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +9,9 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
-from fedbench.paper.places import At, reading
+from fedbench.paper.derived import with_derived
 from fedbench.plan.search import Winner
-from fedbench.report.values.derived import with_derived
 from fedbench.report.values.guessing import GuessOf, guess_of
-from fedbench.report.values.metrics import Metric
-from fedbench.report.values.moments import at_round, at_target, over_rounds
 from fedbench.report.values.searched import winner
 from fedbench.spec import RunSpec
 from fedbench.store import Results, RunFolder, read_frame
@@ -61,42 +57,6 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
     if len(repeated):
         run, at = repeated.iloc[0][["run_id", "round"]]
         raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
-
-
-def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
-    """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
-
-    For a round that was not evaluated, the last evaluated one before it is read. `metric` may name
-    another moment: 'accuracy@best'. Infinite is only what a run never reached ('round@to:0.9').
-    """
-    asked = reading(metric, at)
-    if asked.metric not in frame:
-        return {}
-    rows = _measured(frame, asked.metric)
-    if asked.at == "to":
-        read_off = at_target(rows, asked)
-    elif isinstance(asked.at, int):
-        read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
-    elif asked.at == "final":
-        read_off = at_round(rows, asked.metric)
-    else:
-        read_off = over_rounds(rows, asked)
-    if asked.at != "to":  # a loss that overflowed is no number
-        read_off = read_off.replace([math.inf, -math.inf], math.nan)
-    return {str(run): float(value) for run, value in read_off.items()}
-
-
-def _measured(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows of the runs that have the column, and of runs that diverged.
-
-    A probe that measures in some rounds only leaves the column empty in the others; an empty score
-    of an evaluated round is a result: it is not a number.
-    """
-    if Metric(column).is_of_a_model:
-        there = frame.groupby("run_id")[column].transform("count") > 0
-    else:
-        there = frame[column].notna()
-    return frame[there | (frame["status"] == "diverged")]
 
 
 def states(frame: pd.DataFrame) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 import math
 
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
 from fedbench.paper.places import level_text as level_text
-from fedbench.report.values.metrics import Metric
 
 UNTESTED = "not tested at this scale"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -9,10 +9,46 @@ import math
 
 import pandas as pd
 
-from fedbench.paper.places import Reading
-from fedbench.report.values.metrics import Metric
+from fedbench.paper.metrics import Metric
+from fedbench.paper.places import At, Reading, reading
 
 _RATES = ("round_seconds",)  # not filled in: rounds that were not trained took no time
+
+
+def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
+    """The metric of each run at the moment `at`: the last round, a round, or over all rounds.
+
+    For a round that was not evaluated, the last evaluated one before it is read. `metric` may name
+    another moment: 'accuracy@best'. Infinite is only what a run never reached ('round@to:0.9').
+    """
+    asked = reading(metric, at)
+    if asked.metric not in frame:
+        return {}
+    rows = _measured(frame, asked.metric)
+    if asked.at == "to":
+        read_off = at_target(rows, asked)
+    elif isinstance(asked.at, int):
+        read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
+    elif asked.at == "final":
+        read_off = at_round(rows, asked.metric)
+    else:
+        read_off = over_rounds(rows, asked)
+    if asked.at != "to":  # a loss that overflowed is no number
+        read_off = read_off.replace([math.inf, -math.inf], math.nan)
+    return {str(run): float(value) for run, value in read_off.items()}
+
+
+def _measured(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows of the runs that have the column, and of runs that diverged.
+
+    A probe that measures in some rounds only leaves the column empty in the others; an empty score
+    of an evaluated round is a result: it is not a number.
+    """
+    if Metric(column).is_of_a_model:
+        there = frame.groupby("run_id")[column].transform("count") > 0
+    else:
+        there = frame[column].notna()
+    return frame[there | (frame["status"] == "diverged")]
 
 
 def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:

@@ -8,7 +8,7 @@ from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.machine import Machine
 from fedbench.paper.columns import columns, meaning
-from fedbench.report.values.metrics import Metric, column_label
+from fedbench.paper.metrics import Metric, column_label
 
 PROBES = registry.entries("probe")
 DECLARED = [

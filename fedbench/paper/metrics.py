@@ -75,6 +75,13 @@ class Metric:
         return self.is_score or (meaning(self._base) or ("", "", ""))[1] == "percentage points"
 
     @property
+    def unit_of_differences(self) -> str:
+        """Points, rounds, s, MB and the like; empty if it has no unit."""
+        if self._base in _COUNTED:
+            return "rounds"
+        return "points" if self.is_in_points else (meaning(self._base) or ("", "", ""))[1]
+
+    @property
     def is_of_a_model(self) -> bool:
         """Whether it scores a model, which is done in every evaluated round."""
         return self._base in SCORES

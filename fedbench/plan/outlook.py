@@ -14,6 +14,7 @@ from fedbench.paper.places import Where, as_tuple, reading
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed, printed_numbers
 from fedbench.plan.same_runs import refuse_same_runs
+from fedbench.plan.search import scored, trial_runs
 from fedbench.spec import RunSpec
 
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
@@ -31,11 +32,24 @@ def planned(
     for name, paper in plan.papers.items():
         with at(str(find_file(workflow / "papers", f"{name}.yaml"))):
             refuse_same_runs(plan, name, paper)
+            _check_searches(plan, name)
             _check_items(plan, name, paper)
             _check_claims(plan, name, paper)
         numbers = printed_numbers(workflow / "papers", name, plan.whole[name])
         check_printed(numbers, plan.whole[name])
     return plan
+
+
+def _check_searches(plan: Plan, name: str) -> None:
+    runs = {
+        plan.searches[cell.run_id]: cell.run
+        for cell in plan.cells
+        if cell.paper == name and cell.run_id in plan.searches
+    }
+    for run in runs.values():
+        if run.tune:
+            with at("tune.by"):
+                _require((scored(run.tune),), trial_runs(run)[:1])
 
 
 def _check_items(plan: Plan, name: str, paper: Paper) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
+from fedbench.paper.columns import SCORES
 from fedbench.paper.compositions import name_of
 from fedbench.paper.derived import with_derived
 from fedbench.paper.metrics import Metric
@@ -163,17 +164,31 @@ def _score(trials: list[_Trial], tune: Tune) -> float:
 
 def _metric_of(trial: _Trial, tune: Tune) -> float:
     """A trial's value of any metric; NaN without one, infinite where a target was not reached."""
-    asked = reading(tune.by)
-    if tune.on == "held-out":
-        asked = asked.held_out
+    asked = scored(tune)
     history = trial.folder.history(trial.record).assign(
         run_id=trial.spec.id, status=trial.record["status"],
         rounds=trial.spec.rounds, eval_every=trial.spec.eval_every,
     )  # fmt: skip
-    found = values(with_derived(history), str(asked), "final")
-    if not found and not trial.diverged:
-        _refuse_unscored(trial, asked.metric)
+    found = values(with_derived(history), asked, "final")
+    if not found:
+        _refuse_unscored(trial, asked)
     return found.get(trial.spec.id, math.nan)
+
+
+def scored(tune: Tune) -> str:
+    """The metric and moment by which trials are compared, of the data that they are scored on."""
+    if tune.by in WORDS:
+        return f"{'val_' if tune.on == 'held-out' else ''}accuracy@{tune.by}"
+    if tune.on == "test":
+        return tune.by
+    asked = reading(tune.by)
+    metric, target = _held_out(asked.metric), asked.target
+    after = f"to:{_held_out(target.column)}={target.value!r}" if target else asked.moment
+    return f"{metric}@{after}"
+
+
+def _held_out(column: str) -> str:
+    return f"val_{column}" if column.partition("[")[0] in SCORES else column
 
 
 def _score_of(trial: _Trial, column: str, by: str) -> float:

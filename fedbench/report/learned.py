@@ -11,8 +11,8 @@ from statistics import mean, variance
 
 import pandas as pd
 
-from fedbench.paper import moments
 from fedbench.base import registry
+from fedbench.paper import moments
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from fedbench.paper import moments
+from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Reading, reading
 from fedbench.report.values import frames
-from fedbench.paper.metrics import Metric
 
 
 @pytest.fixture

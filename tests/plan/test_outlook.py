@@ -67,6 +67,18 @@ def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):
     assert words in str(caught.value)
 
 
+def test_a_search_chooses_by_what_its_trials_will_have(refuses, tmp_path):
+    lr = "settings: {model: {mlp: {hidden: 4}}, tune: {grid: {lr: [0.1, 1]}, by: 'B'},"
+    for by, words in (
+        ("acuracy@best", "tune.by: no metric 'val_acuracy'|tune.by: no metric 'acuracy'"),
+        ("round@to:acc=0.5", "tune.by: no metric 'acc'"),
+        ("accuracy@bset", "metric 'accuracy@bset': after @ must stand"),
+    ):
+        paper = PAPER.replace("settings: {model: {mlp: {hidden: 4}},", lr.replace("B", by))
+        with refuses(words):
+            planned(project(tmp_path, paper), "paper")
+
+
 def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):
     paper = table("metrics: [acuracy]")
     with refuses(r"tiny\.yaml: tables\.table1\.metrics: no metric 'acuracy'"):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.plan.search import resolved, search_id, select, trial_runs
+from fedbench.plan.search import resolved, search_id, select, trial_runs, words
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 from tests.engine.records import record
@@ -57,6 +57,39 @@ def test_final_takes_the_last_accuracy_and_mean_the_whole_curve(tmp_path):
         assert found["on"] == "held-out"
         assert found["on_edge"] == (["lr"] if best == 0.01 else [])
         assert [t["score"] for t in found["trials"]][2] == pytest.approx(0.1)
+
+
+def test_any_metric_with_its_moment_may_choose(tmp_path):
+    # rounds to 60 % on held-out data: 3, 2 and never; best loss there .5, .4 and .3
+    curves = ([0.2, 0.5, 0.7], [0.1, 0.6, 0.1], [0.5, 0.5, 0.59])
+    losses = ([0.9, 0.8, 0.5], [0.9, 0.4, 0.9], [0.3, 0.5, 0.5])
+    wanted = {
+        "round@to:0.6": (0.1, [3, 2, None]),
+        "loss@best": (1.0, [0.5, 0.4, 0.3]),
+        "accuracy@last:2": (0.01, [pytest.approx(0.6), pytest.approx(0.35), pytest.approx(0.545)]),
+    }
+    for by, (chosen, scores) in wanted.items():
+        run = searched(by)
+        for trial, curve, loss in zip(trial_runs(run), curves, losses, strict=True):
+            history = pd.DataFrame({"round": [1, 2, 3], "val_accuracy": curve, "val_loss": loss})
+            history["accuracy"], history["loss"] = 0.99, 0.0  # of the test set: not looked at
+            found = record(trial, rounds=3)
+            Results(tmp_path).run(trial.id).finish(found, history, {}, {})
+        found = select(run, trial_runs(run), tmp_path)
+        assert found["chosen"] == {"lr": chosen}, by
+        assert [trial["score"] for trial in found["trials"]] == scores
+    never = searched("round@to:0.95")
+    with pytest.raises(FedbenchError, match=r"chooses by round@to:0\.95, and no trial has it"):
+        select(never, trial_runs(never), tmp_path)
+
+
+def test_what_a_search_may_choose_by(refuses):
+    with refuses(r"by = 'accuracy' is not allowed; it must be final, mean, best, or a metric"):
+        searched("accuracy")
+    assert words(searched("round@to:0.97", on="test")) == (
+        "the best of 3 by rounds until 97 % accuracy on the test set"
+    )
+    assert words(searched("best")) == "the best of 3 by the best accuracy on held-out training data"
 
 
 def test_the_mean_of_a_diverged_trial_counts_the_evaluations_that_it_never_made(tmp_path):

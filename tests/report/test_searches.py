@@ -69,7 +69,7 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
         winner(0.1, 0.1, 0.149, chosen=0.03, at_edge=("lr",)),
     )
     assert (first.served, first.chosen) == ("α = 1, A", "lr=0.1")  # once, for both seeds
-    assert first.tried == (("lr=0.3", 0.5), ("lr=0.1", 0.62), ("lr=0.03", 0.4))
+    assert first.tried == (("lr=0.3", "50.0"), ("lr=0.1", "62.0"), ("lr=0.03", "40.0"))
     assert first.rule == "the best of 3 by the mean accuracy on held-out training data"
     assert not first.near_chance
     assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that

@@ -10,10 +10,11 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.report.claims import Finding
 from fedbench.report.claims.expand import last_digit
 from fedbench.report.claims.finding import Label
+from fedbench.report.claims.labels import unit_of
 from fedbench.report.claims.limits import Beyond, Verdict
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.claims.reason import reason_words
-from fedbench.report.claims.wording import bounds_words
+from fedbench.report.claims.wording import amount, bounds_words
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains
 
@@ -228,3 +229,17 @@ def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> No
     size = f"{found.rows[0].detectable:.2f}"
     assert found.words == "undecided"
     assert reason_words(found).startswith(f"3 pairs of runs would show effects above {size} points")
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("round@to:0.45", "+22.0 rounds"),
+        ("accuracy@best", "+22.00 points"),
+        ("megabytes@to:0.45", "+22 MB"),
+        ("round_seconds@median", "+22 s"),
+        ("loss", "+22"),
+    ],
+)
+def test_an_effect_has_its_unit(metric: str, words: str) -> None:
+    assert amount(22, unit_of({"metric": metric})) == words

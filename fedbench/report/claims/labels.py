@@ -33,4 +33,4 @@ def metric_name(spelled: str) -> str:
 
 def unit_of(point: Coords) -> str:
     """The unit of a difference of values at that point; empty where it has no name."""
-    return "points" if Metric(str(point["metric"])).is_in_points else ""
+    return Metric(str(point["metric"])).unit_of_differences

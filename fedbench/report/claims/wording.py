@@ -28,7 +28,7 @@ def amount(value: float, unit: str) -> str:
         return "not finite"
     if unit not in _DIGITS:
         text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
-        return text.replace("-", "−")
+        return f"{text.replace('-', '−')} {unit}".rstrip()
     return f"{signed(value, _DIGITS[unit])} {unit}"
 
 

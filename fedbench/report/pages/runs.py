@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedbench.paper import moments
 from fedbench.paper.columns import meaning
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
@@ -30,7 +29,7 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     papers = _papers(plan)
     told: dict[str, dict[str, Any]] = {}
     shared = _Shared()
-    for frame in moments.values():
+    for frame in frames.values():
         histories = _Histories(frame[~frame["run_id"].isin(told)])
         for run, rows in histories.rows.items():
             record = records.get(run, {})

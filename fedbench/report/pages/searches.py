@@ -4,11 +4,13 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Cell, Plan
-from fedbench.plan.search import words
+from fedbench.plan.search import scored, words
 from fedbench.report.values.guessing import GuessOf
 from fedbench.report.values.numbers import point_name
 from fedbench.report.values.searched import WinnerOf, near_chance
+from fedbench.spec import RunSpec
 
 _NAMED = 3  # settings of the paper that a row names
 
@@ -17,7 +19,7 @@ _NAMED = 3  # settings of the paper that a row names
 class SearchOnPage:
     """One search: the settings of the paper it serves, each point's score, and the best.
 
-    `tried` holds (point in words, score from 0 to 1) in the grid's order, `lost` the points of
+    `tried` holds (point in words, its score in words) in the grid's order, `lost` the points of
     which a trial diverged; `near_chance`: whether even the best point scored next to nothing;
     `at_edge`: fields whose chosen value is the smallest or largest that was tried, and whose grid
     it is: 'lr at the edge of our grid'.
@@ -25,7 +27,7 @@ class SearchOnPage:
 
     served: str
     rule: str
-    tried: tuple[tuple[str, float], ...]
+    tried: tuple[tuple[str, str], ...]
     lost: frozenset[str]
     chosen: str
     near_chance: bool
@@ -60,7 +62,7 @@ def _on_page(
     return SearchOnPage(
         served=_served(cells),
         rule=words(run),
-        tried=tuple((_pairs(trial), trial["score"]) for trial in found["trials"]),
+        tried=tuple((_pairs(trial), _score(trial["score"], run)) for trial in found["trials"]),
         lost=frozenset(_lost(found, diverged)),
         chosen=_pairs(found["chosen"]),
         near_chance=near_chance(found, run, guess_of),
@@ -69,6 +71,14 @@ def _on_page(
             for field in found["on_edge"]
         ),
     )
+
+
+def _score(score: float | None, run: RunSpec) -> str:
+    """A score as it is shown: accuracies in percent, a dash where a target was not reached."""
+    if score is None or run.tune is None:
+        return "–"
+    metric = Metric(scored(run.tune))
+    return f"{100 * score:.1f}" if metric.is_score and not metric.target else f"{score:g}"
 
 
 def _lost(found: dict[str, Any], diverged: Container[str]) -> Iterator[str]:

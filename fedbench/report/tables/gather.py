@@ -6,8 +6,8 @@ from math import inf, isinf
 
 import pandas as pd
 
-from fedbench.paper import moments
 from fedbench.base.errors import FedbenchError
+from fedbench.paper import moments
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level, Reading, reading

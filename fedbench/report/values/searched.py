@@ -6,7 +6,7 @@ from contextlib import suppress
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import read_json
 from fedbench.plan.plan import Plan
-from fedbench.plan.search import Winner, select, trial_runs
+from fedbench.plan.search import Winner, is_accuracy, select, trial_runs
 from fedbench.report.values.guessing import GuessOf
 from fedbench.spec import RunSpec
 from fedbench.store import Results
@@ -37,13 +37,15 @@ def near_chance(found: Winner, run: RunSpec, guess_of: GuessOf, trained: bool = 
     a choice of which nothing is left may be one of these, and counts as one.
     """
     guess = guess_of(run.dataset)
+    if run.tune and not is_accuracy(run.tune):
+        return False
     if guess and run.tune and run.tune.on == "held-out":
         guess = guess.held_out(run.tune.share)
     if guess is None or not found:
         return trained and guess is not None
     chosen = found["chosen"].items()
     scores = [trial["score"] for trial in found["trials"] if chosen <= trial.items()]
-    return bool(scores) and scores[0] < guess.limit
+    return bool(scores) and (scores[0] or 0.0) < guess.limit
 
 
 def chosen_near_chance(

@@ -74,8 +74,12 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
     """
     place, before = f"model: {name}", x.clone()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), chance.seeded(0, x.device):
+            for answer in net.answers(x):
+                _require_tensor(answer, place)
             outputs = net.eval(net.start(), x)[0]
+    except FedbenchError:
+        raise
     except Exception as error:  # a layer may raise anything
         raise FedbenchError(
             f"{place} cannot take the samples of data set '{data.name}', which are "
@@ -92,6 +96,17 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
         raise FedbenchError(
             f"{place} changes its input, which is read again in later rounds; write x = x - 1, "
             "which makes a new tensor, in place of x -= 1"
+        )
+
+
+def _require_tensor(answer: object, place: str) -> None:
+    """Raise `FedbenchError` unless what a module, or its body, has returned is one tensor."""
+    if not isinstance(answer, Tensor):
+        kind = type(answer).__name__
+        raise FedbenchError(
+            f"{place} returns {'an' if kind[0] in 'aeiou' else 'a'} {kind}; it must return one "
+            "tensor, the logits (B, C), in training as in evaluation; features for parts come from "
+            "children 'body' and 'head', which return one tensor each"
         )
 
 

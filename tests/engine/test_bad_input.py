@@ -15,6 +15,7 @@ from fedbench.data.shares import draw_partition
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from fedbench.models.architecture import BodyHead
 from fedbench.sampling.sampler import Sampler
 from tests.engine.records import record
 from tests.methods.one_weight import LINE, blocks, line, objects
@@ -227,6 +228,35 @@ def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
 )
 def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
+
+
+class Answers(nn.Linear):
+    """Wraps its logits (B, 3), as models of other libraries do; `when`: in which mode."""
+
+    def __init__(self, wrap, when=(True, False)):
+        super().__init__(30, 3)
+        self.wrap, self.when = wrap, when
+
+    def forward(self, x):
+        z = super().forward(x)
+        return self.wrap(z) if self.training in self.when else z
+
+
+@pytest.mark.parametrize(
+    ("module", "kind"),
+    [
+        (Answers(lambda z: (z, z)), "a tuple"),
+        (Answers(lambda z: {"logits": z}), "a dict"),
+        (Answers(lambda z: z.numpy()), "a ndarray"),
+        (Answers(lambda z: None), "a NoneType"),
+        (Answers(lambda z: (z, z), when=[True]), "a tuple"),  # as GoogLeNet in training
+        (BodyHead(nn.LSTM(30, 4), nn.Linear(4, 3)), "a tuple"),
+        (BodyHead(nn.Identity(), Answers(lambda z: [z])), "a list"),
+    ],
+    ids=str,
+)
+def test_a_module_must_return_one_tensor(module, kind):
+    refused(on(TABLE, module=module), "model: ", f"returns {kind}; it must return one tensor")
 
 
 def test_modules_without_weights_to_train():

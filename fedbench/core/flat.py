@@ -91,7 +91,8 @@ class Net:
         """
         for called in (self._called.teacher, self._called.student):
             start = self.start()
-            values, net = self._named(start.w) | start.buffers, called.module.net
+            net: Any = called.module.net
+            values = self._named(start.w) | start.buffers
             with self._autocast(start.w):
                 if self.has_head:
                     yield Called(net.body, net)(values, x)

@@ -31,7 +31,7 @@ from fedbench.engine.fit import (
 )
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
-from fedbench.engine.local import LocalTask, Loss
+from fedbench.engine.local import LocalTask, Loss, UsersCode
 from fedbench.engine.machine import Machine, same_bits_on
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import Scorer
@@ -111,7 +111,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()),
+        threads=Threads(machine.threads()), users=UsersCode(bool(spec.plugins() or objects)),
     )  # fmt: skip
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)

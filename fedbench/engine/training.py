@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
@@ -117,6 +118,7 @@ class Training:
             probe.require(problem)
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
         self.progress = self.checkpoints.load() or self._fresh()
+        problem.task.users.draws = self.progress.users_draw
 
     def __repr__(self) -> str:
         done = f"{self.progress.round} of {self.spec.rounds} rounds made"
@@ -137,7 +139,8 @@ class Training:
 
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
-        self._round(self.progress.round)
+        with self.problem.for_users("round", self.progress.round):
+            self._round(self.progress.round)
         self._checkpoint()
 
     def _round(self, t: int) -> None:
@@ -187,6 +190,7 @@ class Training:
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
+        progress.users_draw = self.problem.task.users.draws
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
                 require_tensors(part, t.msg, t.up, t.mine)
@@ -244,7 +248,8 @@ class Training:
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
             ):
-                seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
+                with self.problem.for_users(type(probe).__name__, scene.r.round):
+                    seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
                 require_cells(probe, seen.rows)
                 table += seen.rows
                 if scene.evaluated:
@@ -260,7 +265,8 @@ class Training:
 
     def _fresh(self) -> Progress:
         global_model = self.fed.start
-        server = [part.server(global_model.w, self.fed) for part in self.parts]
+        with self.problem.for_users("start", seeds.ALWAYS):
+            server = [part.server(global_model.w, self.fed) for part in self.parts]
         probes = self.probes
         return Progress(
             global_model, server, ClientStates(self.fed.spill),

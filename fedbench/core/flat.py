@@ -98,6 +98,24 @@ class Net:
                     yield Called(net.body, net)(values, x)
                 yield called(values, x)[0]
 
+    def replaced(self, x: Tensor) -> str:
+        """The name of a buffer in whose place a call on inputs x puts another; '' if none.
+
+        What is put there is lost, for each call gets the buffers of its client anew.
+        """
+        start = self.start()
+        values = self._named(start.w) | start.buffers
+        for called in (self._called.teacher, self._called.student):
+            before = called.place(values)
+            try:
+                called.module(x)
+            finally:
+                left = called.place(before)
+            for name in start.buffers:
+                if left[name] is not values[name]:
+                    return name
+        return ""
+
     def find_dropout(self, x: Tensor) -> None:
         """Set `has_dropout` if training on inputs x draws random numbers, whatever draws them.
 

@@ -22,7 +22,7 @@ from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
-from fedbench.engine.machine import Machine
+from fedbench.engine.machine import Machine, float32_by_default
 from fedbench.engine.probe import (
     Probe,
     Scene,
@@ -95,6 +95,7 @@ class Training:
     evaluated round; `probes` are used in place of those that the spec names.
     """
 
+    @float32_by_default()
     def __init__(
         self,
         problem: Problem,
@@ -137,11 +138,12 @@ class Training:
             self.round()
         return self.result()
 
+    @float32_by_default()
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
         with self.problem.for_users("round", self.progress.round):
             self._round(self.progress.round)
-        self._checkpoint()
+        self.checkpoints.after_round(self.progress, self.over)
 
     def _round(self, t: int) -> None:
         progress = self.progress
@@ -259,9 +261,6 @@ class Training:
 
     def _clocks(self) -> Row:
         return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
-
-    def _checkpoint(self) -> None:
-        self.checkpoints.after_round(self.progress, self.over)
 
     def _fresh(self) -> Progress:
         global_model = self.fed.start

@@ -1,6 +1,7 @@
 """Bad input is refused in one sentence (the place, the value, what is allowed) before training."""
 
 import json
+import random
 from dataclasses import dataclass
 
 import numpy as np
@@ -257,6 +258,89 @@ class Answers(nn.Linear):
 )
 def test_a_module_must_return_one_tensor(module, kind):
     refused(on(TABLE, module=module), "model: ", f"returns {kind}; it must return one tensor")
+
+
+class Keeps(nn.Linear):
+    """Does `act` with itself and its inputs before its linear layer."""
+
+    def __init__(self, act):
+        super().__init__(30, 3)
+        self.act, self.calls, self.own = act, 0, np.random.default_rng()
+        self.register_buffer("mean", torch.zeros(30))
+        self.register_buffer("passing", torch.zeros(30), persistent=False)
+
+    def forward(self, x):
+        return super().forward(self.act(self, x))
+
+
+def count(self, x):
+    self.calls += 1
+    return x + self.calls
+
+
+def count_in_training(self, x):
+    return count(self, x) if self.training else x
+
+
+def blend(self, x):  # a buffer that no client has
+    self.passing.lerp_(x.mean(0) + 1, 0.1)
+    return x - self.passing
+
+
+def replace_mean(self, x):
+    if self.training:
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)
+    return x - self.mean
+
+
+MEMORIES = {
+    "counter": (count, ["gives other outputs in evaluation when it is called again"]),
+    "in training": (count_in_training, ["other outputs in training when", "keep nothing but"]),
+    "no buffer of clients": (blend, ["gives other outputs in evaluation"]),
+    "no seed": (lambda self, x: x + self.own.random(), ["gives other outputs", "have no seed"]),
+    "dropout": (
+        lambda self, x: functional.dropout(x),
+        ["draws random numbers in evaluation", "=self.training"],
+    ),
+    "python": (lambda self, x: x + random.random(), ["draws random numbers in evaluation"]),
+    "scoring": (lambda self, x: x + self.mean.add_(1), ["changes its buffer 'mean' in evaluation"]),
+    "replaced": (replace_mean, ["in the place of its buffer 'mean'", "self.mean.copy_(…)"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEMORIES)
+def test_modules_whose_outputs_depend_on_earlier_calls(case):
+    act, fragments = MEMORIES[case]
+    refused(on(TABLE, module=Keeps(act)), "model: Keeps ", *fragments)
+
+
+def running_mean(self, x):
+    if self.training:
+        self.mean.lerp_(x.detach().mean(0), 0.1)
+    return x - self.mean
+
+
+@pytest.mark.parametrize(
+    "layers", [[Keeps(running_mean)], [nn.BatchNorm1d(30), nn.Dropout(0.5), nn.Linear(30, 3)]]
+)
+def test_running_statistics_and_dropout_are_no_memory(layers):
+    with pytest.raises(AssertionError, match="training started"):
+        on(TABLE, module=nn.Sequential(*layers))()
+
+
+@dataclass(frozen=True)
+class Doubles(Part):
+    """Sets the default dtype before any training."""
+
+    def server(self, w, fed):
+        torch.set_default_dtype(torch.float64)
+        return {}
+
+
+def test_the_default_dtype_is_no_parts_business():
+    refused(lambda: run(RunSpec(), machine=CPU, parts=(Doubles(),)), "default dtype to float64",
+            "set precision: float64")  # fmt: skip
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_modules_without_weights_to_train():

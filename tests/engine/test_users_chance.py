@@ -1,9 +1,11 @@
-"""Code of users that draws from shared generators: the same bits in every mode, and no draw moved."""
+"""Users' code that draws from shared generators: the same bits in every mode; no draw moves."""
+# ruff: noqa: NPY002, S311  # users draw so
 
 import os
 import random
 import signal
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,9 +14,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Machine, Part, RunSpec, run
+from fedbench.base import seeds
 from fedbench.base.signals import Stopped
 from fedbench.core import chance
-from fedbench.engine.probe import Probe
+from fedbench.engine import assemble
+from fedbench.engine.local import UsersCode
+from fedbench.engine.probe import Columns, Probe
 from fedbench.sampling.sampler import Sampler
 from tests.few import few_digits
 
@@ -41,7 +46,7 @@ class Noisy(Part):
 
 @dataclass(frozen=True)
 class NoisySteps(Part):
-    """Noise in the steps too, and in the extra exchange, so that clients' draws would interleave."""
+    """Noise in each step and in the extra exchange, so that clients' draws would interleave."""
 
     def ask(self, w, t):
         return {"noise": torch.randn(3)}
@@ -147,3 +152,86 @@ def test_a_resumed_run_gives_the_same_bits(case, tmp_path):
             trained(case, 2, out=tmp_path / "run", watch=stop)
     assert same(trained(case), trained(case, 2, out=tmp_path / "run"))
 
+
+def test_a_turn_draws_from_its_clients_seed_by_hand():
+    """Two rounds of one client: x_{t+1} = y − noise, and with lr → 0 y is x_t."""
+    alone = {**SMALL, "clients": 1, "participation": 1.0, "rounds": 2, "lr": 1e-30}
+    machine = Machine(device="cpu", workers=2)
+    given = {"data": few_digits(), "model": nn.Sequential(nn.Flatten(), nn.Linear(64, 10))}
+    after = run(RunSpec(**alone), parts=(Noisy(),), machine=machine, **given).weights
+    start = torch.cat([p.detach().flatten() for p in given["model"].parameters()])
+    wanted = start
+    for t in (0, 1):
+        drawn = torch.Generator().manual_seed(seeds.number(0, t, 0, "dropout"))
+        wanted = wanted - 0.01 * torch.randn(650, generator=drawn)
+    torch.testing.assert_close(after, wanted)
+
+
+def test_seeding_users_code_moves_no_dropout(monkeypatch):
+    """A turn without users' code seeds torch's generators alone, as it did before there was any."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.Dropout(0.5), nn.Linear(16, 10))
+    CASES["dropout"] = {"parts": ["fedsam"]}, {"model": model}
+    seeded = trained("dropout")
+    monkeypatch.setattr(assemble, "UsersCode", lambda acts: UsersCode(acts=False))
+    assert same(seeded, trained("dropout"))
+
+
+def test_a_run_leaves_the_shared_generators_alone():
+    before = chance.Shared.now(torch.device("cpu"))
+    trained("server", 2)
+    trained("steps", 2)
+    assert chance.Shared.now(torch.device("cpu")) == before
+
+
+@dataclass(frozen=True)
+class Draws(Probe):
+    """Draws a number in every round."""
+
+    TABLE: ClassVar[Columns] = {"number": ("number", "", "")}
+
+    def table(self, s):
+        return [{"number": float(torch.rand(()) + random.random())}]
+
+
+@dataclass(frozen=True)
+class Lottery(Sampler):
+    """Draws two clients from NumPy's shared generator."""
+
+    def __call__(self, rng, clients, participation, counts):
+        return np.random.choice(clients, 2, replace=False)
+
+
+def test_probes_draw_the_same_however_often_a_run_is_scored_and_move_no_training():
+    def numbers(**settings):
+        CASES["probe"] = settings, {"parts": (NoisyServer(),), "probes": (Draws(),)}
+        return trained("probe")
+
+    often, once = numbers(), numbers(eval_every=3)
+    assert often.tables["draws"].equals(once.tables["draws"])
+    assert often.tables["draws"].number.nunique() == 3
+    assert torch.equal(often.weights, once.weights)
+    assert torch.equal(often.weights, trained("server").weights)
+
+
+def test_samplers_that_draw_by_themselves():
+    CASES["sampler"] = {}, {"sampler": Lottery()}
+    one, other = trained("sampler"), trained("sampler", 2)
+    assert same(one, other)
+
+
+def test_users_code_that_draws_trains_in_one_thread_and_the_record_says_why():
+    record = trained("steps", 4).record
+    assert (record["workers"], record["clients_at_once"]) == (1, 1)
+    assert record["one_worker_because"].startswith("a part, or the model or loss, draws from")
+    CASES["none"] = {}, {"parts": (Noisy(first=99),)}
+    assert trained("none", 4).record["workers"] == 4
+
+
+def test_a_default_dtype_that_was_set_before_changes_no_run():
+    usual = trained("server")
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert same(usual, trained("server"))
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -143,7 +143,7 @@ class Training:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
         with self.problem.for_users("round", self.progress.round):
             self._round(self.progress.round)
-        self.checkpoints.after_round(self.progress, self.over)
+        self._checkpoint()
 
     def _round(self, t: int) -> None:
         progress = self.progress
@@ -244,8 +244,7 @@ class Training:
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
-        progress = self.progress
-        row: Row = {}
+        progress, row = self.progress, Row()
         with self.clock.phase("watch"):
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
@@ -262,14 +261,16 @@ class Training:
     def _clocks(self) -> Row:
         return {f"{phase}_seconds": value for phase, value in self.progress.seconds.items()}
 
+    def _checkpoint(self) -> None:
+        self.checkpoints.after_round(self.progress, self.over)
+
     def _fresh(self) -> Progress:
         global_model = self.fed.start
         with self.problem.for_users("start", seeds.ALWAYS):
             server = [part.server(global_model.w, self.fed) for part in self.parts]
-        probes = self.probes
         return Progress(
             global_model, server, ClientStates(self.fed.spill),
-            memory=[{} for _ in probes], tables=[[] for _ in probes],
+            memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
         )  # fmt: skip
 
     def result(self) -> Result:

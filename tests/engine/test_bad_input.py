@@ -302,7 +302,7 @@ MEMORIES = {
         lambda self, x: functional.dropout(x),
         ["draws random numbers in evaluation", "=self.training"],
     ),
-    "python": (lambda self, x: x + random.random(), ["draws random numbers in evaluation"]),
+    "python": (lambda self, x: x * random.gauss(), ["draws random numbers in evaluation"]),
     "scoring": (lambda self, x: x + self.mean.add_(1), ["changes its buffer 'mean' in evaluation"]),
     "replaced": (replace_mean, ["in the place of its buffer 'mean'", "self.mean.copy_(…)"]),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -83,6 +83,38 @@ class Net:
             for layer in module.modules():
                 getattr(layer, "reset_parameters", lambda: None)()
         return Net(module.to(device)).start()
+
+    def answers(self, x: Tensor) -> Iterator[Any]:
+        """What the module gives for inputs x at its first weights, of whatever type it is.
+
+        In evaluation, then in training; if there is a body, its answer comes before the whole's.
+        """
+        for called in (self._called.teacher, self._called.student):
+            start = self.start()
+            net: Any = called.module.net
+            values = self._named(start.w) | start.buffers
+            with self._autocast(start.w):
+                if self.has_head:
+                    yield Called(net.body, net)(values, x)
+                yield called(values, x)[0]
+
+    def replaced(self, x: Tensor) -> str:
+        """The name of a buffer in whose place a call on inputs x puts another; '' if none.
+
+        What is put there is lost, for each call gets the buffers of its client anew.
+        """
+        start = self.start()
+        values = self._named(start.w) | start.buffers
+        for called in (self._called.teacher, self._called.student):
+            before = called.place(values)
+            try:
+                called.module(x)
+            finally:
+                left = called.place(before)
+            for name in start.buffers:
+                if left[name] is not values[name]:
+                    return name
+        return ""
 
     def find_dropout(self, x: Tensor) -> None:
         """Set `has_dropout` if training on inputs x draws random numbers, whatever draws them.

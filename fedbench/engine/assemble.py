@@ -26,13 +26,14 @@ from fedbench.engine.build import build_model, build_parts, build_sampler, optim
 from fedbench.engine.fit import (
     refuse_lone_samples,
     refuse_mean,
+    refuse_memory,
     refuse_misfit,
     refuse_without_weights,
 )
 from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
-from fedbench.engine.local import LocalTask, Loss
-from fedbench.engine.machine import Machine, same_bits_on
+from fedbench.engine.local import LocalTask, Loss, UsersCode
+from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
@@ -81,6 +82,7 @@ def refuse_unknown(objects: Objects) -> None:
             raise FedbenchError(f"{name}: {shown(value)} must be {form}")
 
 
+@float32_by_default()
 def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | None) -> Problem:
     """The problem that `spec` describes; raises `FedbenchError` before any training starts."""
     refuse_unknown(objects)
@@ -102,6 +104,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
+    refuse_memory(net, prepare(x[:2]), _name(spec, objects))
     refuse_lone_samples(net, rows, spec.batch, prepare(x[:1]), _name(spec, objects))
     refuse_missing(parts, spec, net)
     net.find_dropout(prepare(x[:2]))
@@ -111,7 +114,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()),
+        threads=Threads(machine.threads()), users=UsersCode(bool(spec.plugins() or objects)),
     )  # fmt: skip
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)

@@ -26,7 +26,9 @@ from fedbench.spec import RunSpec
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
     """Each client's training rows, dealt by the partition that the spec names."""
     rule = spec.partition.build("partition")
-    with called(f"partition '{spec.partition}'", str(rule)):
+    number = seeds.number(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "users' partition")
+    on_cpu = chance.seeded(number, torch.device("cpu"), users=True)
+    with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
         return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
 
@@ -49,9 +51,8 @@ def build_model(
     """
     architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
-    with torch.random.fork_rng(devices=[]):
-        number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
-        chance.seed_shared(number, torch.device("cpu"))
+    number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
+    with chance.seeded(number, torch.device("cpu"), users=True):
         module: nn.Module = architecture.build(data.inputs)
         architecture.load(module, data_folder(folder))
         if spec.projection:

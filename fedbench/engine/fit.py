@@ -74,8 +74,12 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
     """
     place, before = f"model: {name}", x.clone()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), chance.seeded(0, x.device):
+            for answer in net.answers(x):
+                _require_tensor(answer, place)
             outputs = net.eval(net.start(), x)[0]
+    except FedbenchError:
+        raise
     except Exception as error:  # a layer may raise anything
         raise FedbenchError(
             f"{place} cannot take the samples of data set '{data.name}', which are "
@@ -93,6 +97,66 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
             f"{place} changes its input, which is read again in later rounds; write x = x - 1, "
             "which makes a new tensor, in place of x -= 1"
         )
+
+
+def _require_tensor(answer: object, place: str) -> None:
+    """Raise `FedbenchError` unless what a module, or its body, has returned is one tensor."""
+    if not isinstance(answer, Tensor):
+        kind = type(answer).__name__
+        raise FedbenchError(
+            f"{place} returns {'an' if kind[0] in 'aeiou' else 'a'} {kind}; it must return one "
+            "tensor, the logits (B, C), in training as in evaluation; features for parts come from "
+            "children 'body' and 'head', which return one tensor each"
+        )
+
+
+def refuse_memory(net: Net, x: Tensor, name: str) -> None:
+    """Raise `FedbenchError` unless outputs follow from weights, buffers and inputs x alone.
+
+    In training dropout may act on them too, and running statistics may change, in place.
+    """
+    place, model = f"model: {name}", net.start()
+    with torch.no_grad(), chance.seeded(0, x.device, users=True):
+        if chance.draws(lambda: net.eval(model, x), x.device):
+            raise FedbenchError(
+                f"{place} draws random numbers in evaluation, so that no score would be the "
+                "model's; let it draw in training alone, as F.dropout(x, training=self.training)"
+            )
+        for buffer, value in net.start().buffers.items():
+            if not _same(value, model.buffers[buffer]):
+                raise FedbenchError(
+                    f"{place} changes its buffer '{buffer}' in evaluation, so that scoring would "
+                    "change the model; let it do so in training alone"
+                )
+        if buffer := net.replaced(x):
+            raise FedbenchError(
+                f"{place} puts another tensor in the place of its buffer '{buffer}', which is lost "
+                f"after the call; change it in place, as self.{buffer}.copy_(…)"
+            )
+    for mode, call in (("evaluation", _evaluated), ("training", _trained)):
+        if not _same(call(net, x), call(net, x)):
+            raise FedbenchError(
+                f"{place} gives other outputs in {mode} when it is called again with the same "
+                "weights and samples: it keeps something from call to call, or draws numbers that "
+                "have no seed; keep nothing but buffers, and draw with torch's own functions"
+            )
+
+
+def _evaluated(net: Net, x: Tensor) -> Tensor:
+    with torch.no_grad(), chance.seeded(0, x.device, users=True):
+        return net.eval(net.start(), x)[0]
+
+
+def _trained(net: Net, x: Tensor) -> Tensor:
+    start = net.start()
+    with torch.no_grad(), chance.seeded(0, x.device, users=True):
+        return net.train(start.w, start.buffers, x)[0]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two outputs are equal; on a GPU, where some sums have any order, up to rounding."""
+    off = 0.0 if one.device.type == "cpu" else 1e-4
+    return torch.allclose(one, other, rtol=off, atol=off, equal_nan=True)
 
 
 def refuse_mean(loss: Loss, net: Net, x: Tensor, y: Tensor) -> None:

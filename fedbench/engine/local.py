@@ -36,13 +36,25 @@ Differentiate = Callable[
 ]
 
 
+@dataclass
+class UsersCode:
+    """Whether code that did not come with fedbench acts in a run, and in clients' turns draws.
+
+    The latter is found in the round in which it draws first.
+    """
+
+    acts: bool = False
+    draws: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class LocalTask:
     """What local training needs and what stays the same in all rounds.
 
     x, y: all training samples, as stored; `prepare` turns stored samples into the network's input;
     `decays` (d,) is 0 where weight decay does not act and 1 elsewhere, None if it acts everywhere;
-    `crop` is the padding of augmented images, in pixels; `threads` share training and evaluation.
+    `crop` is the padding of augmented images, in pixels; `threads` share training and evaluation;
+    `users` tells of code that did not come with fedbench.
     """
 
     net: Net
@@ -56,6 +68,12 @@ class LocalTask:
     decays: Tensor | None = None
     crop: int = 0
     threads: Threads = field(default_factory=Threads)
+    users: UsersCode = field(default_factory=UsersCode)
+
+    @property
+    def draws(self) -> bool:
+        """Whether a client's turn draws from generators that all threads share."""
+        return self.net.has_dropout or self.users.draws
 
     @property
     def is_plain(self) -> bool:

@@ -1,6 +1,7 @@
 """Local training: a client's steps, one after the other."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import torch
@@ -176,7 +177,7 @@ class _StepLoss:
         self.buffers, self.differentiate = buffers, differentiate
         self._first: Outputs | None = None
         self.seen: Seen = {}
-        self.noise: Tensor | None = None
+        self.noise: chance.Shared | None = None
 
     @property
     def first(self) -> Outputs:
@@ -197,11 +198,23 @@ class _StepLoss:
 
     def inner(self, w: Tensor) -> Tensor:
         """Gradient of the batch's loss and loss terms; dropout is the same in every call."""
-        if self.task.net.has_dropout:
-            self.noise = chance.replay(self.noise, w.device)
-        g, outputs = self.differentiate(self.objective, w)
+        again = self.task.net.has_dropout and overriding(self.task.parts, "grad")
+        with self._same_noise(w.device) if again else contextlib.nullcontext():
+            g, outputs = self.differentiate(self.objective, w)
         self._first = self._first or outputs
         return g
+
+    @contextlib.contextmanager
+    def _same_noise(self, device: torch.device) -> Iterator[None]:
+        """A context that draws what the first of its step drew, and moves no later draw."""
+        now = chance.Shared.now(device, self.task.users.acts)
+        if self.noise is None:
+            self.noise = now
+            yield
+        else:
+            self.noise.restore(device)
+            yield
+            now.restore(device)
 
     def objective(self, w: Tensor) -> tuple[Tensor, Outputs]:
         """(loss with all parts' terms, outputs); the outputs hold the loss without them."""

@@ -1,8 +1,10 @@
 """Where and how a run is computed; nothing here changes its result or its identity."""
 
+import contextlib
 import ctypes
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -64,6 +66,27 @@ def same_bits_on(device: torch.device) -> torch.device:
     # which nothing here reads; PyTorch's types do not know the setting
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     return device
+
+
+@contextlib.contextmanager
+def float32_by_default() -> Iterator[None]:
+    """A context in which new tensors are float32, whatever is set outside of it.
+
+    Raises `FedbenchError` if the code in it has set something else.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        yield
+        after = torch.get_default_dtype()
+        if after != torch.float32:
+            raise FedbenchError(
+                f"a part, a model or other code that the run uses set PyTorch's default dtype to "
+                f"{str(after).removeprefix('torch.')}, for all code of the process; leave "
+                "torch.set_default_dtype out, and set precision: float64 for double precision"
+            )
+    finally:
+        torch.set_default_dtype(before)
 
 
 def one_thread_a_process() -> None:

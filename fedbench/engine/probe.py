@@ -67,7 +67,8 @@ class Scene(OneLine):
 
     def chance(self, purpose: str) -> AbstractContextManager[None]:
         """A context in which torch's shared generators start from the seed `number(purpose)`."""
-        return chance.seeded(self.number(purpose), self.problem.device)
+        device, users = self.problem.device, self.problem.task.users.acts
+        return chance.seeded(self.number(purpose), device, users)
 
 
 def require_classes(probe: "Probe", problem: Problem) -> None:

@@ -1,6 +1,7 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers."""
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
+from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.round import Fed
 from fedbench.data.dataset import Dataset
@@ -50,6 +53,13 @@ class Problem:
     def device(self) -> torch.device:
         """The device that holds the data."""
         return self.task.x.device
+
+    def for_users(self, purpose: str, t: int) -> AbstractContextManager[None]:
+        """A context for users' code outside clients' turns, in which its draws have a seed."""
+        if not self.task.users.acts:
+            return nullcontext()
+        number = seeds.number(self.spec.seed, t, seeds.EVERYONE, f"users' {purpose}")
+        return chance.seeded(number, self.device, users=True)
 
     @property
     def unused_words(self) -> str:

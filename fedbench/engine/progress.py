@@ -114,6 +114,7 @@ class Progress:
     passes: int = 0  # samples passed forward and backward through the model
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
+    users_draw: bool = False  # see `LocalTask.users`
     memory: list[State] = field(default_factory=list)  # the tensors that each probe stores
     tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
 
@@ -129,6 +130,7 @@ class Progress:
             "passes": self.passes,
             "seconds": self.seconds,
             "diverged": self.diverged,
+            "users_draw": self.users_draw,
             "memory": self.memory,
             "tables": self.tables,
         }

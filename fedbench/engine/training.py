@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import stoppable
 from fedbench.core.flat import Model
@@ -21,7 +22,7 @@ from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
-from fedbench.engine.machine import Machine
+from fedbench.engine.machine import Machine, float32_by_default
 from fedbench.engine.probe import (
     Probe,
     Scene,
@@ -94,6 +95,7 @@ class Training:
     evaluated round; `probes` are used in place of those that the spec names.
     """
 
+    @float32_by_default()
     def __init__(
         self,
         problem: Problem,
@@ -117,6 +119,7 @@ class Training:
             probe.require(problem)
         self.checkpoints = Checkpoints(folder, problem, machine.checkpoint_minutes)
         self.progress = self.checkpoints.load() or self._fresh()
+        problem.task.users.draws = self.progress.users_draw
 
     def __repr__(self) -> str:
         done = f"{self.progress.round} of {self.spec.rounds} rounds made"
@@ -135,9 +138,11 @@ class Training:
             self.round()
         return self.result()
 
+    @float32_by_default()
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
-        self._round(self.progress.round)
+        with self.problem.for_users("round", self.progress.round):
+            self._round(self.progress.round)
         self._checkpoint()
 
     def _round(self, t: int) -> None:
@@ -188,6 +193,7 @@ class Training:
         before = twins(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
+        progress.users_draw = self.problem.task.users.draws
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
                 require_tensors(part, t.msg, t.up, t.mine)
@@ -239,13 +245,13 @@ class Training:
 
     def _watch(self, scene: Scene, taken: set[str]) -> Row:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
-        progress = self.progress
-        row: Row = {}
+        progress, row = self.progress, Row()
         with self.clock.phase("watch"):
             for probe, mine, table in zip(
                 self.probes, progress.memory, progress.tables, strict=True
             ):
-                seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
+                with self.problem.for_users(type(probe).__name__, scene.r.round):
+                    seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
                 require_cells(probe, seen.rows)
                 table += seen.rows
                 if scene.evaluated:
@@ -261,11 +267,11 @@ class Training:
 
     def _fresh(self) -> Progress:
         global_model = self.fed.start
-        server = [part.server(global_model.w, self.fed) for part in self.parts]
-        probes = self.probes
+        with self.problem.for_users("start", seeds.ALWAYS):
+            server = [part.server(global_model.w, self.fed) for part in self.parts]
         return Progress(
             global_model, server, ClientStates(self.fed.spill),
-            memory=[{} for _ in probes], tables=[[] for _ in probes],
+            memory=[{} for _ in self.probes], tables=[[] for _ in self.probes],
         )  # fmt: skip
 
     def result(self) -> Result:

@@ -83,13 +83,13 @@ def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[Prepar
     copies: of the round, one per part. The answers are added to the clients' messages. Returns how
     many numbers the clients sent.
     """
-    parts, sent = problem.task.parts, 0
+    parts, net, sent = problem.task.parts, problem.task.net, 0
     for i in overriding(parts, "ask"):
         asks = []
         for c in clients:
             turn = c.turns[i]
             turn.full_gradient = full_gradient(problem.task, turn.buffers, problem.rows[c.client])
-            with dropout(problem.task, c):
+            with dropout(problem.task, c) if net.has_dropout else contextlib.nullcontext():
                 asks.append(parts[i].ask(turn.w, turn))
             turn.full_gradient = only_in_ask
         answer = parts[i].answer(asks, copies[i].p, copies[i])
@@ -100,10 +100,10 @@ def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[Prepar
 
 
 def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextManager[None]:
-    """A context in which dropout, if the model has any, draws from the client's seed."""
-    return (
-        chance.seeded(c.noise, task.x.device) if task.net.has_dropout else contextlib.nullcontext()
-    )
+    """A context in which dropout, and users' code that draws, draw from the client's seed."""
+    if not task.draws:
+        return contextlib.nullcontext()
+    return chance.seeded(c.noise, task.x.device, task.users.acts)
 
 
 def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:

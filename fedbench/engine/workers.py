@@ -5,37 +5,73 @@ from typing import Any
 
 import torch
 
+from fedbench.core import chance
 from fedbench.engine.gang import train_together
 from fedbench.engine.groups import at_once, grouped, in_step, stacked_net
 from fedbench.engine.local import ClientResult, LocalTask, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.lockstep import train_in_step
 from fedbench.engine.threads import Threads
-from fedbench.engine.turns import PreparedClient, dropout
+from fedbench.engine.turns import PreparedClient, dropout, twins
 
 
 class Workers:
     """Threads that each train one group of clients at a time, until the cohort is done.
 
     `batch`: the largest number of samples per step; `cohort`: the clients of a round. Where clients
-    depend on each other they are trained one after the other, and `one_because` says why.
+    depend on each other they are trained one after the other, and `one_because` says why. So are
+    they from the round on in which code of users draws from generators that all threads share.
     """
 
     def __init__(self, task: LocalTask, threads: Threads, batch: int, cohort: int) -> None:
-        self._task, self.one_because = task, _dependence(task)
-        self._threads = Threads(1) if self.one_because else threads
+        self._task, self._several = task, threads
         self._stacked = None if self.one_because else stacked_net(task, batch)
         self._largest = at_once(task, batch, cohort) if self._stacked else 1
         self._together = train_in_step if in_step(task, batch) else train_together
 
     @property
+    def one_because(self) -> str:
+        """Why these clients must be trained one after the other; empty if they need not."""
+        task = self._task
+        if task.draws:
+            what = "dropout" if task.net.has_dropout else "a part, or the model or loss,"
+            return f"{what} draws from one generator, which all threads would share"
+        own = (f"{type(part).__name__} {part.sequential}" for part in task.parts if part.sequential)
+        return next(own, "")
+
+    @property
+    def _threads(self) -> Threads:
+        return Threads(1) if self.one_because else self._several
+
+    @property
     def described(self) -> dict[str, Any]:
         """Their number, and why there is one, for the record of a run."""
-        reason = {"one_worker_because": self.one_because} if self.one_because else {}
-        return {"workers": self._threads.count, "clients_at_once": self._largest, **reason}
+        because = self.one_because
+        reason = {"one_worker_because": because} if because else {}
+        at_once = 1 if because else self._largest
+        return {"workers": self._threads.count, "clients_at_once": at_once, **reason}
 
     def train(self, start: RoundStart, clients: Sequence[PreparedClient]) -> list[ClientResult]:
-        """The clients' results, in the clients' order."""
+        """The clients' results, in the clients' order.
+
+        If users' code turns out to draw, the round is trained again with each client's own seed.
+        """
+        users, device = self._task.users, self._task.x.device
+        if users.draws or not users.acts:
+            return self._train_all(start, clients)
+        again, before = twins(clients), chance.Shared.now(device)
+        results = self._train_all(start, clients)
+        if chance.Shared.now(device) == before:
+            return results
+        before.restore(device)
+        users.draws = True
+        for client, fresh in zip(clients, again, strict=True):
+            client.turns[:] = fresh.turns
+        return self._train_all(start, clients)
+
+    def _train_all(
+        self, start: RoundStart, clients: Sequence[PreparedClient]
+    ) -> list[ClientResult]:
         groups = self._groups(clients)
 
         def train(group: list[int]) -> list[ClientResult]:
@@ -61,11 +97,3 @@ def train_alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> C
     """Train one client in the calling thread."""
     with torch.no_grad(), dropout(task, client):
         return local_round(task, start, client.turns, client.batches, start.global_model.buffers)
-
-
-def _dependence(task: LocalTask) -> str:
-    """Why these clients must be trained one after the other; empty if they need not."""
-    if task.net.has_dropout:
-        return "dropout draws from one generator, which all threads would share"
-    reasons = (f"{type(part).__name__} {part.sequential}" for part in task.parts if part.sequential)
-    return next(reasons, "")

@@ -1,6 +1,7 @@
 """Bad input is refused in one sentence (the place, the value, what is allowed) before training."""
 
 import json
+import random
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from fedbench.data.shares import draw_partition
 from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from fedbench.models.architecture import BodyHead
 from fedbench.sampling.sampler import Sampler
 from tests.engine.records import record
 from tests.methods.one_weight import LINE, blocks, line, objects
@@ -227,6 +229,118 @@ def test_models_of_text_and_numbers_refuse_what_they_cannot_read():
 )
 def test_modules_that_do_not_fit_the_data(data, module, fragments):
     refused(on(data, module=module), "model: ", *fragments)
+
+
+class Answers(nn.Linear):
+    """Wraps its logits (B, 3), as models of other libraries do; `when`: in which mode."""
+
+    def __init__(self, wrap, when=(True, False)):
+        super().__init__(30, 3)
+        self.wrap, self.when = wrap, when
+
+    def forward(self, x):
+        z = super().forward(x)
+        return self.wrap(z) if self.training in self.when else z
+
+
+@pytest.mark.parametrize(
+    ("module", "kind"),
+    [
+        (Answers(lambda z: (z, z)), "a tuple"),
+        (Answers(lambda z: {"logits": z}), "a dict"),
+        (Answers(lambda z: z.numpy()), "a ndarray"),
+        (Answers(lambda z: None), "a NoneType"),
+        (Answers(lambda z: (z, z), when=[True]), "a tuple"),  # as GoogLeNet in training
+        (BodyHead(nn.LSTM(30, 4), nn.Linear(4, 3)), "a tuple"),
+        (BodyHead(nn.Identity(), Answers(lambda z: [z])), "a list"),
+    ],
+    ids=str,
+)
+def test_a_module_must_return_one_tensor(module, kind):
+    refused(on(TABLE, module=module), "model: ", f"returns {kind}; it must return one tensor")
+
+
+class Keeps(nn.Linear):
+    """Does `act` with itself and its inputs before its linear layer."""
+
+    def __init__(self, act):
+        super().__init__(30, 3)
+        self.act, self.calls, self.own = act, 0, np.random.default_rng()
+        self.register_buffer("mean", torch.zeros(30))
+        self.register_buffer("passing", torch.zeros(30), persistent=False)
+
+    def forward(self, x):
+        return super().forward(self.act(self, x))
+
+
+def count(self, x):
+    self.calls += 1
+    return x + self.calls
+
+
+def count_in_training(self, x):
+    return count(self, x) if self.training else x
+
+
+def blend(self, x):  # a buffer that no client has
+    self.passing.lerp_(x.mean(0) + 1, 0.1)
+    return x - self.passing
+
+
+def replace_mean(self, x):
+    if self.training:
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)
+    return x - self.mean
+
+
+MEMORIES = {
+    "counter": (count, ["gives other outputs in evaluation when it is called again"]),
+    "in training": (count_in_training, ["other outputs in training when", "keep nothing but"]),
+    "no buffer of clients": (blend, ["gives other outputs in evaluation"]),
+    "no seed": (lambda self, x: x + self.own.random(), ["gives other outputs", "have no seed"]),
+    "dropout": (
+        lambda self, x: functional.dropout(x),
+        ["draws random numbers in evaluation", "=self.training"],
+    ),
+    "python": (lambda self, x: x * random.gauss(), ["draws random numbers in evaluation"]),
+    "scoring": (lambda self, x: x + self.mean.add_(1), ["changes its buffer 'mean' in evaluation"]),
+    "replaced": (replace_mean, ["in the place of its buffer 'mean'", "self.mean.copy_(…)"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEMORIES)
+def test_modules_whose_outputs_depend_on_earlier_calls(case):
+    act, fragments = MEMORIES[case]
+    refused(on(TABLE, module=Keeps(act)), "model: Keeps ", *fragments)
+
+
+def running_mean(self, x):
+    if self.training:
+        self.mean.lerp_(x.detach().mean(0), 0.1)
+    return x - self.mean
+
+
+@pytest.mark.parametrize(
+    "layers", [[Keeps(running_mean)], [nn.BatchNorm1d(30), nn.Dropout(0.5), nn.Linear(30, 3)]]
+)
+def test_running_statistics_and_dropout_are_no_memory(layers):
+    with pytest.raises(AssertionError, match="training started"):
+        on(TABLE, module=nn.Sequential(*layers))()
+
+
+@dataclass(frozen=True)
+class Doubles(Part):
+    """Sets the default dtype before any training."""
+
+    def server(self, w, fed):
+        torch.set_default_dtype(torch.float64)
+        return {}
+
+
+def test_the_default_dtype_is_no_parts_business():
+    refused(lambda: run(RunSpec(), machine=CPU, parts=(Doubles(),)), "default dtype to float64",
+            "set precision: float64")  # fmt: skip
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_modules_without_weights_to_train():

@@ -107,6 +107,11 @@ class Dataset:
         return (1, *sample) if len(sample) == 2 else sample
 
     @property
+    def pixels(self) -> bool:
+        """Whether `x_*` are pixels 0…255: uint8 images. The numbers of a table never are."""
+        return bool(self.x_train.dtype == np.uint8 and len(self.shape) == 3)
+
+    @property
     def inputs(self) -> Inputs:
         """What a model is built for."""
         return Inputs(self.shape, self.classes, self.vocabulary)
@@ -115,6 +120,8 @@ class Dataset:
     def checksum(self) -> str:
         """The sha256 of all that a run can see of the data: it tells versions of a set apart."""
         digest = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        if self.x_train.dtype == np.uint8 and not self.pixels:
+            digest.update(b"unscaled")  # runs that divided such tables by 255 saw other data
         everything = (
             *(self.x_train, self.y_train, self.x_test, self.y_test),
             *(self.x_held_out, self.y_held_out),

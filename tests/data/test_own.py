@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from fedbench import Dataset, RunSpec, run
+from fedbench.data import csvfile
 from fedbench.data.labels import set_apart
 from fedbench.data.sources.digitpairs import DigitPairs, _draw
 from fedbench.data.sources.digits import Digits
@@ -150,6 +151,29 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
     data = File(path=str(tmp_path / "mine.CSV")).load(tmp_path / "elsewhere")
     assert data.origin["labels"] == "9, 10"  # as numbers, not as words
     assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
+
+
+def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfile, "_CELLS", 7 * 3)
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 2)) * 10.0 ** rng.integers(-30, 30, (50, 2))
+    rows = [f"{a!r},{b!r},{['no', 'yes'][i % 2]}" for i, (a, b) in enumerate(values.tolist())]
+    (tmp_path / "mine.csv").write_text("\r\n".join(["a,b,kind", *rows]))
+    table = csvfile.read_csv(tmp_path / "mine.csv", "here", "")
+    assert table.x.tolist() == values.astype(np.float32).tolist()
+    assert table.y.tolist() == ["no", "yes"] * 25
+
+
+def test_a_column_of_true_and_false_is_1_and_0(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,kind\nTrue,None of these\nFalse,none\n")
+    table = csvfile.read_csv(tmp_path / "mine.csv", "here", "kind")
+    assert table.x.tolist() == [[1.0], [0.0]]
+    assert table.y.tolist() == ["None of these", "none"]  # classes, not missing values
+
+
+def test_an_unnamed_column_may_be_a_feature(tmp_path):
+    (tmp_path / "mine.csv").write_text(",a,kind\n1,1,x\n1,2,y\n")
+    assert csvfile.read_csv(tmp_path / "mine.csv", "here", "kind").columns == ("", "a")
 
 
 def test_a_file_can_be_trained_on(cpu, tmp_path):

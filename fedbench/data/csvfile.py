@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -105,13 +106,15 @@ def _read(
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are all too long
             next(_rows(csv.reader(stream, strict=True), where))  # pandas begins below the names
             for frame in _frames(stream, len(columns), at):
-                words.extend(frame.pop(str(at)).str.strip())
-                x.append(_single(frame.to_numpy(np.float64)))
-                if not np.isfinite(x[-1]).all() or not MISSING.isdisjoint(words[-len(frame) :]):
+                labels = frame.pop(str(at)).str.strip()
+                values = _single(frame.to_numpy(np.float64))
+                if not np.isfinite(values).all() or labels.isin(MISSING).any():
                     raise ValueError("a number that is not finite, or a label that is missing")
+                words.extend(labels)
+                x.append(values)
     except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
         for allowed in (_TRUTH, ()):  # these are numbers only if all cells of a column are
-            _refuse_first(file, where, columns, at, allowed)
+            _refuse_first(file, where, columns, at, allowed, sound=len(words))
         raise FedbenchError(f"{where}: pandas cannot read the table ({short(error)})") from error
     return np.concatenate(x), words
 
@@ -131,16 +134,15 @@ def _single(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _refuse_first(
-    file: Path, where: str, columns: Sequence[str], at: int, words: Sequence[str]
+    file: Path, where: str, columns: Sequence[str], at: int, words: Sequence[str], sound: int
 ) -> None:
     """Raise `FedbenchError` with line and column of the first cell that is not as it must be.
 
-    A feature may be a finite number or one of `words`.
+    A feature may be a finite number or one of `words`. The first `sound` rows have been read.
     """
     with _opened(file) as stream:
         rows = _rows(csv.reader(stream, strict=True), where)
-        next(rows)
-        for line, cells in rows:
+        for line, cells in islice(rows, 1 + sound, None):
             _refuse_label(cells[at].strip(), f"{where}: line {line}", columns[at])
             for name, cell in zip(columns, cells, strict=True):
                 if name != columns[at] and not (cell.strip().lower() in words or _finite(cell)):

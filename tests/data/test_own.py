@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from fedbench import Dataset, RunSpec, run
+from fedbench.base.errors import FedbenchError
 from fedbench.data import csvfile
 from fedbench.data.labels import set_apart
 from fedbench.data.sources.digitpairs import DigitPairs, _draw
@@ -162,6 +163,9 @@ def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_p
     table = csvfile.read_csv(tmp_path / "mine.csv", "here", "")
     assert table.x.tolist() == values.astype(np.float32).tolist()
     assert table.y.tolist() == ["no", "yes"] * 25
+    (tmp_path / "bad.csv").write_text("\n".join(["a,b,kind", *rows[:20], "", *rows[:20], "1,x,no"]))
+    with pytest.raises(FedbenchError, match="^here: line 43, column 'b' has 'x'"):
+        csvfile.read_csv(tmp_path / "bad.csv", "here", "")
 
 
 def test_a_column_of_true_and_false_is_1_and_0(tmp_path):

@@ -104,6 +104,22 @@ def test_what_draws_a_test_set_is_refused_where_the_file_has_one(tmp_path, refus
     assert len(drawn.y_test) == {"test": 4, "seed": 2}[field]
 
 
+def test_images_of_a_file_may_have_their_channels_first(tmp_path, refuses):
+    x, y = np.random.default_rng(0).random((20, 3, 16, 16)), np.arange(20) % 2
+    source = npz(tmp_path, x=x, y=y)
+    with refuses(r"mine.npz\): x_train has shape \(16, 3, 16, 16\); in the order"):
+        source.load(tmp_path)
+    data = replace(source, channels="first").load(tmp_path)
+    assert data.shape == (3, 16, 16)
+    rows = [
+        np.flatnonzero((x.transpose(0, 2, 3, 1) == each).all((1, 2, 3))) for each in data.x_test
+    ]
+    assert [len(found) for found in rows] == [1] * 4
+    (tmp_path / "mine.csv").write_text("a,kind\n" + "1,x\n2,y\n" * 5)
+    with refuses(r"channels = 'first' is not needed, for x_train has shape \(8, 1\)"):
+        File(path="mine.csv", channels="first").load(tmp_path)
+
+
 def test_arrays_of_another_byte_order_are_the_same_data(cpu, tmp_path):
     x, y = np.linspace(0, 1, 40, dtype="<f4").reshape(20, 2), np.arange(20, dtype="<i8") % 2
     usual = npz(tmp_path, x=x, y=y).load(tmp_path)
@@ -164,7 +180,7 @@ def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_p
     assert table.x.tolist() == values.astype(np.float32).tolist()
     assert table.y.tolist() == ["no", "yes"] * 25
     (tmp_path / "bad.csv").write_text("\n".join(["a,b,kind", *rows[:20], "", *rows[:20], "1,x,no"]))
-    with pytest.raises(FedbenchError, match="^here: line 43, column 'b' has 'x'"):
+    with pytest.raises(FedbenchError, match=r"^here: line 43, column 'b' has 'x'"):
         csvfile.read_csv(tmp_path / "bad.csv", "here", "")
 
 

@@ -8,6 +8,7 @@ from fedbench.base.errors import FedbenchError
 
 _PIXELS = ("uint8", "float32", "float64")
 _REALS = ("float32", "float64")
+_DEEPEST = 4  # channels of pictures: grey, grey with alpha, colour, colour with alpha
 
 
 def check_features(where: str, name: str, x: Any) -> None:
@@ -23,6 +24,38 @@ def check_features(where: str, name: str, x: Any) -> None:
             "it must be (N, features), (N, H, W) or (N, H, W, channels)"
         )
     _check_finite(where, name, x)
+
+
+def channels_last(where: str, name: str, x: Any, channels: str | None) -> Any:
+    """Images (N, H, W, C), whose order `channels` names; refuses an order that nobody may mean."""
+    if channels not in ("first", "last", None):
+        raise FedbenchError(
+            f"{where}: channels = {channels!r} is not allowed; it must be 'first' or 'last'"
+        )
+    shape: tuple[int, ...] = x.shape if isinstance(x, np.ndarray) else ()
+    doubtful = seems_channels_first(shape)
+    if doubtful and not channels:
+        raise FedbenchError(
+            f"{where}: {name} has shape {shape}; in the order (N, H, W, C) that is images of "
+            f"{shape[1]} × {shape[2]} pixels with {shape[3]} channels; if the order is "
+            "(N, C, H, W), say `channels: first`, else `channels: last`"
+        )
+    backwards = seems_channels_first((*shape[:1], *shape[:0:-1]))
+    fits = {"first": len(shape) == 4 and not backwards, "last": doubtful}
+    if channels and not fits[channels]:
+        raise FedbenchError(
+            f"{where}: channels = {channels!r} is not needed, for {name} has shape {shape}; leave "
+            "it out"
+        )
+    return np.moveaxis(x, 1, -1) if channels == "first" else x
+
+
+def seems_channels_first(shape: tuple[int, ...]) -> bool:
+    """Whether images of this shape, read as (N, H, W, C), would be such as there are none."""
+    if len(shape) != 4:
+        return False
+    _, high, wide, deep = shape
+    return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
 
 
 def check_tokens(where: str, name: str, x: Any, vocabulary: int) -> None:

@@ -1,20 +1,30 @@
-"""Reads a CSV file of numbers that has one column of labels."""
+"""Reads a CSV file of numbers that has one column of labels.
+
+pandas reads it; the module csv names the columns, and finds the line of what pandas refuses.
+"""
 
 import csv
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, short
+from fedbench.data.labels import MISSING
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
-Rows = list[tuple[int, list[str]]]  # line numbers and cells
+_NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+_TRUTH = ("true", "false")  # columns of these are 1 and 0, as pandas reads what it has written
+_UNNAMED = re.compile(r"(Unnamed: [0-9]+)?")
+_CELLS = 2_000_000  # that are in memory at a time, beside the result
 
 
 @dataclass(frozen=True)
@@ -33,44 +43,139 @@ def read_csv(file: Path, where: str, label: str) -> LabelledRows:
     line and column of a cell that is not a finite number, of a missing label, or of a row with too
     few or too many cells.
     """
-    columns, rows = _read(file, where)
-    _check_columns(where, columns, label)
-    at = columns.index(label) if label else len(columns) - 1
-    x = np.empty((len(rows), len(columns) - 1), dtype=np.float32)
-    words = []
-    for i, (line, cells) in enumerate(rows):
-        words.append(_label(cells.pop(at).strip(), f"{where}: line {line}", columns[at]))
-        x[i] = _numbers(cells, f"{where}: line {line}", columns[:at] + columns[at + 1 :])
-    y = _labels(words, f"{where}: column {columns[at]!r}")
-    return LabelledRows(x, y, tuple(columns[:at] + columns[at + 1 :]))
-
-
-def _read(file: Path, where: str) -> tuple[list[str], Rows]:
-    """The names of the columns, and the rows below them; empty lines are skipped."""
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            rows = list(_rows(csv.reader(stream, strict=True), where))
+        columns = _names(file, where)
+        _check_columns(where, columns, label)
+        at = columns.index(label) if label else len(columns) - 1
+        x, words = _read(file, where, columns, at)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FedbenchError(
             f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
         ) from error
-    if len(rows) < 2:
-        problem = "has no row below its first line" if rows else "is empty"
-        raise FedbenchError(f"{where}: the file {problem}; it must be {_LAYOUT}")
-    return [cell.strip() for cell in rows[0][1]], rows[1:]
+    names = tuple(columns[:at] + columns[at + 1 :])
+    _refuse_index(where, x, names)
+    return LabelledRows(x, _labels(words, f"{where}: column {columns[at]!r}"), names)
+
+
+def _opened(file: Path) -> TextIO:
+    return file.open(encoding="utf-8-sig", newline="")
+
+
+def _names(file: Path, where: str) -> list[str]:
+    """The names of the columns; a stray quote anywhere in the file, which pandas drops, raises."""
+    with _opened(file) as stream:
+        rows = _rows(csv.reader(stream, strict=True), where)
+        _, names = next(rows, (0, None))
+        if names is None or next(rows, None) is None:
+            problem = "is empty" if names is None else "has no row below its first line"
+            raise FedbenchError(f"{where}: the file {problem}; it must be {_LAYOUT}")
+        if _quoted(file):
+            for _ in rows:
+                pass
+    return [cell.strip() for cell in names]
+
+
+def _quoted(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return any(b'"' in piece for piece in iter(lambda: stream.read(1 << 20), b""))
 
 
 def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and cells; empty lines are skipped."""
     width = 0
     for cells in reader:
+        if len(cells) < 2 and not "".join(cells).strip():
+            continue
         width = width or len(cells)
-        if cells and len(cells) != width:
+        if len(cells) != width:
             raise FedbenchError(
                 f"{where}: line {reader.line_num} has {len(cells)} cells; "
                 f"every line must have {width} as the first"
             )
-        if cells:
-            yield reader.line_num, cells
+        yield reader.line_num, cells
+
+
+def _read(
+    file: Path, where: str, columns: Sequence[str], at: int
+) -> tuple[NDArray[np.float32], list[str]]:
+    """The features, and the labels as they are written."""
+    x: list[NDArray[np.float32]] = []
+    words: list[str] = []
+    try:
+        with _opened(file) as stream, warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are all too long
+            next(_rows(csv.reader(stream, strict=True), where))  # pandas begins below the names
+            for frame in _frames(stream, len(columns), at):
+                labels = frame.pop(str(at)).str.strip()
+                values = _single(frame.to_numpy(np.float64))
+                if not np.isfinite(values).all() or labels.isin(MISSING).any():
+                    raise ValueError("a number that is not finite, or a label that is missing")
+                words.extend(labels)
+                x.append(values)
+    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        for allowed in (_TRUTH, ()):  # these are numbers only if all cells of a column are
+            _refuse_first(file, where, columns, at, allowed, sound=len(words))
+        raise FedbenchError(f"{where}: pandas cannot read the table ({short(error)})") from error
+    return np.concatenate(x), words
+
+
+def _frames(stream: TextIO, width: int, at: int) -> Iterator[pd.DataFrame]:
+    """The rows below the names, some at a time; column `at` is text."""
+    return pd.read_csv(
+        stream, header=None, names=[str(k) for k in range(width)], index_col=False, na_filter=False,
+        dtype={str(k): str if k == at else np.float64 for k in range(width)},
+        chunksize=max(1, _CELLS // width),
+    )  # fmt: skip
+
+
+def _single(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+        return values.astype(np.float32)
+
+
+def _refuse_first(
+    file: Path, where: str, columns: Sequence[str], at: int, words: Sequence[str], sound: int
+) -> None:
+    """Raise `FedbenchError` with line and column of the first cell that is not as it must be.
+
+    A feature may be a finite number or one of `words`. The first `sound` rows have been read.
+    """
+    with _opened(file) as stream:
+        rows = _rows(csv.reader(stream, strict=True), where)
+        for line, cells in islice(rows, 1 + sound, None):
+            _refuse_label(cells[at].strip(), f"{where}: line {line}", columns[at])
+            for name, cell in zip(columns, cells, strict=True):
+                if name != columns[at] and not (cell.strip().lower() in words or _finite(cell)):
+                    raise FedbenchError(
+                        f"{where}: line {line}, column {name!r} has {cell!r}; "
+                        "features must be finite numbers"
+                    )
+
+
+def _finite(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell) and np.isfinite(_single(np.array(float(cell)))))
+
+
+def _refuse_label(word: str, where: str, column: str) -> None:
+    if not word:
+        raise FedbenchError(f"{where} has no label in column {column!r}; every row needs one")
+    if word in MISSING:
+        raise FedbenchError(
+            f"{where} has the label {word!r} in column {column!r}, as missing values are written; "
+            "every row needs one; if it is a class, give it another name"
+        )
+
+
+def _refuse_index(where: str, x: NDArray[np.float32], columns: Sequence[str]) -> None:
+    """Refuse a column without a name that numbers the rows, as pandas and R write their index."""
+    for name, values in zip(columns, x.T, strict=True):
+        if not _UNNAMED.fullmatch(name) or (values != np.rint(values)).any():
+            continue
+        if len(np.unique(values)) == len(values):
+            raise FedbenchError(
+                f"{where}: a column named {name!r} numbers the rows and is no feature: it is the "
+                "index that pandas writes; write the table with `index=False`"
+            )
 
 
 def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
@@ -91,31 +196,11 @@ def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
             f"{', '.join(map(repr, columns))}"
         )
     if len(columns) < 2:
-        raise FedbenchError(f"{where}: the file has one column; it needs labels and features")
-
-
-def _numbers(cells: Sequence[str], where: str, columns: Sequence[str]) -> NDArray[np.float32]:
-    try:
-        numbers = np.array(cells, dtype=np.float64)
-    except ValueError:
-        numbers = np.array([float(c) if _is_number(c) else np.nan for c in cells])
-    with np.errstate(
-        over="ignore"
-    ):  # a number too large for float32 becomes infinite and is refused below
-        values = numbers.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
+        found = [mark for mark in (";", "\t", "|") if mark in columns[0]]
+        other = f" (cells are separated by {found[0]!r}, not by commas)" if found else ""
         raise FedbenchError(
-            f"{where}, column {columns[bad[0]]!r} has {cells[bad[0]]!r}; "
-            "features must be finite numbers"
+            f"{where}: the file has one column{other}; it needs labels and features"
         )
-    return values
-
-
-def _label(cell: str, where: str, column: str) -> str:
-    if not cell:
-        raise FedbenchError(f"{where} has no label in column {column!r}; every row needs one")
-    return cell
 
 
 def _labels(words: Sequence[str], where: str) -> NDArray[Any]:

@@ -4,13 +4,20 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError
-from fedbench.data.checks import check_features, check_labels, check_normalisation, check_tokens
+from fedbench.data.checks import (
+    channels_last,
+    check_features,
+    check_labels,
+    check_normalisation,
+    check_tokens,
+    seems_channels_first,
+)
 
 Features = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64] | NDArray[np.int64]
 Labels = NDArray[np.int64] | NDArray[np.float32] | NDArray[np.float64]
@@ -55,8 +62,10 @@ class Dataset:
     the arrays came from (source, file, sha256). `normalisation` is what the literature usually
     applies to the pixels; a run applies it if its setting `normalise` says so. `x_held_out` and
     `y_held_out` are an official validation set, where there is one: a run that validates then
-    holds out no training sample. Raises `FedbenchError` if shapes, types, ranges or lengths do not
-    fit.
+    holds out no training sample. Images (N, channels, H, W) are taken with `channels="first"`, and
+    are (N, H, W, channels) then; without it a shape such as (N, 3, 32, 32) is refused, unless
+    `channels="last"` says that it is meant. Raises `FedbenchError` if shapes, types, ranges or
+    lengths do not fit.
     """
 
     name: str
@@ -71,6 +80,7 @@ class Dataset:
     columns: tuple[str, ...] = ()  # names of the features, if the file names them
     x_held_out: Features | None = None
     y_held_out: Labels | None = None
+    channels: Literal["first", "last"] | None = None
 
     def __post_init__(self) -> None:
         file = self.origin.get("file")
@@ -82,6 +92,10 @@ class Dataset:
         subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
         for subset in subsets:
             self._check(where, subset)
+        doubtful = seems_channels_first(
+            self.x_train.shape
+        )  # as `channels` says of what is there now
+        object.__setattr__(self, "channels", "last" if doubtful else None)
         for subset in subsets[1:]:
             self._check_train_against(where, subset)
         if self.columns and len(self.columns) != self.shape[0]:
@@ -107,6 +121,11 @@ class Dataset:
         return (1, *sample) if len(sample) == 2 else sample
 
     @property
+    def pixels(self) -> bool:
+        """Whether `x_*` are pixels 0…255: uint8 images. The numbers of a table never are."""
+        return bool(self.x_train.dtype == np.uint8 and len(self.shape) == 3)
+
+    @property
     def inputs(self) -> Inputs:
         """What a model is built for."""
         return Inputs(self.shape, self.classes, self.vocabulary)
@@ -115,6 +134,8 @@ class Dataset:
     def checksum(self) -> str:
         """The sha256 of all that a run can see of the data: it tells versions of a set apart."""
         digest = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
+        if self.x_train.dtype == np.uint8 and not self.pixels:
+            digest.update(b"unscaled")  # runs that divided such tables by 255 saw other data
         everything = (
             *(self.x_train, self.y_train, self.x_test, self.y_test),
             *(self.x_held_out, self.y_held_out),
@@ -128,7 +149,9 @@ class Dataset:
     def _check(self, where: str, subset: str) -> None:
         for name in (f"x_{subset}", f"y_{subset}"):
             object.__setattr__(self, name, _native(getattr(self, name)))
-        x, y = getattr(self, f"x_{subset}"), getattr(self, f"y_{subset}")
+        x = channels_last(where, f"x_{subset}", getattr(self, f"x_{subset}"), self.channels)
+        object.__setattr__(self, f"x_{subset}", x)
+        y = getattr(self, f"y_{subset}")
         if self.vocabulary:
             check_tokens(where, f"x_{subset}", x, self.vocabulary)
             object.__setattr__(self, f"x_{subset}", x.astype(np.int64, copy=False))

@@ -40,14 +40,14 @@ def preparation(
 ) -> Callable[[Tensor], Tensor]:
     """The function that turns stored samples into the network's inputs.
 
-    uint8 becomes 0…1, and values are normalised if the spec says so; token ids do not change.
+    Pixels become 0…1, and values are normalised if the spec says so; token ids do not change.
     `rows` are the training rows that are not held out, from which moments are taken.
     """
     if data.vocabulary and spec.normalise:
         raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
     if data.vocabulary:
         return lambda x: x
-    pixels = data.x_train.dtype == np.uint8
+    pixels = data.pixels
     if not spec.normalise:
         warn_unscaled(data, rows)
         return lambda x: x.to(dtype).div_(255) if pixels else x.to(dtype)
@@ -122,12 +122,14 @@ _CHUNK = 4096  # rows that are turned into floats at a time
 _LARGE = 10.0  # a larger column dominates the others
 _ROUNDING = 1e-9  # a deviation below this share of the mean counts as none
 _SHOWN = 5  # columns that a warning names
+_LOOKED = 256  # images in which the brightest pixel is sought: files may be larger than memory
+_DARK = 32  # pixels of real images are brighter; those of digits go up to 16 before they are scaled
 
 
 def moments(data: Dataset, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
     """Mean and standard deviation (population) per channel or column over training rows.
 
-    uint8 values are divided by 255. A channel or column that does not vary has the deviation 1.
+    Pixels are divided by 255. A channel or column that does not vary has the deviation 1.
     """
     images = len(data.shape) == 3
     axes = (0, 1, 2) if images else (0,)
@@ -140,23 +142,40 @@ def moments(data: Dataset, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64]
 
 
 def _pieces(data: Dataset, rows: NDArray[np.int64]) -> Iterator[NDArray[np.float64]]:
-    unit = 255.0 if data.x_train.dtype == np.uint8 else 1.0
+    unit = 255.0 if data.pixels else 1.0
     for first in range(0, len(rows), _CHUNK):
         yield data.x_train[rows[first : first + _CHUNK]].astype(np.float64) / unit
 
 
 def warn_unscaled(data: Dataset, rows: NDArray[np.int64]) -> None:
-    """Warn of columns of a table that are so large that training may ignore the others."""
-    if len(data.shape) != 1 or data.vocabulary:
+    """Warn of values so large, or of pixels so dark, that training may learn nothing from them."""
+    if data.vocabulary:
         return
+    if found := _dark(data, rows) if data.pixels else _large(data, rows):
+        warnings.warn(
+            f"data set '{data.name}': {found}, so that training may learn nothing; set "
+            "normalise: true",
+            stacklevel=2,
+        )
+
+
+def _dark(data: Dataset, rows: NDArray[np.int64]) -> str:
+    """Says that uint8 images use a small part of 0…255, as 0 and 1 do; '' if they do not."""
+    brightest = int(data.x_train[rows[:_LOOKED]].max())
+    if brightest >= _DARK:
+        return ""
+    return f"pixels of type uint8 are divided by 255, but the largest that was found is {brightest}"
+
+
+def _large(data: Dataset, rows: NDArray[np.int64]) -> str:
+    """Names the columns of a table, or the channels of float images, that are large."""
     large = np.flatnonzero(np.maximum(*(np.abs(each) for each in moments(data, rows))) > _LARGE)
     if not len(large):
-        return
-    names = data.columns or tuple(f"column {i}" for i in range(1, data.shape[0] + 1))
+        return ""
+    kind = "column" if len(data.shape) == 1 else "channel"
+    names = data.columns or tuple(f"{kind} {i}" for i in range(1, data.shape[0] + 1))
     more = f" and {len(large) - _SHOWN} more" if len(large) > _SHOWN else ""
-    warnings.warn(
-        f"data set '{data.name}': {', '.join(names[i] for i in large[:_SHOWN])}{more} of "
-        f"{len(names)} columns have a mean or standard deviation above {_LARGE:g}, so that "
-        "training may learn nothing; set normalise: true",
-        stacklevel=2,
+    return (
+        f"{', '.join(names[i] for i in large[:_SHOWN])}{more} of {len(names)} {kind}s have a mean "
+        f"or standard deviation above {_LARGE:g}"
     )

@@ -1,9 +1,13 @@
 """`Dataset` refuses what cannot be trained on, in a sentence that names the place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from fedbench.data.dataset import Dataset, Normalisation
+from fedbench.engine.inputs import images as as_tensor
 
 GREY = {
     "name": "toy",
@@ -40,6 +44,54 @@ def test_labels_of_any_integer_type_become_int64(kind):
     data = make(y_train=np.array([0, 1, 2, 0], kind))
     assert data.y_train.dtype == np.int64
     assert data.y_train.tolist() == [0, 1, 2, 0]
+
+
+def images(*sample, count=4, **more):
+    rng = np.random.default_rng(0)
+    x, y = rng.random((count, *sample)), np.arange(count) % 2
+    return x, lambda **kind: Dataset("own", x, y, x, y, 2, **more, **kind)
+
+
+@pytest.mark.parametrize("sample", [(3, 16, 16), (1, 28, 28), (3, 24, 32), (12, 9, 9), (64, 7, 7)])
+def test_images_with_their_channels_first_are_refused_unless_it_is_said(refuses, sample):
+    x, make = images(*sample)
+    with refuses(
+        rf"^own: x_train has shape .* the order \(N, H, W, C\) that is images of {sample[0]} × .*"
+        r"if the order is \(N, C, H, W\), say `channels: first`, else `channels: last`"
+    ):
+        make()
+    first, last = make(channels="first"), make(channels="last")
+    assert first.shape == sample
+    assert np.array_equal(first.x_train, x.transpose(0, 2, 3, 1))
+    assert last.shape == (sample[2], sample[0], sample[1])
+    assert last.x_train is x
+    assert replace(first, name="other").shape == sample
+    assert replace(last, name="other").shape == last.shape
+
+
+def test_the_network_sees_images_with_their_channels_first_as_they_were():
+    x, make = images(3, 16, 16)
+    seen = as_tensor(make(channels="first").x_train, torch.device("cpu"))
+    assert np.array_equal(seen.numpy(), x)
+    y, usual = np.arange(4) % 2, x.transpose(0, 2, 3, 1).copy()
+    same = Dataset("own", usual, y, usual, y, 2)
+    assert make(channels="first").checksum == same.checksum
+
+
+@pytest.mark.parametrize("sample", [(16, 16, 3), (24, 32, 1), (7, 7, 512), (8, 8, 8), (4, 4, 5)])
+def test_an_order_that_is_plain_need_not_be_said(sample):
+    assert images(*sample)[1]().shape == (sample[2], *sample[:2])
+
+
+@pytest.mark.parametrize(
+    ("sample", "channels"),
+    [((16, 16, 3), "first"), ((16, 16, 3), "last"), ((7, 7), "first"), ((7,), "last")],
+)
+def test_an_order_that_does_not_fit_or_changes_nothing_is_refused(refuses, sample, channels):
+    with refuses(f"own: channels = '{channels}' is not needed, for x_train has shape"):
+        images(*sample)[1](channels=channels)
+    with refuses("channels = 'middle' is not allowed; it must be 'first' or 'last'"):
+        images(*sample)[1](channels="middle")
 
 
 BAD = [

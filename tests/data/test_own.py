@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from fedbench import Dataset, RunSpec, run
+from fedbench.base.errors import FedbenchError
+from fedbench.data import csvfile
 from fedbench.data.labels import set_apart
 from fedbench.data.sources.digitpairs import DigitPairs, _draw
 from fedbench.data.sources.digits import Digits
@@ -104,6 +106,22 @@ def test_what_draws_a_test_set_is_refused_where_the_file_has_one(tmp_path, refus
     assert len(drawn.y_test) == {"test": 4, "seed": 2}[field]
 
 
+def test_images_of_a_file_may_have_their_channels_first(tmp_path, refuses):
+    x, y = np.random.default_rng(0).random((20, 3, 16, 16)), np.arange(20) % 2
+    source = npz(tmp_path, x=x, y=y)
+    with refuses(r"mine.npz\): x_train has shape \(16, 3, 16, 16\); in the order"):
+        source.load(tmp_path)
+    data = replace(source, channels="first").load(tmp_path)
+    assert data.shape == (3, 16, 16)
+    rows = [
+        np.flatnonzero((x.transpose(0, 2, 3, 1) == each).all((1, 2, 3))) for each in data.x_test
+    ]
+    assert [len(found) for found in rows] == [1] * 4
+    (tmp_path / "mine.csv").write_text("a,kind\n" + "1,x\n2,y\n" * 5)
+    with refuses(r"channels = 'first' is not needed, for x_train has shape \(8, 1\)"):
+        File(path="mine.csv", channels="first").load(tmp_path)
+
+
 def test_arrays_of_another_byte_order_are_the_same_data(cpu, tmp_path):
     x, y = np.linspace(0, 1, 40, dtype="<f4").reshape(20, 2), np.arange(20, dtype="<i8") % 2
     usual = npz(tmp_path, x=x, y=y).load(tmp_path)
@@ -152,6 +170,32 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
     data = File(path=str(tmp_path / "mine.CSV")).load(tmp_path / "elsewhere")
     assert data.origin["labels"] == "9, 10"  # as numbers, not as words
     assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
+
+
+def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfile, "_CELLS", 7 * 3)
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 2)) * 10.0 ** rng.integers(-30, 30, (50, 2))
+    rows = [f"{a!r},{b!r},{['no', 'yes'][i % 2]}" for i, (a, b) in enumerate(values.tolist())]
+    (tmp_path / "mine.csv").write_text("\r\n".join(["a,b,kind", *rows]))
+    table = csvfile.read_csv(tmp_path / "mine.csv", "here", "")
+    assert table.x.tolist() == values.astype(np.float32).tolist()
+    assert table.y.tolist() == ["no", "yes"] * 25
+    (tmp_path / "bad.csv").write_text("\n".join(["a,b,kind", *rows[:20], "", *rows[:20], "1,x,no"]))
+    with pytest.raises(FedbenchError, match=r"^here: line 43, column 'b' has 'x'"):
+        csvfile.read_csv(tmp_path / "bad.csv", "here", "")
+
+
+def test_a_column_of_true_and_false_is_1_and_0(tmp_path):
+    (tmp_path / "mine.csv").write_text("a,kind\nTrue,None of these\nFalse,none\n")
+    table = csvfile.read_csv(tmp_path / "mine.csv", "here", "kind")
+    assert table.x.tolist() == [[1.0], [0.0]]
+    assert table.y.tolist() == ["None of these", "none"]  # classes, not missing values
+
+
+def test_an_unnamed_column_may_be_a_feature(tmp_path):
+    (tmp_path / "mine.csv").write_text(",a,kind\n1,1,x\n1,2,y\n")
+    assert csvfile.read_csv(tmp_path / "mine.csv", "here", "kind").columns == ("", "a")
 
 
 def test_a_file_can_be_trained_on(cpu, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedbench import Dataset, Machine, RunSpec
+from fedbench import Dataset, Machine, RunSpec, run
 from fedbench.data.dataset import Normalisation
 from fedbench.engine.assemble import assemble
 from fedbench.engine.inputs import moments, warn_unscaled
@@ -84,7 +84,38 @@ def test_large_columns_are_named():
         warn_unscaled(dataset(x), np.arange(2))
     with warnings.catch_warnings(action="error"):
         warn_unscaled(dataset(x[:, :1]), np.arange(2))
-        warn_unscaled(dataset(np.full((2, 3, 3), 255.0)), np.arange(2))
+        warn_unscaled(dataset(np.full((2, 3, 3), 0.99)), np.arange(2))
+        warn_unscaled(dataset(np.full((2, 3, 3), 255, np.uint8)), np.arange(2))
+
+
+def test_images_that_are_not_scaled_are_named():
+    x = np.zeros((2, 3, 3, 2))
+    x[..., 1] = 255
+    with pytest.warns(UserWarning, match="'own': channel 2 of 2 channels have .* normalise: true"):
+        warn_unscaled(dataset(x), np.arange(2))
+    with pytest.warns(UserWarning, match="channel 1 of 1 channels have"):
+        warn_unscaled(dataset(x[..., 1]), np.arange(2))
+    with pytest.warns(UserWarning, match="divided by 255, but the largest that was found is 1,"):
+        warn_unscaled(dataset((x[..., 1] > 0).astype(np.uint8)), np.arange(2))
+
+
+def test_a_table_of_uint8_is_never_divided_by_255(cpu):
+    x = np.eye(2, dtype=np.uint8)[np.arange(40) % 2]  # one-hot columns
+    data = dataset(x)
+    problem = assemble(RunSpec(clients=1), {"data": data}, CPU, None)
+    assert problem.task.prepare(problem.task.x[:2]).tolist() == [[1, 0], [0, 1]]
+    assert [each.tolist() for each in moments(data, np.arange(40))] == [[0.5] * 2, [0.5] * 2]
+    spec = RunSpec(model={"mlp": {"hidden": 8}}, clients=2, rounds=5, lr=0.5)
+    same = dataset(x.astype(np.float32))
+    scores = [run(spec, data=each, machine=cpu).history["loss"].tolist() for each in (data, same)]
+    assert scores[0] == scores[1]
+
+
+def test_results_of_tables_that_were_divided_by_255_are_told_apart():
+    # the checksum is that of all that a run sees: images as ever, such a table anew
+    image, table = np.ones((2, 2, 1), np.uint8), np.ones((2, 2), np.uint8)
+    assert dataset(image).checksum.startswith("391fd2cc993e")
+    assert not dataset(table).checksum.startswith("dd6251fce092")
 
 
 def test_columns_are_named_all_or_not_at_all(refuses):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt, Lt
 
@@ -22,10 +22,11 @@ _ENDINGS = (".npz", ".csv")
 class File(Source):
     """An npz file or a CSV table at `path`, relative to the data folder or absolute.
 
-    npz: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`; x are images or feature
-    vectors as in `Dataset`. CSV: the first line names the columns; the column `label` (the last one
-    if it is not given) holds the labels, all others hold finite numbers, which are read as float32
-    and not scaled (a run's `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
+    npz: `x_train`, `y_train`, `x_test` and `y_test`, or `x` and `y`; x are images, in the order
+    that `channels` names, or feature vectors as in `Dataset`. CSV: the first line names the
+    columns; the column `label` (the last one if it is not given) holds the labels, all others hold
+    finite numbers, or True and False, which are read as float32 and not scaled (a run's
+    `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
     numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
     for it by `seed`; where one is given, other values of these two are refused.
     """
@@ -36,6 +37,7 @@ class File(Source):
     label: str = ""  # a column of the CSV table
     test: Annotated[float, Gt(0), Lt(1)] = 0.2
     seed: Natural = 0
+    channels: Literal["first", "last"] | None = None  # of images; None: last, if that is plain
 
     def load(self, folder: Path) -> Dataset:
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
@@ -55,7 +57,7 @@ class File(Source):
         origin |= {"labels": ", ".join(map(str, classes)), "sha256": archive.checksum(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
-            classes=len(classes), origin=origin, columns=columns,
+            classes=len(classes), origin=origin, columns=columns, channels=self.channels,
         )  # fmt: skip
 
     def _require_used(self, where: str) -> None:

@@ -108,9 +108,8 @@ class Training:
         self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        self.workers = Workers(
-            problem.task, problem.task.threads, problem.largest_batch, problem.fed.m
-        )
+        task = problem.task
+        self.workers = Workers(task, task.threads, problem.largest_batch, problem.fed.m)
         self.work = work_per_sample(problem)
         require_score(problem)
         warn_unused(problem)

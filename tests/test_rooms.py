@@ -115,6 +115,7 @@ WITHOUT_TORCH = [
     "from fedbench.plan.outlook import planned;"
     "planned(Path('workflow'), 'paper', ('rmfl',), ('table1',))",
     "from fedbench.__main__ import app; app(['plan'], standalone_mode=False)",
+    *(f"app(['list', '{kind}s'], standalone_mode=False)" for kind in ("method", "model", "probe")),
 ]
 
 

@@ -43,9 +43,10 @@ def list_(
     MOON, may stand among the `parts` of a run or of a paper's level.
     """
     with sentences():
-        from fedbench.cli.listing import catalogue, papers
+        from fedbench.cli.listing import catalogue, overview, papers
 
-        rows = papers(workflow) if kind is Kind.papers else catalogue(kind.value.removesuffix("s"))
+        rows_of = catalogue if as_json else overview
+        rows = papers(workflow) if kind is Kind.papers else rows_of(kind.value.removesuffix("s"))
         rows = _named(rows, kind, names or [])
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checked import allowed, hints
+from fedbench.cli.parameters import written
 from fedbench.paper.compositions import Composition, compositions
 from fedbench.paper.paper import load_papers
 
@@ -29,6 +30,17 @@ def catalogue(kind: str) -> list[Row]:
     return rows
 
 
+def overview(kind: str) -> list[Row]:
+    """Name, summary, about and parameters of the same rows; imports no torch but for plug-ins."""
+    rows = [
+        _told(entry) | {"parameters": _parameters_of(entry)}
+        for entry in registry.entries(kind).values()
+    ]
+    if kind == "method":
+        rows += [_composed(name, method) for name, method in compositions().items()]
+    return rows
+
+
 def papers(workflow: Path) -> list[Row]:
     """One row per paper: name, title, titles of tables and of figures."""
     return [
@@ -43,27 +55,43 @@ def papers(workflow: Path) -> list[Row]:
 
 
 def _row(kind: str, entry: registry.Entry) -> Row:
-    cls = entry.load()
+    row = _told(entry) | {"parameters": _parameters_of(entry)}
+    if kind == "method":
+        row |= _method([(entry.name, entry.load()())], citation(entry.doc))
+    return row
+
+
+def _told(entry: registry.Entry) -> Row:
     summary, _, rest = entry.doc.partition("\n")
-    row: Row = {"name": entry.name, "summary": summary, "about": rest.strip()}
-    row["parameters"] = _parameters(cls)
-    return row | _method([(entry.name, cls())], citation(entry.doc)) if kind == "method" else row
+    return {"name": entry.name, "summary": summary, "about": rest.strip()}
+
+
+def _parameters_of(entry: registry.Entry) -> list[Row]:
+    found = written(entry)
+    return _parameters(entry.load()) if found is None else found
 
 
 def _composition(name: str, method: Composition) -> Row:
     """A named method: what it is made of, and what its parts amount to together."""
     parts = [(p.name, registry.build("method", p.name, p.params)) for p in method.parts]
-    written = " + ".join(str(p) for p in method.parts) or "no parts"
+    return _composed(name, method) | _method(parts, method.citation)
+
+
+def _composed(name: str, method: Composition) -> Row:
+    made_of = " + ".join(str(p) for p in method.parts) or "no parts"
     needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     parameters = [
-        {**row, "name": f"{part}.{row['name']}", "value": getattr(made, row["name"])}
-        for part, made in parts
-        for row in _parameters(type(made))
+        {
+            **row,
+            "name": f"{part.name}.{row['name']}",
+            "value": part.params.get(row["name"], row.get("default")),
+        }
+        for part in method.parts
+        for row in _parameters_of(registry.find("method", part.name))
     ]
     note = f"; {method.note}" if method.note else ""
-    row: Row = {"name": name, "summary": written + needs + note, "about": ""}
-    row |= {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
-    return row | _method(parts, method.citation)
+    row: Row = {"name": name, "summary": made_of + needs + note, "about": ""}
+    return row | {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.cli.list_ import _cell
-from fedbench.cli.listing import _parameters, catalogue, citation
+from fedbench.cli.listing import _parameters, catalogue, citation, overview
+from fedbench.cli.parameters import written
 from fedbench.core.part import Cost
 from fedbench.paper.compositions import compositions
 
@@ -37,6 +38,18 @@ def test_every_part_and_every_named_method_has_a_row(rows):
         assert len(row["citation"]) > 8, name
         for parameter in row["parameters"]:
             assert {"name", "default", "allowed"} <= set(parameter)
+
+
+@pytest.mark.parametrize("kind", registry.PACKAGES)
+def test_what_is_read_without_an_import_is_what_the_classes_say(kind):
+    full = {row["name"]: row for row in catalogue(kind)}
+    read = {row["name"]: row for row in overview(kind)}
+    assert read.keys() == full.keys()
+    for name, row in read.items():
+        assert row == {key: full[name][key] for key in row}
+    for entry in registry.entries(kind).values():
+        assert written(entry) in (None, _parameters(entry.load()))
+    assert any(written(entry) for entry in registry.entries(kind).values())
 
 
 def test_a_part_by_hand(rows):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from fedbench import Machine, RunSpec, run
@@ -71,6 +72,21 @@ class Line(Source):
         x = np.linspace(-1, 1, 40).reshape(-1, 1)
         y = (x[:, 0] > 0).astype(np.int64)
         return Dataset("line", x, y, x, y, classes=2)
+"""
+PARTITION = """
+from dataclasses import dataclass
+import random
+import numpy as np
+from fedbench.data.partition import Partition
+
+@dataclass(frozen=True)
+class Lots(Partition):
+    '''Every sample is drawn a client.'''
+
+    def split(self, labels, clients, rng):
+        whose = [i % clients for i in range(len(labels))]
+        random.shuffle(whose)
+        return [np.flatnonzero(np.array(whose) == i) for i in range(clients)]
 """
 PAPER = """
 title: Lines
@@ -199,12 +215,27 @@ def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatc
         ("import fedbench\nclass:", r"mine\.py, line 2: not Python"),
         (f"import nothing_of_that_name\n{METHOD}", "cannot be imported: ModuleNotFoundError"),
         (METHOD.replace("(Part)", "(Exception)"), "class Brand must derive from a base class"),
+        (f"import torch\ntorch.set_default_dtype(torch.float64)\n{METHOD}", "precision: float64"),
     ],
 )
 def test_a_broken_plug_in_is_named(tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(plug(tmp_path, methods=text))
-    with pytest.raises(FedbenchError, match=words):
-        registry.build("method", "brand", {})
+    for _ in range(2):
+        with pytest.raises(FedbenchError, match=words):
+            registry.build("method", "brand", {})
+        assert torch.get_default_dtype() == torch.float32
+
+
+def test_data_and_partitions_of_ones_own_that_draw_are_the_same_each_time(tmp_path, monkeypatch):
+    drawn = DATA.replace("x = np.linspace(-1, 1, 40).reshape(-1, 1)", "x = np.random.randn(40, 1)")
+    monkeypatch.chdir(plug(tmp_path, data=drawn, partitions=PARTITION))
+    spec = RunSpec(
+        dataset="line", model={"mlp": {"hidden": 4}}, clients=4, rounds=1, partition="lots"
+    )
+    one, other = run(spec), run(spec)
+    assert one.record["data"]["checksum"] == other.record["data"]["checksum"]
+    assert one.tables["clients"].equals(other.tables["clients"])
+    assert torch.equal(one.weights, other.weights)
 
 
 @pytest.mark.parametrize(

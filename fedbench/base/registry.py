@@ -8,7 +8,9 @@ imported, so that listing and planning need neither torch nor its two seconds of
 import ast
 import importlib
 import inspect
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -74,7 +76,10 @@ class Entry:
             raise FedbenchError(f"{self.file}: was changed after it was read; start again")
         self.folder.make_importable()
         try:
-            cls: type = getattr(importlib.import_module(self.module), self.attribute)
+            with _same_default_dtype(self.module):
+                cls: type = getattr(importlib.import_module(self.module), self.attribute)
+        except FedbenchError as error:
+            raise FedbenchError(f"{self.file}: {error}") from None
         except Exception as error:  # whatever the user's code raises while it is imported
             raise FedbenchError(f"{self.file}: cannot be imported: {short(error)}") from error
         self._require_base(cls)
@@ -94,6 +99,26 @@ class Entry:
         if found != wanted:
             other = f"; as it derives from {found}, put it into {folders[found]}/" if found else ""
             raise FedbenchError(f"{self.file}: {self.attribute} must derive from {wanted}{other}")
+
+
+@contextmanager
+def _same_default_dtype(module: str) -> Iterator[None]:
+    """Raise `FedbenchError` if a module sets torch's default dtype, which all code would get.
+
+    It is set back, and the module is forgotten, so that its next import says the same.
+    """
+    torch = sys.modules.get("torch")
+    before = torch.get_default_dtype() if torch else None
+    yield
+    torch = sys.modules.get("torch")
+    if torch and torch.get_default_dtype() != (before or torch.float32):
+        found = str(torch.get_default_dtype()).removeprefix("torch.")
+        torch.set_default_dtype(before or torch.float32)
+        sys.modules.pop(module, None)
+        raise FedbenchError(
+            f"sets PyTorch's default dtype to {found} when it is imported, for all code of the "
+            "process; leave that out, and set precision: float64 for double precision"
+        )
 
 
 def entries(kind: str) -> dict[str, Entry]:

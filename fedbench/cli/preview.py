@@ -13,7 +13,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data import skew
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import draw_partition, held, hold_out
-from fedbench.data.source import load_data
+from fedbench.engine.build import data_of
 from fedbench.spec import RunSpec
 
 _SYMBOLS = {"alpha": "α", "delta": "δ"}
@@ -114,7 +114,7 @@ def previews(
         each.changed(partition={each.partition.name: each.partition.params | params})
         for each in named
     ]
-    data = load_data(spec.dataset.name, spec.dataset.params, folder)
+    data = data_of(spec, folder)
     return [preview(data, each) for each in chosen]
 
 

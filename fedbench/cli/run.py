@@ -100,10 +100,10 @@ def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None
 def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
     """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
     from fedbench.base.errors import FedbenchError
-    from fedbench.data.source import load_data
+    from fedbench.engine.build import data_of
 
     try:
-        now = load_data(settings.dataset.name, settings.dataset.params, data_dir).checksum
+        now = data_of(settings, data_dir).checksum
     except FedbenchError:
         return
     if trained and now != trained:

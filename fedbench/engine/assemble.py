@@ -20,9 +20,15 @@ from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices
 from fedbench.data.shares import Rows, Unused, check_partition, hold_out, refuse_overlap
-from fedbench.data.source import load_data
 from fedbench.engine import scoring
-from fedbench.engine.build import build_model, build_parts, build_sampler, optimiser, partition_of
+from fedbench.engine.build import (
+    build_model,
+    build_parts,
+    build_sampler,
+    data_of,
+    optimiser,
+    partition_of,
+)
 from fedbench.engine.fit import (
     refuse_lone_samples,
     refuse_mean,
@@ -89,7 +95,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     spec = named(spec, objects)
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
-    data = objects.get("data") or load_data(spec.dataset.name, spec.dataset.params, folder)
+    data = objects.get("data") or data_of(spec, folder)
     parts = objects["parts"] if "parts" in objects else build_parts(spec)
     refuse_conflicts(parts)
     refuse_optimiser(parts, optimiser(spec))

@@ -16,11 +16,17 @@ from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Rows, draw_partition
-from fedbench.data.source import data_folder
+from fedbench.data.source import data_folder, load_data
 from fedbench.engine.fit import require_room
 from fedbench.models.architecture import with_projection
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
+
+
+def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
+    """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
+    with chance.seeded(0, torch.device("cpu"), users=True):
+        return load_data(spec.dataset.name, spec.dataset.params, folder)
 
 
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:

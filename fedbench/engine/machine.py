@@ -12,13 +12,15 @@ import torch
 from fedbench.base.checked import Checked, Count, Positive
 from fedbench.base.cores import cores
 from fedbench.base.errors import FedbenchError
+from fedbench.engine.gpus import own_gpu
 
 
 @dataclass(frozen=True)
 class Machine(Checked):
     """The machine's settings.
 
-    device: 'auto' takes a GPU if there is one; workers: threads that train clients and score, by
+    device: 'auto' takes a GPU if there is one, as 'cuda' does, of several the one that fewest
+    processes have; workers: threads that train clients and score, by
     default one per core on a CPU, one on a GPU; keep_model: store the final weights beside the
     history; checkpoint_minutes: time between two checkpoints; state_gb: memory for what is stored
     per client, beyond which it lies on disk.
@@ -33,7 +35,7 @@ class Machine(Checked):
     def torch_device(self) -> torch.device:
         """The device; raises `FedbenchError` if this machine does not have it."""
         if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return own_gpu() if torch.cuda.is_available() else torch.device("cpu")
         if not re.fullmatch(r"(cpu|cuda)(:\d+)?", self.device):
             raise FedbenchError(
                 f"device = {self.device!r} is not allowed; it must be auto, cpu, cuda or one "
@@ -44,7 +46,7 @@ class Machine(Checked):
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise FedbenchError(f"device = {self.device!r} cannot be used here: {reason}") from None
-        return torch.device(self.device)
+        return own_gpu() if self.device == "cuda" else torch.device(self.device)
 
     def threads(self) -> int:
         """How many threads train and score at the same time."""

@@ -7,7 +7,8 @@
 # the rule `missing` then fails, and the next start trains them again.
 #
 # `gpu` is what a cluster is asked for, in whole GPUs; `gpu_percent` lets several jobs share a GPU of
-# the machine on which Snakemake was started with `--resources gpu_percent=100`.
+# the machine on which Snakemake was started with `--resources gpu_percent=100`, or 100 for each of
+# its GPUs.
 #
 # The jobs fill the cores that Snakemake was given. On a cluster, where it counts nodes, and in a
 # process that was started there, a job takes about 20 minutes by the plan. A second try, after a job

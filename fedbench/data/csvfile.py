@@ -122,10 +122,10 @@ def _read(
 
 
 def _frames(stream: TextIO, width: int, at: int) -> Iterator[pd.DataFrame]:
-    """The rows below the names, some at a time; column `at` is text."""
+    """The rows below the names, some at a time; column `at` is text as it is written."""
     return pd.read_csv(
         stream, header=None, names=[str(k) for k in range(width)], index_col=False, na_filter=False,
-        dtype={str(k): str if k == at else np.float64 for k in range(width)},
+        dtype={str(k): object if k == at else np.float64 for k in range(width)},
         chunksize=max(1, _CELLS // width),
     )  # fmt: skip
 

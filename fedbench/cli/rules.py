@@ -49,12 +49,17 @@ def data(
     settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
     data_dir: DataFolder = None,
 ) -> None:
-    """Load a data set, downloading it where that is possible, and print what it is as JSON."""
+    """Load a data set, downloading it where that is possible, and print what it is as JSON.
+
+    Of a table that is each column that is used as a feature, and warnings of those that are hardly
+    one: an index, a constant, or what alone tells the label.
+    """
     with sentences():
         import numpy as np
 
         from fedbench.base.strict import checked
         from fedbench.base.yamlfile import parse, read_value
+        from fedbench.data import tables
         from fedbench.data.source import load_data
         from fedbench.spec import Choice
 
@@ -63,7 +68,11 @@ def data(
         facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
         if loaded.classes:
             facts["largest"] = int(np.bincount(loaded.y_test).max())
-        facts |= {"classes": loaded.classes, "origin": dict(loaded.origin)}
+        facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
+        if tables.is_table(loaded):
+            facts["features"] = tables.described(loaded)
+            facts |= {"warnings": found} if (found := [*tables.suspicions(loaded)]) else {}
+        facts |= {"origin": dict(loaded.origin)}
     print(json.dumps(facts | {"checksum": loaded.checksum}, indent=2))
 
 

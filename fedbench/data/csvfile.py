@@ -29,11 +29,12 @@ _CELLS = 2_000_000  # that are in memory at a time, beside the result
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Numbers (N, features), labels (N,), which are int64 or words, and the features' names."""
+    """Numbers (N, features), labels (N,), which are int64 or words, and the columns' names."""
 
     x: NDArray[np.float32]
     y: NDArray[Any]
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # of x
+    label: str  # of y
 
 
 def read_csv(file: Path, where: str, label: str) -> LabelledRows:
@@ -54,7 +55,8 @@ def read_csv(file: Path, where: str, label: str) -> LabelledRows:
         ) from error
     names = tuple(columns[:at] + columns[at + 1 :])
     _refuse_index(where, x, names)
-    return LabelledRows(x, _labels(words, f"{where}: column {columns[at]!r}"), names)
+    y = _labels(words, f"{where}: column {columns[at]!r}")
+    return LabelledRows(x, y, names, columns[at])
 
 
 def _opened(file: Path) -> TextIO:
@@ -120,10 +122,10 @@ def _read(
 
 
 def _frames(stream: TextIO, width: int, at: int) -> Iterator[pd.DataFrame]:
-    """The rows below the names, some at a time; column `at` is text."""
+    """The rows below the names, some at a time; column `at` is text as it is written."""
     return pd.read_csv(
         stream, header=None, names=[str(k) for k in range(width)], index_col=False, na_filter=False,
-        dtype={str(k): str if k == at else np.float64 for k in range(width)},
+        dtype={str(k): object if k == at else np.float64 for k in range(width)},
         chunksize=max(1, _CELLS // width),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from fedbench.base.errors import FedbenchError
 from fedbench.core import chance
 from fedbench.core.flat import Net
+from fedbench.data import tables
 from fedbench.data.dataset import Dataset
 from fedbench.spec import Augment, RunSpec
 
@@ -47,6 +48,7 @@ def preparation(
         raise FedbenchError(f"normalise = True, but data set '{data.name}' holds token ids")
     if data.vocabulary:
         return lambda x: x
+    warn_of_index(data)
     pixels = data.pixels
     if not spec.normalise:
         warn_unscaled(data, rows)
@@ -121,7 +123,6 @@ def augmented(x: Tensor, view: Tensor, pad: int) -> Tensor:
 _CHUNK = 4096  # rows that are turned into floats at a time
 _LARGE = 10.0  # a larger column dominates the others
 _ROUNDING = 1e-9  # a deviation below this share of the mean counts as none
-_SHOWN = 5  # columns that a warning names
 _LOOKED = 256  # images in which the brightest pixel is sought: files may be larger than memory
 _DARK = 32  # pixels of real images are brighter; those of digits go up to 16 before they are scaled
 
@@ -173,9 +174,13 @@ def _large(data: Dataset, rows: NDArray[np.int64]) -> str:
     if not len(large):
         return ""
     kind = "column" if len(data.shape) == 1 else "channel"
-    names = data.columns or tuple(f"{kind} {i}" for i in range(1, data.shape[0] + 1))
-    more = f" and {len(large) - _SHOWN} more" if len(large) > _SHOWN else ""
     return (
-        f"{', '.join(names[i] for i in large[:_SHOWN])}{more} of {len(names)} {kind}s have a mean "
-        f"or standard deviation above {_LARGE:g}"
+        f"{tables.chosen(data, large.tolist(), kind)} have a mean or standard deviation above "
+        f"{_LARGE:g}"
     )
+
+
+def warn_of_index(data: Dataset) -> None:
+    """Warn of columns of a table that number the rows: sorted by class, they tell the label."""
+    for found in tables.index_columns(data) if tables.is_table(data) else ():
+        warnings.warn(f"data set '{data.name}': {found}", stacklevel=2)

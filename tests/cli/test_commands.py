@@ -118,6 +118,24 @@ def test_plan_prints_runs_passes_and_hours(cli):
 def test_data_prints_facts(cli):
     facts = json.loads(cli("data", "digits").output)
     assert (facts["train"], facts["test"], facts["classes"]) == (1442, 355, 10)
+    assert facts["samples"] == "images of (channels, height, width) = (1, 8, 8)"
+    assert not {"features", "warnings"} & set(facts)
+
+
+def test_data_lists_the_columns_of_a_table_and_what_is_no_feature(cli, tmp_path):
+    rows = [f"{k},{k % 7 / 4},{'xy'[k % 2]},{k % 2}" for k in range(40)]
+    (tmp_path / "my.csv").write_text("\n".join(["id,size,kind,code", *rows]))
+    facts = json.loads(
+        cli("data", "{file: {path: my.csv, label: kind}}", "--data-dir", tmp_path).output
+    )
+    assert facts["samples"] == "rows of 3 numbers"
+    assert list(facts["features"]) == ["id", "size", "code"]
+    assert facts["features"]["size"] == "numbers from 0 to 1.5, 7 different"
+    assert facts["features"]["code"] == "whole numbers from 0 to 1, 2 different"
+    assert (facts["origin"]["label"], facts["origin"]["labels"]) == ("kind", "x, y")
+    index, leak = facts["warnings"]
+    assert index.startswith("id of 3 columns: numbers of the rows")
+    assert leak.startswith("code of 3 columns: each tells all classes apart")
 
 
 def test_data_takes_parameters(cli, tmp_path):

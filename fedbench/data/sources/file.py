@@ -43,7 +43,8 @@ class File(Source):
         """Read the file; raises `FedbenchError` on anything it cannot train on."""
         file = self._file(folder)
         where, origin = f"file ({file})", {"source": file.suffix.lower()[1:], "file": str(file)}
-        arrays, columns = self._contents(file, where)
+        arrays, columns, label = self._contents(file, where)
+        origin |= {"label": label} if label else {}
         if "y" in arrays:
             different(f"{where}: y", arrays["y"])
             arrays = self._split(where, arrays["x"], arrays["y"])
@@ -93,12 +94,12 @@ class File(Source):
             return ""
         return "; it is in the working folder: give `--data-dir .` or an absolute path"
 
-    def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...]]:
-        """The arrays, and for a table the names of its features."""
+    def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
+        """The arrays, and for a table the names of its features and of its labels' column."""
         if file.suffix.lower() == ".npz":
-            return self._arrays(file), ()
+            return self._arrays(file), (), ""
         rows = read_csv(file, where, self.label)
-        return {"x": rows.x, "y": rows.y}, rows.columns
+        return {"x": rows.x, "y": rows.y}, rows.columns, rows.label
 
     def _arrays(self, file: Path) -> archive.Arrays:
         if self.label:

@@ -1,0 +1,91 @@
+"""What the columns of a table hold, and which of them are no features."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.data.dataset import Dataset
+
+_SHOWN = 5  # columns that a sentence names
+_FEW = 10  # with fewer rows, or fewer rows per value, what is found may be chance
+_SPREAD = 2  # times the rows: as far as the numbers of rows reach of which some went for testing
+Column = NDArray[Any]
+
+
+def is_table(data: Dataset) -> bool:
+    """Whether the samples are rows of numbers: neither images nor texts."""
+    return len(data.shape) == 1 and not data.vocabulary
+
+
+def described(data: Dataset) -> dict[str, str]:
+    """What each column that is used as a feature holds in the training rows, by its name."""
+    return dict(zip(_names(data), map(_words, data.x_train.T), strict=True))
+
+
+def suspicions(data: Dataset) -> Iterator[str]:
+    """A sentence for each kind of column of the training rows that is hardly a feature."""
+    x, y = data.x_train.T, data.y_train
+    yield from index_columns(data)
+    if constant := [k for k, values in enumerate(x) if (values == values[0]).all()]:
+        yield f"{chosen(data, constant)}: one value in all training rows, which teaches nothing"
+    if leaks := [k for k, values in enumerate(x) if data.classes and tells(values, y)]:
+        yield f"{chosen(data, leaks)}: each tells all classes apart alone, as the label itself does"
+
+
+def index_columns(data: Dataset) -> Iterator[str]:
+    """A sentence on the columns that number the rows, if there are any."""
+    if found := [k for k, values in enumerate(data.x_train.T) if numbers_rows(values)]:
+        yield (
+            f"{chosen(data, found)}: numbers of the rows, which tell the label if rows are sorted, "
+            "but not that of new data; leave them out"
+        )
+
+
+def chosen(data: Dataset, places: Sequence[int], kind: str = "column") -> str:
+    """Some columns or channels in words: 'a, b of 9 columns'."""
+    names = _names(data, kind)
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return f"{', '.join(names[k] for k in places[:_SHOWN])}{more} of {len(names)} {kind}s"
+
+
+def numbers_rows(values: Column) -> bool:
+    """Whether these are different whole numbers in the order of the rows, or next to each other."""
+    rows, first = len(values), values[:_FEW]
+    if len(np.unique(first)) < _FEW or (first != np.rint(first)).any():
+        return False  # as most columns are
+    if (values != np.rint(values)).any():
+        return False
+    up = values[1:] > values[:-1]
+    if up.all() or (values[1:] < values[:-1]).all():
+        return True
+    extent = values.max() - values.min()
+    return bool(extent < _SPREAD * rows and len(np.unique(values)) == rows)
+
+
+def tells(values: Column, labels: Column) -> bool:
+    """Whether a value belongs to one class only, and not because there is no other row like it.
+
+    That is so if each class has an interval of its own, or each value many rows.
+    """
+    if len(values) < _FEW:
+        return False
+    order = np.argsort(values, kind="stable")
+    again, other = (each[order][1:] == each[order][:-1] for each in (values, labels))
+    if (again & ~other).any():
+        return False
+    intervals, different = 1 + (~other).sum(), 1 + (~again).sum()
+    return bool(intervals == len(np.unique(labels)) or len(values) >= _FEW * different)
+
+
+def _names(data: Dataset, kind: str = "column") -> tuple[str, ...]:
+    return data.columns or tuple(f"{kind} {i}" for i in range(1, data.shape[0] + 1))
+
+
+def _words(values: Column) -> str:
+    """Such as 'whole numbers from 0 to 9, 10 different'."""
+    different = np.unique(values)
+    whole = "whole numbers" if (different == np.rint(different)).all() else "numbers"
+    low, high = different[0], different[-1]
+    return f"{whole} from {low:g} to {high:g}, {len(different):,} different"

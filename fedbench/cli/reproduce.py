@@ -26,7 +26,7 @@ def reproduce(cores: str, **config: object) -> None:
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())
-    command = [sys.executable, "-m", "snakemake", "-s", snakefile, "--cores", cores]
+    command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
     with TemporaryDirectory() as folder:
         # in a file: of text after --config Snakemake takes 2024 for a number, # for a comment
         file = Path(folder, "config.json")

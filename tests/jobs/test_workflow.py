@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests import forked
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS
 from tests.project import PAPER, jobs, make_project, snakemake
 
@@ -47,6 +48,13 @@ def test_links_from_the_page_lead_to_the_runs(built):
     )
     assert 'href="run.html#digits-mlp-dr-fedavg-s0' in page
     assert 'href="../../bob%27s%20results%20%26%20co/runs/"' in run
+
+
+def test_the_rules_call_the_python_of_snakemake(tmp_path):
+    done = snakemake(make_project(tmp_path), "-n", "-p", "--verbose", *CONFIG[:2])
+    said = re.findall(r"(\S+) -P -m fedbench (\w+)", done.stdout + done.stderr)
+    assert {rule for _, rule in said} >= {"plan", "data", "train", "collect", "report", "track"}
+    assert {python for python, _ in said} == {str(forked.python())}
 
 
 def test_runs_shared_by_two_tables_are_trained_once(built):

@@ -14,7 +14,7 @@ from fedbench.base.yamlfile import split
 from fedbench.jobs.words import lost
 from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
-from fedbench.plan.environment import write_environment
+from fedbench.plan.environment import command, write_environment
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule
 from fedbench.plan.speeds import Speeds
@@ -63,8 +63,10 @@ DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 # The conda environment of the rules, which Snakemake makes if it is started with `--sdm conda`
 ENVIRONMENT = Path(workflow.basedir, "environment.yml")
-if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+if CONDA:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
+FEDBENCH = command(CONDA)
 
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
@@ -83,5 +85,5 @@ rule plan:
     params:
         selection=SELECTION,
     shell:
-        "python -m fedbench plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
+        "{FEDBENCH} plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

@@ -21,5 +21,5 @@ rule data:
         dataset=lambda wildcards: PATHS.dataset(wildcards.dataset).model_dump_json(),
         folder=DATA_DIR,
     shell:
-        "python -m fedbench data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
+        "{FEDBENCH} data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

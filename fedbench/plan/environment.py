@@ -1,8 +1,8 @@
 """The Python that the workflow's rules call, and the conda environment that may hold it.
 
 `snakemake --sdm conda` makes the environment from environment.yml. Snakemake copies that file into
-a folder of its own before conda reads it, so that relative paths in it would lead nowhere; and where
-fedbench was installed from a wheel, no project lies beside it.
+a folder of its own before conda reads it, so that relative paths in it would lead nowhere; and
+where fedbench was installed from a wheel, no project lies beside it.
 """
 
 import json

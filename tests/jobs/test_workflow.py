@@ -50,8 +50,11 @@ def test_links_from_the_page_lead_to_the_runs(built):
     assert 'href="../../bob%27s%20results%20%26%20co/runs/"' in run
 
 
-def test_the_rules_call_the_python_of_snakemake(tmp_path):
-    done = snakemake(make_project(tmp_path), "-n", "-p", "--verbose", *CONFIG[:2])
+def test_the_rules_call_the_python_of_snakemake_and_show_no_password(tmp_path):
+    place = "http://me:my-secret@host"
+    places = (f"tracking_uri={place}", f"live=mlflow={place}")
+    done = snakemake(make_project(tmp_path), "-n", "-p", *CONFIG[:2], *places)
+    assert "my-secret" not in done.stdout + done.stderr
     said = re.findall(r"(\S+) -P -m fedbench (\w+)", done.stdout + done.stderr)
     assert {rule for _, rule in said} >= {"plan", "data", "train", "collect", "report", "track"}
     assert {python for python, _ in said} == {str(forked.python())}

@@ -1,5 +1,6 @@
 # What all rules share: the settings, the plan, and the paths that follow from it.
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -67,6 +68,10 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 if CONDA:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
 FEDBENCH = command(CONDA)
+
+# Addresses may hold a password, which no command line, message or log shall show
+os.environ["FEDBENCH_TRACKING_URI"] = config["tracking_uri"]
+os.environ["FEDBENCH_LIVE"] = config["live"]
 
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 

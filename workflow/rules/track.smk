@@ -17,5 +17,5 @@ rule track:
         selection=SELECTION,
     shell:
         "{FEDBENCH} track {params.selection} "
-        f"{RESULTS} {options(uri=config['tracking_uri'])} --workers {{threads}} "
+        f"{RESULTS} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -18,7 +18,6 @@ import math
 
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
-LIVE = {"live": config["live"]} if config["live"] else {}
 AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
 
 ON_GPU = config["gpus"] > 0
@@ -55,7 +54,7 @@ for job in JOBS:
         shell:
             "trap : TERM INT HUP USR1; {FEDBENCH} train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
-            f"{options(device=config['device'], workers=config['workers'], **LIVE)} "
+            f"{options(device=config['device'], workers=config['workers'])} "
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
 
 

@@ -99,6 +99,6 @@ def test_on_a_terminal_there_is_a_bar(tmp_path, monkeypatch):
 
 def test_the_command_that_goes_on_shows_no_password():
     said = again(["--config", "tracking_uri=postgresql://me:my/secret@host:5432/a", "papers=x"])
-    assert said == "snakemake --config 'tracking_uri=postgresql://me:***@host:5432/a' papers=x"
+    assert said == "snakemake --config tracking_uri=postgresql://me:***@host:5432/a papers=x"
     plain = ["--config", "tracking_uri=http://host:5000/a b@c"]
     assert again(plain).endswith("'tracking_uri=http://host:5000/a b@c'")

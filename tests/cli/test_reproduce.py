@@ -61,3 +61,14 @@ def test_the_workflow_is_told_the_command_that_goes_on(tmp_path):
     command = [sys.executable, "-c", COMMAND, *typed]
     subprocess.run(command, cwd=tmp_path, env=finding(tmp_path), check=True)
     assert (tmp_path / "told").read_text() == "fedbench bench --out 'my folder'"
+
+
+def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path):
+    told = "import os; open('told', 'w').write(' '.join(map(os.environ.get, {names})))"
+    names = ["XDG_CACHE_HOME", "FEDBENCH_DATA"]
+    (tmp_path / "snakemake.py").write_text(told.format(names=names))
+    env = {k: v for k, v in finding(tmp_path).items() if k not in names} | {"HOME": "/dev/null"}
+    subprocess.run([sys.executable, "-c", COMMAND], cwd=tmp_path, env=env, check=True)
+    cache, data = (tmp_path / "told").read_text().split()
+    assert not cache.startswith("/dev/null")
+    assert data == "/dev/null/.cache/fedbench"

@@ -10,8 +10,11 @@ from snakemake.settings.types import DeploymentMethod
 import fedbench
 from fedbench.base.checksums import version_of
 from fedbench.base.errors import FedbenchError
+from fedbench.base.output import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
+from fedbench.data.source import data_folder
+from fedbench.jobs.beforehand import require_database, require_past
 from fedbench.jobs.words import lost
 from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
@@ -25,6 +28,7 @@ from fedbench.plan.workflow import WorkflowPaths, options
 # A plan of 100,000 runs is millions of objects that live as long as the process: looking through them
 # for garbage at Python's usual pace takes a sixth of the time.
 gc.set_threshold(100_000, 50, 50)
+print_anything()
 
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
 HOME = nearby(Path(workflow.basedir, "workflow"))
@@ -46,6 +50,9 @@ try:
     PATHS = WorkflowPaths(
         PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
     )
+    if workflow.is_main_process:
+        require_past(PATHS.read(data_folder(config["data_dir"])))
+        require_database(PATHS.results, config["tracking_uri"])
     PATHS.begin()
     LOST = PATHS.reopen() if workflow.is_main_process else []
 except FedbenchError as error:

@@ -1,5 +1,4 @@
 # Loads each data set once, downloading it where there is a network, and writes down its checksum.
-from fedbench.data.source import data_folder
 from fedbench.plan.data import files
 
 

@@ -1,5 +1,6 @@
 """`python -m fedbench` is the command line."""
 
+from fedbench.base.output import print_anything
 from fedbench.cli import (
     arena,
     bench,
@@ -19,6 +20,8 @@ from fedbench.cli import (
     verify,
 )
 from fedbench.cli.app import app
+
+print_anything()
 
 # each module adds its commands to the app
 __all__ = [

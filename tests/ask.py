@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 door, *args = sys.argv[1:]
-if args[:2] not in (["-m", "fedbench"], ["-m", "snakemake"]):
+words = args[1:] if args[:1] == ["-P"] else args
+if words[:2] not in (["-m", "fedbench"], ["-m", "snakemake"]):
     sys.exit(subprocess.call([sys.executable, *args]))
-asked = {"args": args, "folder": os.getcwd(), "environment": dict(os.environ)}
+asked = {"args": words, "python": os.path.join(os.path.dirname(door), "python")}
+asked |= {"folder": os.getcwd(), "environment": dict(os.environ)}
 with socket.socket(socket.AF_UNIX) as server:
     server.connect(door)
     socket.send_fds(server, [b"\n"], [0, 1, 2])

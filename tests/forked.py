@@ -85,6 +85,7 @@ def answer(asking: socket.socket) -> None:
     os.environ.update(wanted["environment"])
     os.chdir(wanted["folder"])
     sys.argv[1:] = wanted["args"][2:]
+    sys.executable = wanted["python"]  # which the rules of the workflow call
     code = executed(wanted["args"][1])
     asking.send(bytes([code]))
     os._exit(code)

@@ -1,6 +1,5 @@
 """A small project folder: the real Snakefile and rules, a tiny paper on digits."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -63,13 +62,12 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """`snakemake --cores 1 ARGS` in `folder`; its output, and a failed test if it should pass.
 
-    With more cores more processes train. The Python of Snakemake and of the commands of its rules
-    is one that is forked, unless another is named, which then has its own Snakemake.
+    With more cores more processes train. Python is one that is forked, unless another is named,
+    which then has its own Snakemake; the rules call the Python of Snakemake.
     """
     python = python or forked.python()
-    command = [python, "-m", "snakemake", "--cores", "1", *args]
-    env = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    command = [python, "-P", "-m", "snakemake", "--cores", "1", *args]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if check and done.returncode:
         pytest.fail(done.stdout + done.stderr)
     return done

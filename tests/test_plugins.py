@@ -476,14 +476,31 @@ def test_the_wheel_has_every_file_of_the_package_and_of_the_workflow(site):
     assert installed == below(ROOT / "fedbench") | {f"project/{name}" for name in top}
 
 
+def test_an_editable_install_is_found_in_the_folder_above_the_clone(tmp_path, monkeypatch):
+    """Where Python would take the clone, a folder `fedbench`, for the package."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    site = install(tmp_path, "build_editable")
+    code = (
+        "import fedbench; from fedbench.base.plugins import project; print(fedbench.run, project())"
+    )
+    command = [python(site), "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith(f"{tmp_path / 'fedbench'}\n")
+
+
 @pytest.mark.slow
 def test_a_new_folder_is_planned_trained_and_reported_from_the_wheel(site, tmp_path, monkeypatch):
-    """With a process for each rule, as users have it; other tests fork them."""
+    """With a process for each rule, as users have it; other tests fork them.
+
+    The environment is not activated, and the user's own files are named as libraries are.
+    """
     monkeypatch.delenv("PYTHONPATH", raising=False)  # which may name the sources
     monkeypatch.chdir(tmp_path)
+    for name in ("random", "queue", "torch"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('executed')\n")
 
     def fedbench(*words):
-        command = [python(site), "-m", "fedbench", *words]
+        command = [python(site), "-P", "-m", "fedbench", *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     fedbench("init", ".")

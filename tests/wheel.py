@@ -16,18 +16,20 @@ from pathlib import Path
 from tests.project import ROOT
 
 INSTALLED = ("Snakefile", "environment.yml", "constraints.txt")
-OF_THE_BUILD = ("pyproject.toml", "README.md", "LICENSE")
+OF_THE_BUILD = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 FOLDERS = ("fedbench", "workflow", "profiles")
 
 
-def install(folder: Path) -> Path:
+def install(folder: Path, hook: str = "build_wheel") -> Path:
     """A fresh environment in the folder with this checkout's wheel; gives its site-packages.
+
+    With the hook `build_editable` it is that of `pip install -e`, of a copy called `fedbench`.
 
     The libraries are lent by the environment that runs the tests, whose own fedbench is not seen.
     """
     venv.create(folder / "environment", symlinks=True)
     site = next(folder.glob("environment/lib/python*/site-packages"))
-    zipfile.ZipFile(build(folder)).extractall(site)
+    zipfile.ZipFile(build(folder, hook)).extractall(site)
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     return site
 
@@ -37,15 +39,15 @@ def python(site: Path) -> Path:
     return site.parents[2] / "bin/python"
 
 
-def build(folder: Path) -> Path:
+def build(folder: Path, hook: str) -> Path:
     """The wheel of this checkout, made from a copy of its sources."""
-    source = folder / "source"
+    source = folder / "fedbench"
     source.mkdir()
     for name in (*INSTALLED, *OF_THE_BUILD):
         shutil.copy(ROOT / name, source)
     for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    code = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
+    code = f"from setuptools import build_meta; build_meta.{hook}({str(folder)!r})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
     )

@@ -17,11 +17,12 @@ _NAMES = 60  # names that a message lists, and characters that it quotes of a ba
 class FedbenchError(ValueError):
     """Bad input: a YAML file, a data file, a command line or a checkpoint.
 
-    Its text is one short line of printable characters, whatever the bad value contains.
+    Its text is one short line of printable characters, whatever the bad value contains, without the
+    password of an address.
     """
 
     def __init__(self, text: object) -> None:
-        super().__init__(_shortened(_printable(str(text))))
+        super().__init__(_shortened(without_password(_printable(str(text)))))
 
 
 @contextmanager
@@ -87,6 +88,11 @@ def shown(value: object) -> str:
 def quoted(value: object) -> str:
     """A bad value for a message, as by `shown`, with text in quotes."""
     return repr(_shortened(value)) if isinstance(value, str) else _brief.repr(value)
+
+
+def without_password(text: str) -> str:
+    """The text with *** for the passwords of addresses: 'https://me:***@host'."""
+    return re.sub(r"(://[^\s:/@]*:)[^\s'\"]*@", r"\1***@", text)
 
 
 def _shortened(text: str) -> str:

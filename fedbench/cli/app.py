@@ -94,6 +94,8 @@ Live = Annotated[
     str,
     typer.Option(
         metavar="TRACKER",
+        envvar="FEDBENCH_LIVE",
+        show_envvar=False,
         help="Follow the rounds while they are trained: 'tensorboard' or 'mlflow', which write to "
         "the folder of the results, or with a place: 'mlflow=http://localhost:5000', "
         "'tensorboard=logs'. Default: nowhere.",

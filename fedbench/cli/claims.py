@@ -51,7 +51,7 @@ def claims(
         plan = planned(workflow, scale, split(papers))
         rows = verdicts(plan, results, workflow / "papers", split(only))
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print(json.dumps(rows, indent=2))
         return
     for paper, members in groupby(rows, key=lambda row: row["paper"]):
         console.print(Text(paper, "bold underline"))

@@ -43,7 +43,7 @@ def compare(
             raise FedbenchError(f"{one} and {other}: no cell of a table was measured in both")
     if as_json:
         facts = [_facts(pair) for pair in compared.pairs]
-        print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(facts, allow_nan=False))
         return
     _show(compared, one, other)
 

@@ -49,7 +49,7 @@ def list_(
         rows = papers(workflow) if kind is Kind.papers else rows_of(kind.value.removesuffix("s"))
         rows = _named(rows, kind, names or [])
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print(json.dumps(rows, indent=2))
         return
     print_rows(
         [{k: _cell(row[k]) for k in ("name", *_COLUMNS[kind is Kind.papers])} for row in rows]

@@ -74,7 +74,7 @@ def partition(
         if out:
             _draw(splits, out, first)
     if as_json:
-        print(json.dumps([each.facts() for each in splits], ensure_ascii=False))
+        print(json.dumps([each.facts() for each in splits]))
     else:
         _print(splits)
 

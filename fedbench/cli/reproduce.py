@@ -13,8 +13,12 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import typer
+from platformdirs import user_cache_dir
 
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import require_writable
 from fedbench.base.plugins import project
+from fedbench.data.source import data_folder
 
 
 def reproduce(cores: str, **config: object) -> None:
@@ -26,16 +30,29 @@ def reproduce(cores: str, **config: object) -> None:
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())
-    command = [sys.executable, "-m", "snakemake", "-s", snakefile, "--cores", cores]
+    command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
     with TemporaryDirectory() as folder:
         # in a file: of text after --config Snakemake takes 2024 for a number, # for a comment
         file = Path(folder, "config.json")
         file.write_text(json.dumps({name: str(value) for name, value in config.items() if value}))
         command += ["reproduce_all", "--configfile", str(file)]
         with _stopped_in_order():
-            done = subprocess.run(command, check=False, env=os.environ | typed)  # noqa: S603
+            env = os.environ | typed | _cache(folder)
+            done = subprocess.run(command, check=False, env=env)  # noqa: S603
     if done.returncode:
         raise typer.Exit(done.returncode)
+
+
+def _cache(instead: str) -> dict[str, str]:
+    """The variables that give Snakemake another folder for its cache where it cannot write to it.
+
+    Its first act is to make that folder, in the user's home. The data are left where they were.
+    """
+    try:
+        require_writable(Path(user_cache_dir("snakemake", "snakemake")))
+    except FedbenchError:
+        return {"XDG_CACHE_HOME": instead, "FEDBENCH_DATA": str(data_folder().absolute())}
+    return {}
 
 
 @contextmanager

@@ -216,7 +216,12 @@ def track(
     papers: Papers = "",
     tables: Tables = "",
     uri: Annotated[
-        str, typer.Option(help="MLflow's tracking URI. Default: mlflow.db in the results folder.")
+        str,
+        typer.Option(
+            envvar="FEDBENCH_TRACKING_URI",
+            show_envvar=False,
+            help="MLflow's tracking URI. Default: mlflow.db in the results folder.",
+        ),
     ] = "",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),

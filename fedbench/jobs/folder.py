@@ -30,11 +30,38 @@ def hold(folder: Path) -> None:
     On a file system without locks nothing can be said.
     """
     file = folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock"
+    with suppress(Timeout):  # nobody else has this name
+        _acquire(file)
+
+
+def claim(results: Path, scale: str) -> None:
+    """Have the plan and the frames of a scale for this process, until it ends.
+
+    Snakemake keeps two workflows apart that were started in one folder, not those of two folders
+    with the same results: each would make its own plan in the place of the other's. Raises
+    `FedbenchError` if another process has them.
+    """
+    file = Results(results).lock(scale)
+    try:
+        _acquire(file)
+    except Timeout:
+        raise FedbenchError(
+            f"{file.parent}: a workflow that was started in another folder writes there; wait "
+            "until it has ended, or have other results with --config results=…"
+        ) from None
+
+
+def _acquire(file: Path) -> None:
+    """Lock the file until this process ends; raises `Timeout` if another process has it."""
     lock = FileLock(file, fallback_to_soft=False)
-    with suppress(OSError, NotImplementedError):
+    try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
-        _ours.append(lock)
+    except Timeout:
+        raise
+    except (OSError, NotImplementedError):
+        return  # no locks here
+    _ours.append(lock)
 
 
 def unlock(folder: Path) -> bool:

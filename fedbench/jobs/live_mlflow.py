@@ -3,7 +3,6 @@
 `fedbench track` copies finished runs to another experiment; neither needs the other.
 """
 
-import os
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from mlflow.entities import Metric, Param
 from mlflow.tracking import MlflowClient
 
 from fedbench.engine.progress import Row
+from fedbench.jobs.apart import say
 from fedbench.jobs.collect import columns
 from fedbench.jobs.live import Open, Tracker
 from fedbench.jobs.mlflow_client import client_of, default_uri, experiment_of
@@ -18,13 +18,10 @@ from fedbench.jobs.told import RUN, metric_name
 from fedbench.spec import RunSpec
 
 EXPERIMENT = "fedbench-live"
-_BRIEF = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "5", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
 
 
 def opener(place: str, folder: Path) -> Open:
     """Opens a run at the tracking URI `place`, or in the folder's `mlflow.db`."""
-    for name, value in _BRIEF.items():
-        os.environ.setdefault(name, value)
     uri = place or default_uri(folder)
 
     def opened(spec: RunSpec) -> Tracker:
@@ -38,7 +35,7 @@ class _LiveRun:
 
     def __init__(self, client: MlflowClient, spec: RunSpec) -> None:
         self._client = client
-        experiment = experiment_of(client, EXPERIMENT)
+        experiment = experiment_of(client, EXPERIMENT, say)
         earlier = client.search_runs([experiment], f"tags.`{RUN}` = '{spec.id}'", max_results=1)
         self._run = earlier[0].info.run_id if earlier else self._begun(experiment, spec)
         client.update_run(self._run, status="RUNNING")

@@ -3,12 +3,13 @@
 import os
 import socket
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import mlflow
+from mlflow.entities import LifecycleStage
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from sqlalchemy import event
@@ -19,7 +20,11 @@ from fedbench.base.files import exists
 from fedbench.store import Results
 
 _SQLITE = b"SQLite format 3\x00"  # what such a file begins with
-_PATIENCE = 5.0  # seconds in which a server answers, or is away
+_PATIENCE = 4  # seconds in which a server answers, or is away
+# How long MLflow tries: a server that does not answer when it is opened is told of in ten seconds,
+# one that goes away later too, but that may take longer over what it is sent.
+_LATER = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+_FIRST = _LATER | {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(_PATIENCE)}
 
 
 def default_uri(results: Path) -> str:
@@ -32,11 +37,27 @@ def client_of(uri: str) -> MlflowClient:
     _refuse_no_database(uri)
     _refuse_no_server(uri)
     try:
-        client = MlflowClient(tracking_uri=uri)
-        client.search_experiments(max_results=1)  # makes or migrates the database, alone
+        with _brief():
+            client = MlflowClient(tracking_uri=uri)
+            client.search_experiments(max_results=1)  # makes or migrates the database, alone
     except Exception as error:  # an error of MLflow, SQLAlchemy or requests
         raise unusable(uri, error, damaged=uri.startswith("sqlite:")) from None
     return client
+
+
+@contextmanager
+def _brief() -> Iterator[None]:
+    """MLflow would try for minutes; in the block, and later in this process, it gives up sooner.
+
+    Where the user has set MLflow's own variables, these hold.
+    """
+    own = {name: value for name, value in _FIRST.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own.keys() - _LATER.keys():
+            del os.environ[name]
 
 
 @contextmanager
@@ -54,10 +75,19 @@ def unusable(uri: str, error: object, damaged: bool) -> FedbenchError:
     return FedbenchError(f"tracking_uri = {uri!r} cannot be used: {error}{way_out}")
 
 
-def experiment_of(client: MlflowClient, name: str) -> str:
-    """The id of the experiment of that name, which is made if there is none."""
+def experiment_of(client: MlflowClient, name: str, say: Callable[[str], None]) -> str:
+    """The id of the experiment of that name, which is made if there is none.
+
+    One that was deleted keeps its name, and nothing can be written to it: it is restored, which is
+    said.
+    """
     experiment = client.get_experiment_by_name(name)
-    return experiment.experiment_id if experiment else client.create_experiment(name)
+    if experiment is None:
+        return client.create_experiment(name)
+    if experiment.lifecycle_stage != LifecycleStage.ACTIVE:
+        client.restore_experiment(experiment.experiment_id)
+        say(f"The experiment '{name}' was deleted in MLflow; it is restored, with its runs.")
+    return experiment.experiment_id
 
 
 def _refuse_no_database(uri: str) -> None:

@@ -1,4 +1,4 @@
-"""Writes runs into the tables of a local MLflow database, in a tenth of its client's time.
+"""Reads and writes runs in the tables of a local MLflow database, in a tenth of its client's time.
 
 The client makes about fifty statements of a run, most of which read again what it has just written.
 Here a run is one transaction of five. A test compares what comes of both. MLflow's tables belong to
@@ -20,11 +20,12 @@ from mlflow.store.tracking.dbmodels.models import (
     SqlTag,
 )
 from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH
-from sqlalchemy import create_engine, insert
+from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from fedbench.base.errors import FedbenchError
 from fedbench.jobs.mlflow_client import unusable
-from fedbench.jobs.told import Point, Told
+from fedbench.jobs.told import RUN, VERSION, Copy, Point, Told
 
 _PATIENCE = 60  # seconds for which a process waits while another writes
 _KEYED = {"run_uuid", "key", "value"}
@@ -48,6 +49,24 @@ def known(uri: str) -> bool:
     return uri.startswith("sqlite:///") and there == _COLUMNS
 
 
+def copies(uri: str, experiment: str) -> list[Copy]:
+    """The finished runs of the experiment that MLflow shows.
+
+    Raises `FedbenchError` if the database is damaged.
+    """
+    shown = (SqlRun.experiment_id == int(experiment), SqlRun.lifecycle_stage == "active")
+    tags = select(SqlTag.run_uuid, SqlTag.key, SqlTag.value).join(SqlRun)
+    tags = tags.where(*shown, SqlRun.status == "FINISHED", SqlTag.key.in_((RUN, VERSION)))
+    found: dict[str, dict[str, str]] = {}
+    try:
+        with create_engine(uri).connect() as connection:
+            for key, name, value in connection.execute(tags):
+                found.setdefault(key, {})[name] = value
+    except DatabaseError as error:
+        raise _unusable(uri, error) from None
+    return [Copy(key, tag.get(RUN, ""), tag.get(VERSION, "")) for key, tag in found.items()]
+
+
 def writer(uri: str, experiment: Experiment) -> Callable[[Told], None]:
     """What writes a run into the experiment: all of it, or nothing if the process is killed.
 
@@ -63,10 +82,14 @@ def writer(uri: str, experiment: Experiment) -> Callable[[Told], None]:
                     if rows:
                         connection.execute(insert(table), rows)
         except DatabaseError as error:
-            refused = isinstance(error, OperationalError)
-            raise unusable(uri, error.orig or error, damaged=not refused) from None
+            raise _unusable(uri, error) from None
 
     return write
+
+
+def _unusable(uri: str, error: DatabaseError) -> FedbenchError:
+    refused = isinstance(error, OperationalError)
+    return unusable(uri, error.orig or error, damaged=not refused)
 
 
 def _rows(run: Told, experiment: Experiment) -> Mapping[type[Any], list[Row]]:

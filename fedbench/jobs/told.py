@@ -15,6 +15,14 @@ VERSION = "fedbench.record"  # and of which training of it, should it have been 
 _CLOCKS = tuple(f"{phase}_seconds" for phase in ("train", "server", "evaluate", "watch"))
 
 
+class Copy(NamedTuple):
+    """A run of MLflow, the training run that it shows, and of which training."""
+
+    key: str
+    run: str
+    version: str
+
+
 class Point(NamedTuple):
     """A number of the history, and the time in milliseconds when its round was reached."""
 

@@ -2,28 +2,25 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from mlflow.tracking import MlflowClient
 
-from fedbench.base.digest import digest
 from fedbench.base.files import require_writable
+from fedbench.jobs import mlflow_tables
+from fedbench.jobs.apart import say
 from fedbench.jobs.copying import Copier
 from fedbench.jobs.mlflow_client import answering, client_of, default_uri, experiment_of
-from fedbench.jobs.told import RUN, VERSION
+from fedbench.jobs.told import RUN, VERSION, Copy
 from fedbench.plan.plan import Plan
 from fedbench.store import Results
 
-# The tag of an experiment that says which runs it had when `mirror` last ended. MLflow lists runs
-# only with their metrics, params and tags, which takes long where there are thousands.
-_COPIED = "fedbench.copied"
-
 
 def mirror(plan: Plan, results: Path, uri: str | None = None, workers: int = 1) -> int:
-    """Copy every finished run of the plan that is not there yet; returns how many were added.
+    """Copy every finished run of the plan that is not there; returns how many were added.
 
     A run that was trained again is copied again, and MLflow's run with the old numbers deleted:
-    MLflow shows it no longer, but can restore it.
+    MLflow shows it no longer, but can restore it. One that somebody deleted in MLflow is copied
+    again, and an experiment that was deleted there is restored with its runs.
 
     One experiment per scale and one MLflow run per training run, with its settings as params, the
     metrics of every evaluated round, and tags for papers, tables and the run's id. Raises
@@ -38,28 +35,17 @@ def mirror(plan: Plan, results: Path, uri: str | None = None, workers: int = 1) 
 
 def _mirrored(plan: Plan, results: Path, uri: str, workers: int) -> int:
     client = client_of(uri)
-    experiment = experiment_of(client, f"fedbench-{plan.scale}")
-    there = _versions(plan, results)
-    if client.get_experiment(experiment).tags.get(_COPIED) == digest(there):
-        return 0
-    copies = _copies(client, experiment)
+    experiment = experiment_of(client, f"fedbench-{plan.scale}", say)
+    there, tags = _versions(plan, results), _tags(plan)
+    local = mlflow_tables.known(uri)
+    copies = mlflow_tables.copies(uri, experiment) if local else _copies(client, experiment)
     current = {each.run for each in copies if there.get(each.run) == each.version}
-    tags = _tags(plan)
     left = {run_id: tags[run_id] for run_id in there if run_id not in current}
     added = Copier(uri, experiment, results).copy_all(left, workers)
     for each in copies:
         if each.version != there.get(each.run, each.version):
             client.delete_run(each.key)
-    client.set_experiment_tag(experiment, _COPIED, digest(there))
     return added
-
-
-class _Copy(NamedTuple):
-    """A run of MLflow, the training run that it shows, and of which training."""
-
-    key: str
-    run: str
-    version: str
 
 
 def _versions(plan: Plan, results: Path) -> Mapping[str, str]:
@@ -68,14 +54,17 @@ def _versions(plan: Plan, results: Path) -> Mapping[str, str]:
     return {run_id: version for run_id, version in versions.items() if version is not None}
 
 
-def _copies(client: MlflowClient, experiment: str) -> list[_Copy]:
-    """The runs that were copied to the end; one that was cut short is copied again."""
-    copies: list[_Copy] = []
+def _copies(client: MlflowClient, experiment: str) -> list[Copy]:
+    """The runs that were copied to the end; one that was cut short is copied again.
+
+    A server tells of runs only with all their metrics, params and tags.
+    """
+    copies: list[Copy] = []
     token: str | None = None
     while token != "":
         page = client.search_runs([experiment], "attributes.status = 'FINISHED'", page_token=token)
         tags = [(run.info.run_id, run.data.tags) for run in page]
-        copies += [_Copy(key, tag.get(RUN, ""), tag.get(VERSION, "")) for key, tag in tags]
+        copies += [Copy(key, tag.get(RUN, ""), tag.get(VERSION, "")) for key, tag in tags]
         token = page.token or ""
     return copies
 

@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 
+from fedbench.base.errors import without_password
 from fedbench.jobs.status import Overview
 
 COMMAND = "FEDBENCH_COMMAND"  # the variable with what was typed, where a command starts Snakemake
@@ -24,7 +25,7 @@ def duration(seconds: float) -> str:
 
 def again(words: Sequence[str]) -> str:
     """The command that goes on with a workflow: Snakemake with these words, or what was typed."""
-    return os.environ.get(COMMAND) or shlex.join(["snakemake", *words])
+    return without_password(os.environ.get(COMMAND) or shlex.join(["snakemake", *words]))
 
 
 def failures(seen: Overview, command: str, scale: str) -> Iterator[str]:

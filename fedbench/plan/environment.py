@@ -1,17 +1,27 @@
-"""The conda environment that `snakemake --sdm conda` makes for the rules, from environment.yml.
+"""The Python that the workflow's rules call, and the conda environment that may hold it.
 
-Snakemake copies that file into a folder of its own before conda reads it, so that relative paths in
-it would lead nowhere; and where fedbench was installed from a wheel, no project lies beside it.
+`snakemake --sdm conda` makes the environment from environment.yml. Snakemake copies that file into
+a folder of its own before conda reads it, so that relative paths in it would lead nowhere; and
+where fedbench was installed from a wheel, no project lies beside it.
 """
 
 import json
 import shlex
+import sys
 from importlib import metadata
 from pathlib import Path
 
 from fedbench.base.files import read_text, write_text
 
 _CONSTRAINTS, _FEDBENCH = "-c constraints.txt", "-e ."  # as environment.yml writes them
+
+
+def command(conda: bool) -> str:
+    """What a rule calls: this Python, whichever a shell would find, or that of its environment.
+
+    With -P a file `random.py` or `torch.py` in the working folder is not taken for the library.
+    """
+    return f"{'python' if conda else shlex.quote(sys.executable)} -P -m fedbench"
 
 
 def write_environment(file: Path, copy: Path) -> str:

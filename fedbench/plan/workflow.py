@@ -12,7 +12,7 @@ from fedbench.base.files import exists, write_text
 from fedbench.base.plugins import find_file, nearby
 from fedbench.plan.asked import memory_mb, minutes
 from fedbench.plan.cost import costs
-from fedbench.plan.data import assumed_samples, data_key
+from fedbench.plan.data import assumed_samples, data_key, files
 from fedbench.plan.deal import Job, deal
 from fedbench.plan.outdated import ask_until_the_end, outdate
 from fedbench.plan.plan import Plan
@@ -137,8 +137,19 @@ class WorkflowPaths:
         printed = [file.with_suffix(".printed.csv") for file in papers]
         printed = [file for file in printed if exists(file)]
         scale = find_file(scales, f"{self.scheduled.scale}.yaml")
-        files = (*papers, *printed, scale, *plugin_files(self.scheduled))
-        return [str(nearby(file)) for file in files]
+        read = (*papers, *printed, scale, *plugin_files(self.scheduled))
+        return [str(nearby(file)) for file in read]
+
+    def read(self, folder: Path) -> list[str]:
+        """All that rules read and that was there before: sources, the user's data, finished runs.
+
+        `folder` is that of the data files.
+        """
+        plan = self.scheduled
+        data = [str(each) for choice in self._datasets.values() for each in files(choice, folder)]
+        facts = [self.data(key) for key in self._datasets]
+        runs = map(self.stamp, plan.runs)
+        return [*self.sources, *data, *facts, *map(self.winner, plan.trials), *runs]
 
     def stamps(self, paper: str) -> list[str]:
         """The stamps of a paper's runs: those to train, and those that are finished already."""

@@ -27,12 +27,15 @@ from fedbench.report.pages.templates import filled
 from fedbench.report.values import frames
 from fedbench.report.workshop import Made, Task, Workshop, tasks
 
+_TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
+
 
 def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) -> list[Path]:
     """Write `out/<scale>/`: pages, tables and claims (csv, tex, md), figures, data of runs.
 
     `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`, `papers` the printed numbers. Runs
     that are not in the parquet files are shown as missing. `workers` processes share the work.
+    Pages that an earlier call wrote of other papers go.
     Returns the files written; the same results give the same bytes. A table or figure that cannot
     be made is left out: once all else is written, `FedbenchError` names it and says why.
     """
@@ -56,11 +59,24 @@ def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) 
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
         write_text(folder / name, text)
+    _delete_others(folder, texts)
     failed = {f"{t.paper}/{t.key}": each.failure for t, each in made.items() if each.failure}
     if failed:
         named = "; ".join(f"{at}: {why}" for at, why in failed.items())
         raise FedbenchError(f"not shown are {named}; all else is in {folder}")
     return [*(folder / name for name in texts), *(x for each in made.values() for x in each.files)]
+
+
+def _delete_others(folder: Path, texts: Collection[str]) -> None:
+    """Delete pages of an earlier report on other papers: their links would lead to what is here.
+
+    Tables, figures and claims stand alone, and stay.
+    """
+    places = {"*.html": _TITLE, "methods/*.html": _TITLE, "runs/?.js": b"showRuns("}
+    for pattern, mark in places.items():
+        for file in folder.glob(pattern):
+            if str(file.relative_to(folder)) not in texts and mark in file.read_bytes()[:_HEAD]:
+                file.unlink()
 
 
 def _page(

@@ -64,6 +64,10 @@ class Results:
         """The plan of a scale, which training and collecting read."""
         return self.root / scale / "plan.json"
 
+    def lock(self, scale: str) -> Path:
+        """The file that the workflow holds which writes the plan, frames and stamps of a scale."""
+        return self.root / scale / ".lock"
+
     def frame(self, scale: str, paper: str) -> Path:
         """The histories of a paper's runs in one frame."""
         return self.root / scale / f"{paper}.parquet"

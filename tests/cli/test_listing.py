@@ -2,6 +2,9 @@
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -151,3 +154,14 @@ def test_only_what_is_named_with_all_that_is_said_of_it(cli):
     assert " ".join(about.split()) in " ".join(output.split())
     refused = cli("list", "methods", "romfl").output
     assert "no method 'romfl'; did you mean 'rmfl'?" in refused
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_output_without_greek_letters_gets_their_escapes(encoding):
+    env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "300"}
+    command = [sys.executable, "-m", "fedbench", "list", "methods"]
+    done = subprocess.run(command, env=env, capture_output=True, check=True)
+    assert "FedDyn" in done.stdout.decode(encoding)
+    assert b"\\u2016" in done.stdout or b"\\u03b1" in done.stdout
+    told = subprocess.run([*command, "--json"], env=env, capture_output=True, check=True).stdout
+    assert {row["name"] for row in json.loads(told.decode("utf-8"))} >= {"FedDyn"}

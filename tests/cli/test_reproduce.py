@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.jobs.started import wait_for
+from tests.project import ROOT
 
 # Stands for Snakemake, which takes a while to stop its jobs and to free the folder
 SLOW = """
@@ -27,6 +28,11 @@ time.sleep(60)
 COMMAND = "from fedbench.cli.reproduce import reproduce; reproduce('1')"
 
 
+def finding(folder):
+    """The environment in which Python finds the modules of the folder."""
+    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
 @pytest.mark.parametrize(
     ("number", "send"),
     [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)],
@@ -37,6 +43,7 @@ def test_a_stop_is_the_workflows_which_frees_the_folder(tmp_path, number, send):
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND],
         cwd=tmp_path,
+        env=finding(tmp_path),
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     )
@@ -51,5 +58,17 @@ def test_the_workflow_is_told_the_command_that_goes_on(tmp_path):
     told = "import os; open('told', 'w').write(os.environ['FEDBENCH_COMMAND'])"
     (tmp_path / "snakemake.py").write_text(told)
     typed = ["bench", "--out", "my folder"]
-    subprocess.run([sys.executable, "-c", COMMAND, *typed], cwd=tmp_path, check=True)
+    command = [sys.executable, "-c", COMMAND, *typed]
+    subprocess.run(command, cwd=tmp_path, env=finding(tmp_path), check=True)
     assert (tmp_path / "told").read_text() == "fedbench bench --out 'my folder'"
+
+
+def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path):
+    told = "import os; open('told', 'w').write(' '.join(map(os.environ.get, {names})))"
+    names = ["XDG_CACHE_HOME", "FEDBENCH_DATA"]
+    (tmp_path / "snakemake.py").write_text(told.format(names=names))
+    env = {k: v for k, v in finding(tmp_path).items() if k not in names} | {"HOME": "/dev/null"}
+    subprocess.run([sys.executable, "-c", COMMAND], cwd=tmp_path, env=env, check=True)
+    cache, data = (tmp_path / "told").read_text().split()
+    assert not cache.startswith("/dev/null")
+    assert data == "/dev/null/.cache/fedbench"

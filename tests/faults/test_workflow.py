@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -43,13 +42,12 @@ figures:
 """
 COMMAND = ["-m", "snakemake", "--cores", "2", "reproduce_all"]
 CONFIG = ["--config", "scale=paper"]
-ENV = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def start(folder, *config):
     return subprocess.Popen(
         [sys.executable, *COMMAND, *CONFIG, *config],
-        **{"cwd": folder, "env": ENV, "start_new_session": True, "text": True},
+        **{"cwd": folder, "start_new_session": True, "text": True},
         **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT},
     )
 
@@ -108,7 +106,7 @@ def finish(folder):
 def follow(folder, said):
     """Do what the message says; whether it said anything."""
     if "fedbench unlock" in said:
-        subprocess.run([sys.executable, "-m", "fedbench", "unlock"], cwd=folder, env=ENV)
+        subprocess.run([sys.executable, "-m", "fedbench", "unlock"], cwd=folder)
         return True
     if "To go on: snakemake" in said or "To train them again: snakemake" in said:
         _delete(folder, said)

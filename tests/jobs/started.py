@@ -15,7 +15,6 @@ def started(folder, *words):
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--cores", "1", *words],
         cwd=folder,
-        env={**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"},
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from rich.console import Console
 from fedbench.jobs import display
 from fedbench.jobs.display import Display
 from fedbench.jobs.status import Watcher
+from fedbench.jobs.words import again
 from fedbench.plan.speeds import Speeds
 from fedbench.store import Results, note_failure
 from tests.jobs.four_runs import IDS, finish, plan
@@ -94,3 +95,10 @@ def test_on_a_terminal_there_is_a_bar(tmp_path, monkeypatch):
     while "1/4" not in text.getvalue():
         assert shown._thread.is_alive()
     shown.stop()
+
+
+def test_the_command_that_goes_on_shows_no_password():
+    said = again(["--config", "tracking_uri=postgresql://me:my/secret@host:5432/a", "papers=x"])
+    assert said == "snakemake --config tracking_uri=postgresql://me:***@host:5432/a papers=x"
+    plain = ["--config", "tracking_uri=http://host:5000/a b@c"]
+    assert again(plain).endswith("'tracking_uri=http://host:5000/a b@c'")

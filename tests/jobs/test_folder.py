@@ -6,7 +6,8 @@ import time
 import pytest
 
 from fedbench.base.files import atomic
-from fedbench.jobs.folder import hold, tidy, unlock
+from fedbench.jobs.folder import claim, hold, tidy, unlock
+from tests.project import make_project, snakemake
 
 FORK = multiprocessing.get_context("fork")
 
@@ -100,3 +101,29 @@ def test_the_folders_of_runs_and_of_other_machines_processes_are_left_alone(tmp_
     tidy(tmp_path / "results", tmp_path / "reports")
     assert part.exists()
     assert foreign.exists()
+
+
+def claim_for_ever(folder, line):
+    claim(folder, "paper")
+    line.send("running")
+    time.sleep(60)
+
+
+def test_two_workflows_do_not_write_the_same_plan(refuses, tmp_path):
+    mine, its = FORK.Pipe()
+    process = FORK.Process(target=claim_for_ever, args=(tmp_path, its))
+    process.start()
+    mine.recv()
+    with refuses("paper: a workflow that was started in another folder writes there; wait until"):
+        claim(tmp_path, "paper")
+    project = tmp_path / "project"
+    project.mkdir()
+    done = snakemake(
+        make_project(project), f"{tmp_path}/paper/plan.json",
+        "--config", "scale=paper", f"results={tmp_path}", check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "wait until it has ended, or have other results with --config" in done.stderr
+    process.kill()
+    process.join()
+    claim(tmp_path, "paper")

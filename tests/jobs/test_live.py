@@ -2,6 +2,7 @@
 
 import importlib.util
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,7 +87,7 @@ class Client:
         self.runs, self.metrics, self.ended = {}, [], []
 
     def get_experiment_by_name(self, name):
-        return type("Experiment", (), {"experiment_id": name})
+        return SimpleNamespace(experiment_id=name, lifecycle_stage="active")
 
     def search_runs(self, experiments, query, max_results):
         return [run for key, run in self.runs.items() if f"'{key}'" in query]

@@ -1,8 +1,12 @@
 """What MLflow is told of finished runs, how often it is asked, and what is refused at once."""
 
+import os
 import re
 import sqlite3
+import threading
+import time
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
@@ -25,19 +29,15 @@ class Server:
     """Stands for the client of a server, whose start takes seconds."""
 
     def __init__(self):
-        self.tags, self.runs, self.listed = {}, {}, 0
+        self.runs = {}
 
     def get_experiment_by_name(self, name):
-        return SimpleNamespace(experiment_id="1", tags=self.tags)
+        return SimpleNamespace(experiment_id="1", lifecycle_stage="active")
 
     def get_experiment(self, experiment):
         return self.get_experiment_by_name(experiment)
 
-    def set_experiment_tag(self, experiment, key, value):
-        self.tags[key] = value
-
     def search_runs(self, experiments, query, page_token):
-        self.listed += 1
         runs = [
             SimpleNamespace(info=SimpleNamespace(run_id=key), data=SimpleNamespace(tags=tags))
             for key, tags in self.runs.items()
@@ -67,17 +67,45 @@ def server(monkeypatch):
     return server
 
 
-def test_runs_are_listed_only_if_others_are_finished_than_the_last_time(server, tmp_path):
+def test_runs_that_are_there_are_not_copied_again(server, tmp_path):
     # 4 runs: three are finished, then none more, then the fourth
     plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
-    *most, last = plan.runs.values()
-    for run in most:
+    *others, last = plan.runs.values()
+    for run in others:
         finish(results, run)
-    assert [mirror(plan, results, SERVER), server.listed] == [3, 1]
-    assert [mirror(plan, results, SERVER), server.listed] == [0, 1]
+    assert [mirror(plan, results, SERVER) for _ in range(2)] == [3, 0]
     finish(results, last)
-    assert [mirror(plan, results, SERVER), server.listed] == [1, 2]
+    assert mirror(plan, results, SERVER) == 1
     assert [tags["fedbench.run_id"] for tags in server.runs.values()] == list(plan.runs)
+
+
+def test_a_run_that_was_deleted_in_mlflow_is_copied_again(server, tmp_path):
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    for run in plan.runs.values():
+        finish(results, run)
+    mirror(plan, results, SERVER)
+    server.delete_run(list(server.runs)[1])
+    assert [mirror(plan, results, SERVER) for _ in range(2)] == [1, 0]
+
+
+def test_in_a_local_database_deleted_runs_are_copied_and_a_deleted_experiment_restored(
+    tmp_path, capsys
+):
+    plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
+    *others, last = plan.runs.values()
+    for run in others:
+        finish(results, run)
+    client = track.client_of(track.default_uri(results))
+    assert [mirror(plan, results) for _ in range(2)] == [3, 0]
+    experiment = client.get_experiment_by_name("fedbench-paper").experiment_id
+    client.delete_run(client.search_runs([experiment])[0].info.run_id)
+    assert [mirror(plan, results) for _ in range(2)] == [1, 0]
+    client.delete_experiment(experiment)
+    finish(results, last)
+    assert mirror(plan, results) == 1
+    assert "'fedbench-paper' was deleted in MLflow; it is restored" in capsys.readouterr().out
+    shown = {run.data.tags["fedbench.run_id"] for run in client.search_runs([experiment])}
+    assert shown == {*plan.runs}
 
 
 def test_a_run_that_was_trained_again_replaces_its_old_copy(server, tmp_path):
@@ -109,12 +137,12 @@ def test_a_copy_that_was_cut_short_is_gone_on_with(server, tmp_path, refuses):
 def test_a_server_that_fails_while_runs_are_copied_is_one_sentence(
     server, tmp_path, monkeypatch, refuses
 ):
-    def away(*_):
+    def away(*_, **__):
         raise MlflowException("(sqlite3.OperationalError) database is locked\n[SQL: UPDATE ...]")
 
     plan, results = make_plan(make_project(tmp_path) / "workflow", "paper"), tmp_path / "results"
     finish(results, next(iter(plan.runs.values())))
-    monkeypatch.setattr(server, "set_experiment_tag", away)
+    monkeypatch.setattr(server, "set_terminated", away)
     with refuses(rf"'{SERVER}' cannot be used: .*database is locked$"):
         mirror(plan, results, SERVER)
 
@@ -151,6 +179,32 @@ def test_no_database_is_refused_in_a_sentence(refuses, tmp_path, kind):
 def test_an_address_that_is_none_is_one_sentence(refuses, uri):
     with refuses(rf"tracking_uri = '{re.escape(uri)}' is not allowed: "):
         track.client_of(uri)
+
+
+@pytest.mark.parametrize("answer", ["unavailable", "nothing"])
+def test_a_server_that_is_no_use_is_told_of_within_ten_seconds(refuses, monkeypatch, answer):
+    monkeypatch.setattr(os, "environ", {**os.environ})
+    gone = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            if answer == "nothing":
+                gone.wait(60)
+            self.send_error(503)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("localhost", 0), Handler) as web:
+        threading.Thread(target=web.serve_forever).start()
+        began = time.monotonic()
+        place = f"localhost:{web.server_port}"
+        with refuses(rf"tracking_uri = 'http://me:\*\*\*@{place}' cannot be used: ") as told:
+            track.client_of(f"http://me:my-secret@{place}")
+        assert time.monotonic() - began < 10
+        gone.set()
+        web.shutdown()
+    assert "my-secret" not in str(told.value)
 
 
 def test_results_that_cannot_be_written(refuses, tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests import forked
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS
 from tests.project import PAPER, jobs, make_project, snakemake
 
@@ -47,6 +48,17 @@ def test_links_from_the_page_lead_to_the_runs(built):
     )
     assert 'href="run.html#digits-mlp-dr-fedavg-s0' in page
     assert 'href="../../bob%27s%20results%20%26%20co/runs/"' in run
+
+
+def test_the_rules_call_the_python_of_snakemake_and_show_no_password(tmp_path):
+    place = "http://me:my-secret@host"
+    places = (f"tracking_uri={place}", f"live=mlflow={place}")
+    done = snakemake(make_project(tmp_path), "-n", "-p", *CONFIG[:2], *places)
+    text = re.sub("Command: .*", "what was typed", done.stdout + done.stderr)  # by Snakemake
+    assert "my-secret" not in text
+    said = re.findall(r"(\S+) -P -m fedbench (\w+)", text)
+    assert {rule for _, rule in said} >= {"plan", "data", "train", "collect", "report", "track"}
+    assert {python for python, _ in said} == {str(forked.python())}
 
 
 def test_runs_shared_by_two_tables_are_trained_once(built):

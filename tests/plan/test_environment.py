@@ -1,11 +1,12 @@
-"""The conda environment of the rules holds in whichever folder Snakemake copies its file to."""
+"""The Python of the rules; their conda environment holds wherever Snakemake copies its file to."""
 
 import shutil
+import sys
 
 import pytest
 import yaml
 
-from fedbench.plan.environment import environment, installed_from, write_environment
+from fedbench.plan.environment import command, environment, installed_from, write_environment
 from tests.project import ROOT
 
 WRITTEN = (ROOT / "environment.yml").read_text()
@@ -15,6 +16,12 @@ def pip(text):
     """The lines that pip is given."""
     *_, last = yaml.safe_load(text)["dependencies"]
     return last["pip"]
+
+
+def test_the_rules_call_this_python_and_that_of_a_conda_environment(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/my venv/bin/python")
+    assert command(conda=False) == "'/my venv/bin/python' -P -m fedbench"
+    assert command(conda=True) == "python -P -m fedbench"
 
 
 def test_of_a_checkout_constraints_and_project_are_named_from_the_root():

@@ -99,6 +99,24 @@ def test_pages_need_no_network_and_their_links_resolve(full: Path, page: str) ->
         assert name or place in ids, link
 
 
+def test_pages_of_other_papers_go_and_files_of_the_users_own_stay(tmp_path: Path) -> None:
+    shown = report(tmp_path, SMALL)
+    (shown / "mine.html").write_text("<title>Notes on fedbench</title>")
+    (shown / "runs/mine.js").write_text("showRuns")
+    toy = tmp_path / "workflow/papers/toy.yaml"
+    text = toy.read_text(encoding="utf-8").replace("control_%", "other_%")
+    toy.with_name("twin.yaml").write_text(text, encoding="utf-8")
+    plan = make_plan(tmp_path / "workflow", SMALL, ["twin"])
+    build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "workflow/papers")
+    pages = {file.relative_to(shown).as_posix() for file in shown.rglob("*.html")}
+    assert pages == {
+        "index.html", "twin.html", "run.html", "mine.html",
+        "methods/a.html", "methods/b.html", "methods/other.html",
+    }  # fmt: skip
+    assert [file.name for file in (shown / "runs").iterdir()] == ["mine.js"]
+    assert (shown / "tables/toy/t.csv").is_file()
+
+
 def test_each_measured_cell_leads_to_its_runs(full: Path) -> None:
     text = (full / "toy.html").read_text(encoding="utf-8")
     assert len(re.findall(r'href="run.html#mnist-[^"]+"', text)) >= 3

@@ -22,6 +22,6 @@ rule collect:
     params:
         code=CODE,
     shell:
-        "python -m fedbench collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
+        "{FEDBENCH} collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
         f"{RESULTS} {WHOLE} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -1,5 +1,6 @@
 # What all rules share: the settings, the plan, and the paths that follow from it.
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -9,12 +10,15 @@ from snakemake.settings.types import DeploymentMethod
 import fedbench
 from fedbench.base.checksums import version_of
 from fedbench.base.errors import FedbenchError
+from fedbench.base.output import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
+from fedbench.data.source import data_folder
+from fedbench.jobs.beforehand import require_database, require_past
 from fedbench.jobs.words import lost
 from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
-from fedbench.plan.environment import write_environment
+from fedbench.plan.environment import command, write_environment
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule
 from fedbench.plan.speeds import Speeds
@@ -24,6 +28,7 @@ from fedbench.plan.workflow import WorkflowPaths, options
 # A plan of 100,000 runs is millions of objects that live as long as the process: looking through them
 # for garbage at Python's usual pace takes a sixth of the time.
 gc.set_threshold(100_000, 50, 50)
+print_anything()
 
 # `workflow/` beside the Snakefile: fedbench's own settings, papers and scales
 HOME = nearby(Path(workflow.basedir, "workflow"))
@@ -45,6 +50,9 @@ try:
     PATHS = WorkflowPaths(
         PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
     )
+    if workflow.is_main_process:
+        require_past(PATHS.read(data_folder(config["data_dir"])))
+        require_database(PATHS.results, config["tracking_uri"])
     PATHS.begin()
     LOST = PATHS.reopen() if workflow.is_main_process else []
 except FedbenchError as error:
@@ -63,8 +71,14 @@ DATA_DIR = options(data_dir=config["data_dir"]) if config["data_dir"] else ""
 
 # The conda environment of the rules, which Snakemake makes if it is started with `--sdm conda`
 ENVIRONMENT = Path(workflow.basedir, "environment.yml")
-if DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method:
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+if CONDA:
     ENVIRONMENT = write_environment(ENVIRONMENT, Path(".snakemake/environment.yml"))
+FEDBENCH = command(CONDA)
+
+# Addresses may hold a password, which no command line, message or log shall show
+os.environ["FEDBENCH_TRACKING_URI"] = config["tracking_uri"]
+os.environ["FEDBENCH_LIVE"] = config["live"]
 
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
@@ -83,5 +97,5 @@ rule plan:
     params:
         selection=SELECTION,
     shell:
-        "python -m fedbench plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
+        "{FEDBENCH} plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

@@ -1,5 +1,4 @@
 # Loads each data set once, downloading it where there is a network, and writes down its checksum.
-from fedbench.data.source import data_folder
 from fedbench.plan.data import files
 
 
@@ -21,5 +20,5 @@ rule data:
         dataset=lambda wildcards: PATHS.dataset(wildcards.dataset).model_dump_json(),
         folder=DATA_DIR,
     shell:
-        "python -m fedbench data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
+        "{FEDBENCH} data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

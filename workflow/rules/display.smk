@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from fedbench.jobs.display import Display
-from fedbench.jobs.folder import hold, tidy
+from fedbench.jobs.folder import claim, hold, tidy
 from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
 from fedbench.jobs.words import again, failures, unfinished
@@ -36,6 +36,10 @@ def ended():
 
 onstart:
     hold(Path())
+    try:
+        claim(PATHS.results, config["scale"])
+    except FedbenchError as error:
+        raise WorkflowError(str(error))
     tidy(Path(config["results"]), Path(config["reports"]))
     pass_signals_on()
     DISPLAY.start()

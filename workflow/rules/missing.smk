@@ -16,6 +16,6 @@ rule missing:
         selection=SELECTION,
         train=options(train=config["train"]),
     shell:
-        "python -m fedbench missing {params.selection} {params.train} "
+        "{FEDBENCH} missing {params.selection} {params.train} "
         f"{RESULTS} "
         "> {log:q} 2>&1"

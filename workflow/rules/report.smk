@@ -22,6 +22,6 @@ rule report:
         selection=SELECTION,
         code=CODE,
     shell:
-        "python -m fedbench report {params.selection} "
+        "{FEDBENCH} report {params.selection} "
         f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -16,6 +16,6 @@ rule track:
     params:
         selection=SELECTION,
     shell:
-        "python -m fedbench track {params.selection} "
-        f"{RESULTS} {options(uri=config['tracking_uri'])} --workers {{threads}} "
+        "{FEDBENCH} track {params.selection} "
+        f"{RESULTS} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

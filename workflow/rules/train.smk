@@ -19,7 +19,6 @@ import math
 
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
-LIVE = {"live": config["live"]} if config["live"] else {}
 AT_ONCE = None if CLUSTER else max(1, (GIVEN.cores or 1) // config["workers"])
 
 ON_GPU = config["gpus"] > 0
@@ -54,9 +53,9 @@ for job in JOBS:
             * 2 ** (attempt - 1),
             runtime=lambda wildcards, attempt, job=job: job.minutes * 2 ** (attempt - 1),
         shell:
-            "trap : TERM INT HUP USR1; python -m fedbench train {output:q} --plan {input.plan:q} "
+            "trap : TERM INT HUP USR1; {FEDBENCH} train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
-            f"{options(device=config['device'], workers=config['workers'], **LIVE)} "
+            f"{options(device=config['device'], workers=config['workers'])} "
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
 
 
@@ -73,6 +72,6 @@ rule select:
     conda:
         ENVIRONMENT
     shell:
-        "python -m fedbench select {wildcards.search:q} --plan {input.plan:q} "
+        "{FEDBENCH} select {wildcards.search:q} --plan {input.plan:q} "
         f"{RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

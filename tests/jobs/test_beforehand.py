@@ -1,0 +1,41 @@
+"""What would end a workflow after the training ends it before, in one sentence."""
+
+import os
+import time
+
+from fedbench.jobs.beforehand import require_database, require_past
+from tests.project import make_project, snakemake
+
+
+def test_a_file_from_the_future_is_refused_and_one_a_moment_ahead_is_not(refuses, tmp_path):
+    file = tmp_path / "mine.csv"
+    file.touch()
+    for ahead in (-100, 2):
+        os.utime(file, (time.time() + ahead,) * 2)
+        require_past([file, tmp_path / "missing"])
+    os.utime(file, (4_102_488_000,) * 2)  # noon of 1 January 2100 in Greenwich
+    with refuses(r"mine\.csv: was changed on 2100-01-0\d at .* in the future; .* with `touch`"):
+        require_past([file])
+
+
+def test_a_path_that_mlflows_database_cannot_have_is_refused(refuses, tmp_path):
+    long = tmp_path.joinpath(*["x" * 60] * 8)
+    with refuses(r"database there would have a path of \d+ bytes, and SQLite opens none of more"):
+        require_database(long, "")
+    require_database(long, "sqlite:///elsewhere.db")
+    require_database(tmp_path, "")
+
+
+def test_the_workflow_refuses_them_before_any_job(tmp_path):
+    folder = make_project(tmp_path)
+    later = time.time() + 86_400
+    os.utime(folder / "workflow/papers/tiny.yaml", (later, later))
+    done = snakemake(folder, "--config", "scale=paper", check=False)
+    assert done.returncode == 1
+    assert "workflow/papers/tiny.yaml: was changed on" in done.stderr
+    os.utime(folder / "workflow/papers/tiny.yaml")
+    results = "/".join(["x" * 200] * 3)
+    done = snakemake(folder, "--config", "scale=paper", f"results={results}", check=False)
+    assert done.returncode == 1
+    assert "SQLite opens none of more than 504" in done.stderr
+    assert not (folder / "results").exists()

@@ -1,13 +1,13 @@
 """The collected frames: written with a checksum, which is checked when they are read again."""
 
 import hashlib
-import io
 from pathlib import Path
 
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, write_text
+from fedbench.store.arrow import read_parquet
 
 
 def write_frame(frame: pd.DataFrame, file: Path) -> None:
@@ -32,7 +32,7 @@ def read_frame(file: Path) -> pd.DataFrame:
         )
         if checksum and hashlib.sha256(content).hexdigest() != checksum.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
-        return pd.read_parquet(io.BytesIO(content))
+        return read_parquet(content)
     except Exception as error:  # a damaged file fails in as many ways as it has parts
         raise FedbenchError(
             f"{file}: cannot be used ({short(error)}); delete it to collect the runs again"

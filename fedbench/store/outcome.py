@@ -1,11 +1,11 @@
 """Whether a run that was trained twice has the same numbers, whatever time and machine it took."""
 
-import io
 from typing import Any
 
 import pandas as pd
 
 from fedbench.base.files import mapping
+from fedbench.store.arrow import read_parquet
 from fedbench.store.packed import RECORD, Files
 
 # Fields of the record that are the same on any machine and at any time
@@ -29,5 +29,5 @@ def _outcome(files: Files) -> dict[str, Any]:
 
 
 def _table(content: bytes) -> pd.DataFrame:
-    table = pd.read_parquet(io.BytesIO(content))
+    table = read_parquet(content)
     return table[[name for name in table if not str(name).endswith(_CLOCK)]]

@@ -6,7 +6,6 @@ their checksums and another version of the Parquet library would write the same 
 """
 
 import hashlib
-import io
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +17,7 @@ from pyarrow import parquet
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic
 from fedbench.base.strict import require_name
+from fedbench.store.arrow import read_arrow
 from fedbench.store.packed import Files
 
 
@@ -112,7 +112,7 @@ def _checksum(rows: Iterable[_Row]) -> str:
 def _table(file: Path) -> pa.Table:
     """The table in the file, which has the columns of a published one and no gaps."""
     try:
-        table = parquet.ParquetFile(io.BytesIO(file.read_bytes())).read()
+        table = read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
     except Exception as error:  # a damaged file fails in as many ways as it has parts
         raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-from pyarrow import parquet
 from pydantic import ConfigDict, Field
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
 from fedbench.base.strict import Strict, checked
+from fedbench.store.arrow import in_pandas, read_arrow
 from fedbench.store.sealed import require_sealed, sealed
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
@@ -56,11 +56,6 @@ def require_history(file: Path, history: pa.Table, remedy: str) -> None:
     twice = [number for number, times in rounds.items() if times > 1]
     if twice:
         raise FedbenchError(f"{file}: round {twice[0]} is there twice; {remedy}")
-
-
-def _in_pandas(table: pa.Table) -> pd.DataFrame:
-    frame: pd.DataFrame = table.to_pandas(use_threads=False)  # for few rows threads cost more
-    return frame
 
 
 def _of_numbers(kind: pa.DataType) -> bool:
@@ -155,7 +150,7 @@ class RunFolder:
 
         record: what `record` returned, where that has been called before; so for `table`.
         """
-        return _in_pandas(self.rounds(record))
+        return in_pandas(self.rounds(record))
 
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
@@ -178,13 +173,12 @@ class RunFolder:
     def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
         record = self.record() or {} if record is None else record
-        return _in_pandas(self._table(name, record))
+        return in_pandas(self._table(name, record))
 
     def _table(self, name: str, record: Mapping[str, Any]) -> pa.Table:
-        """Read through Arrow alone: pandas would open each as a data set, in twice the time."""
         content = self._content(f"{name}.parquet", record)
         try:
-            return parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+            return read_arrow(content)
         except Exception as error:  # a damaged file fails in as many ways as it has parts
             raise FedbenchError(
                 f"{self.path / name}.parquet: cannot be read ({short(error)}); {self.remedy}"

@@ -78,3 +78,110 @@ def _without_lucky_hits(frame: pd.DataFrame) -> pd.DataFrame:
             if (score := loss.replace("loss", metric)) in frame:
                 frame.loc[lost & frame[score].notna(), score] = 0.0
     return frame
+
+
+def _column(values: list[Any]) -> pd.Series:
+    """A setting of all runs; None, such as that of `clip`, stays beside numbers."""
+    return pd.Series(values, dtype=object if None in values else None)
+
+
+def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
+    """What stands in all rows of a run, beside its history."""
+    actual = trained_with(folder, record)
+    _require_its_settings(run, actual, folder)
+    settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
+    settings["search"] = words(run)
+    settings["substitutes"] = _substitutes(record)
+    return settings | columns(actual)
+
+
+def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
+    """The settings of a run, after its search; raises `FedbenchError` if they are damaged."""
+    try:
+        return RunSpec(**record["resolved"])
+    except FedbenchError as error:
+        file = folder.path / "run.json"
+        raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
+
+
+def _require_its_settings(run: RunSpec, actual: RunSpec, folder: RunFolder) -> None:
+    """Raise `FedbenchError` if a run was trained with other settings than are its own."""
+    wrong = _other_setting(run, actual)
+    if wrong:
+        raise FedbenchError(
+            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
+            f"say; {folder.remedy}"
+        )
+
+
+def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
+    """The name of a setting that is not the run's; its search may choose any value of its grid."""
+    chosen, tried = _chosen(run, actual), run.tune.grid if run.tune else {}
+    untried = [name for name, value in chosen.items() if value not in tried[name]]
+    if untried:
+        return untried[0]
+    wanted = run.changed(tune=None, **chosen).settings() if run.tune else run.settings()
+    found = actual.settings()
+    return next((k for k in RunSpec.model_fields if wanted.get(k) != found.get(k)), None)
+
+
+def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
+    """Raise `FedbenchError` if runs of one search were trained with several winners of it."""
+    winners: dict[str, dict[str, str]] = {}
+    for run, row in zip(runs, settings, strict=True):
+        if run.tune:
+            winners.setdefault(search_id(run), {}).setdefault(row["tuned"], row["run_id"])
+    for search, first in winners.items():
+        if len(first) > 1:
+            told = " and ".join(f"{chosen} ({run_id})" for chosen, run_id in first.items())
+            raise FedbenchError(
+                f"search {search} chose {told}: its winner has changed since some of its runs were "
+                "trained; delete the folders of the runs that have another winner than "
+                f"searches/{search}.json, to train them again"
+            )
+
+
+def _substitutes(record: dict[str, Any]) -> str:
+    """Sentences on what stood in for a part of the data: 'Substitute in sst5, tokenizer: …'.
+
+    Images that are not exactly the published ones are among them: 'Deviation in cifar10: …'; and
+    so is how much of the training data no client has.
+    """
+    data = record["data"]
+    told = [f"Deviation in {data['name']}: {data['deviation']}"] if "deviation" in data else []
+    named = {k: v.removeprefix(_SUBSTITUTE) for k, v in data.items() if v.startswith(_SUBSTITUTE)}
+    told += [f"Substitute in {data['name']}, {key}: {v}." for key, v in named.items()]
+    unused = record.get("unused", {}).get("words", "")  # which earlier records do not say
+    return "; ".join([*told, *([f"{unused}."] if unused else [])])
+
+
+def _tuned(run: RunSpec, actual: RunSpec) -> str:
+    """The settings that a search chose, as JSON; empty without a search."""
+    return json.dumps(_chosen(run, actual)) if run.tune else ""
+
+
+def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
+    """What a run was trained with where its search has several values; empty without a search."""
+    if run.tune is None:
+        return {}
+    of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
+    fields = {k: _as_in_a_grid(getattr(actual, k)) for k in run.tune.grid if "." not in k}
+    return {k: (of_parts | fields).get(k) for k in run.tune.grid}
+
+
+def _as_in_a_grid(value: Any) -> Any:
+    """A value as a search's grid has it, where a sampler or model is given by its name alone."""
+    return value.name if isinstance(value, Choice) else value
+
+
+def columns(spec: RunSpec) -> dict[str, Any]:
+    """Settings as columns of plain values: choices in words, lists joined by ' + '."""
+    return {name: _plain(getattr(spec, name)) for name in RunSpec.model_fields if name != "tune"}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Choice):
+        return str(value)
+    if isinstance(value, Strict):
+        return json.dumps(value.model_dump(mode="json", exclude_defaults=True))
+    return " + ".join(str(v) for v in value) if isinstance(value, tuple) else value

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
@@ -74,12 +75,13 @@ def fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
 
 
 def _fill_one(drawing: Drawing, axes: Axes, panel: Panel) -> None:
-    if drawing.kind.has(panel):
+    absence = "" if drawing.kind.has(panel) else drawing.kind.absence(panel)
+    if not absence:
         drawing.kind.draw(axes, panel)
-    else:
-        axes.text(
-            0.5, 0.5, drawing.kind.absence(panel), transform=axes.transAxes, ha="center", alpha=0.6
-        )
+        if panel.lost and not np.isfinite(axes.dataLim.get_points()).all():
+            absence = "all runs diverged"  # nothing was drawn: the numbers at the axes mean nothing
+    if absence:
+        axes.text(0.5, 0.5, absence, transform=axes.transAxes, ha="center", alpha=0.6)
         axes.set(xticks=[], yticks=[])
     title = ": ".join(filter(None, [panel.title, panel.part]))
     if title:

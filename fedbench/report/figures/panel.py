@@ -107,6 +107,11 @@ class Panel:
         """Whether any run was measured."""
         return any(hue.measured for hue in self.hues)
 
+    @property
+    def lost(self) -> bool:
+        """Whether every run that was measured diverged."""
+        return all(len(hue.diverged) == len({c.run_id for c in hue.measured}) for hue in self.hues)
+
     def table(self, name: str) -> pd.DataFrame:
         """The tables of all hues below each other."""
         full = [table for hue in self.hues if len(table := hue.table(name))]

@@ -36,5 +36,5 @@ def _workers() -> Iterator[int]:
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             words = process.cmdline()
-            if words[1:4] == _COMMAND:
+            if _COMMAND in (words[1:4], words[2:5]):  # Python may have an option, -P
                 yield process.pid

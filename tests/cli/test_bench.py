@@ -82,7 +82,7 @@ def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
     places = ("--out", tmp_path / "2024", "--results", tmp_path / "all #1")
     done = typed("bench", *CHOSEN, *places, "--cores", 2)
     assert done.exit_code == 7
-    assert started[0][1:3] == ["-m", "snakemake"]
+    assert started[0][1:4] == ["-P", "-m", "snakemake"]
     assert "reproduce_all" in started[0]
     assert (config["papers"], config["scale"]) == ("2024", "paper")  # texts, not numbers
     assert config["results"] == str(tmp_path / "all #1")

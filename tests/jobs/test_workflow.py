@@ -112,7 +112,7 @@ def test_on_a_cluster_the_size_of_a_job_decides_and_processes_may_share_a_gpu(tm
     done = snakemake(tmp_path, "-n", "-p", "--cores", "2", *cluster, "reproduce_all", *config)
     assert sum(name.startswith("train") for name in jobs(done)) == 1
     assert "gpu=1, gpu_percent=25" in str(done)
-    assert "--device=auto --workers=1 --live=tensorboard" in str(done)
+    assert "--device=auto --workers=1" in str(done)
 
 
 def test_mlflow_holds_every_run_once(built, cli, monkeypatch):

@@ -216,9 +216,11 @@ def test_scaffold_with_one_client_is_fedavg(option):
 
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_scaffold_of_equal_clients_is_fedavg(option):
-    # all c_i = c: every client holds the same samples, and takes them all at once
+    # all c_i = c: every client holds copies of the same samples, and takes them all at once
     s = everyone(uneven(batch=None))
-    s = replace(s, rows=[s.rows[-1]] * 3, sampled=3, epochs=1)
+    copied = np.tile(s.rows[-1], 3)
+    blocks = np.split(np.arange(len(copied)), 3)
+    s = replace(s, x=s.x[copied], y=s.y[copied], rows=blocks, sampled=3, epochs=1)
     same(path(s, ("scaffold", {"option": option})), path(s))
 
 

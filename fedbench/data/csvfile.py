@@ -5,7 +5,6 @@ pandas reads it; the module csv names the columns, and finds the line of what pa
 
 import csv
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -64,7 +63,10 @@ def _opened(file: Path) -> TextIO:
 
 
 def _names(file: Path, where: str) -> list[str]:
-    """The names of the columns; a stray quote anywhere in the file, which pandas drops, raises."""
+    """The names of the columns; what pandas would pass over raises.
+
+    That is a first row of another width, which would be that of all rows, and a stray quote.
+    """
     with _opened(file) as stream:
         rows = _rows(csv.reader(stream, strict=True), where)
         _, names = next(rows, (0, None))
@@ -104,8 +106,7 @@ def _read(
     x: list[NDArray[np.float32]] = []
     words: list[str] = []
     try:
-        with _opened(file) as stream, warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows that are all too long
+        with _opened(file) as stream:
             next(_rows(csv.reader(stream, strict=True), where))  # pandas begins below the names
             for frame in _frames(stream, len(columns), at):
                 labels = frame.pop(str(at)).str.strip()
@@ -114,7 +115,7 @@ def _read(
                     raise ValueError("a number that is not finite, or a label that is missing")
                 words.extend(labels)
                 x.append(values)
-    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+    except (ValueError, pd.errors.ParserError) as error:
         for allowed in (_TRUTH, ()):  # these are numbers only if all cells of a column are
             _refuse_first(file, where, columns, at, allowed, sound=len(words))
         raise FedbenchError(f"{where}: pandas cannot read the table ({short(error)})") from error

@@ -435,6 +435,10 @@ TABLES = {
     "no UTF-8": (b"a,kind\n1,\xff\n", "not a readable table (UnicodeDecodeError: 'utf-8'"),
     "an open quote": (b'a,kind\n1,"x\n2,y\n', "not a readable table (Error: unexpected end of da"),
     "a quote inside": (b'a,kind\n1,"x"y\n', "not a readable table (Error: ',' expected after"),
+    "a quote inside, below": (
+        b'a,kind\n1,x\n2,y\n"3"4,x\n',
+        "not a readable table (Error: ',' exp",
+    ),
     "an image": (jpeg(), "not a readable table (UnicodeDecodeError"),
     "a text cell": (b"a,b,kind\n1,2,x\n1,many,y\n", "line 3, column 'b' has 'many'; features must"),
     "an empty cell": (b"a,b,kind\n1,,x\n1,2,y\n", "line 2, column 'b' has ''; features must be fi"),

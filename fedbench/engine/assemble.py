@@ -109,12 +109,11 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     module = _module(spec, objects, data, example, folder).to(device, dtype)
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
-    refuse_misfit(net, data, prepare(x[:2]), _name(spec, objects))
-    refuse_memory(net, prepare(x[:2]), _name(spec, objects))
-    refuse_lone_samples(net, rows, spec.batch, prepare(x[:1]), _name(spec, objects))
+    two = prepare(x[:2])
+    _refuse_unfit(net, data, rows, spec.batch, two, _name(spec, objects))
     refuse_missing(parts, spec, net)
-    net.find_dropout(prepare(x[:2]))
-    loss = _loss(objects, data, net, prepare(x[:2]), y[:2])
+    net.find_dropout(two)
+    loss = _loss(objects, data, net, two, y[:2])
     task = LocalTask(
         net=net, parts=parts, loss=loss, optimiser=optimiser(spec),
         clip=spec.clip, x=x, y=y, prepare=prepare,
@@ -131,6 +130,15 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         label_counts=counts, unused=Unused.of(rows, len(train)),
         sampler=sampler, scorers=_scorers(task, data, held_out, spec),
     )  # fmt: skip
+
+
+def _refuse_unfit(
+    net: Net, data: Dataset, rows: Rows, batch: int | None, two: Tensor, name: str
+) -> None:
+    """Raise `FedbenchError` on a network that does not fit two prepared samples, or remembers."""
+    refuse_misfit(net, data, two, name)
+    refuse_memory(net, two, name)
+    refuse_lone_samples(net, rows, batch, two[:1], name)
 
 
 def _rows(

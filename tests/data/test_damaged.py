@@ -468,7 +468,7 @@ TABLES = {
     "no line of names": (b"1.4,0.2,setosa\n1.3,0.3,x\n", "but '1.4' is a number; put a line of na"),
     "a name twice": (b"a,a,kind\n1,2,x\n3,4,y\n", "two columns are named 'a'; names must differ"),
     "no label": (b"a,kind\n1,x\n2, \n", "line 3 has no label in column 'kind'; every row needs"),
-    "a label nan": (b"a,kind\n1,nan\n2,x\n", "line 2 has the label 'nan' in column 'kind', as mis"),
+    "a label nan": (b"a,kind\n1,nan\n2,x\n", "has the label 'nan' in column 'kind', as missing"),
     "a label NA": (
         b"a,kind\n1,1\n2,NA\n",
         "line 3 has the label 'NA' in column 'kind', as missing",

@@ -22,6 +22,7 @@ rule collect:
     params:
         code=CODE,
     shell:
-        "{FEDBENCH} collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
+        f"{FEDBENCH} "
+        "collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
         f"{RESULTS} {WHOLE} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

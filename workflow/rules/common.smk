@@ -77,8 +77,9 @@ if CONDA:
 FEDBENCH = command(CONDA)
 
 # Addresses may hold a password, which no command line, message or log shall show
-os.environ["FEDBENCH_TRACKING_URI"] = config["tracking_uri"]
-os.environ["FEDBENCH_LIVE"] = config["live"]
+os.environ.update(
+    FEDBENCH_TRACKING_URI=config["tracking_uri"], FEDBENCH_LIVE=config["live"]
+)
 
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
@@ -97,5 +98,6 @@ rule plan:
     params:
         selection=SELECTION,
     shell:
-        "{FEDBENCH} plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
+        f"{FEDBENCH} "
+        "plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

@@ -20,5 +20,6 @@ rule data:
         dataset=lambda wildcards: PATHS.dataset(wildcards.dataset).model_dump_json(),
         folder=DATA_DIR,
     shell:
-        "{FEDBENCH} data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
+        f"{FEDBENCH} "
+        "data {params.dataset:q} {params.folder} > {output:q}.part 2> {log:q} "
         "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"

@@ -16,6 +16,7 @@ rule missing:
         selection=SELECTION,
         train=options(train=config["train"]),
     shell:
-        "{FEDBENCH} missing {params.selection} {params.train} "
+        f"{FEDBENCH} "
+        "missing {params.selection} {params.train} "
         f"{RESULTS} "
         "> {log:q} 2>&1"

@@ -22,6 +22,7 @@ rule report:
         selection=SELECTION,
         code=CODE,
     shell:
-        "{FEDBENCH} report {params.selection} "
+        f"{FEDBENCH} "
+        "report {params.selection} "
         f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -16,6 +16,7 @@ rule track:
     params:
         selection=SELECTION,
     shell:
-        "{FEDBENCH} track {params.selection} "
+        f"{FEDBENCH} "
+        "track {params.selection} "
         f"{RESULTS} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -53,7 +53,8 @@ for job in JOBS:
             * 2 ** (attempt - 1),
             runtime=lambda wildcards, attempt, job=job: job.minutes * 2 ** (attempt - 1),
         shell:
-            "trap : TERM INT HUP USR1; {FEDBENCH} train {output:q} --plan {input.plan:q} "
+            f"trap : TERM INT HUP USR1; {FEDBENCH} "
+            "train {output:q} --plan {input.plan:q} "
             f"{RESULTS} {DATA_DIR} "
             f"{options(device=config['device'], workers=config['workers'])} "
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
@@ -72,6 +73,7 @@ rule select:
     conda:
         ENVIRONMENT
     shell:
-        "{FEDBENCH} select {wildcards.search:q} --plan {input.plan:q} "
+        f"{FEDBENCH} "
+        "select {wildcards.search:q} --plan {input.plan:q} "
         f"{RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

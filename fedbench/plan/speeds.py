@@ -54,8 +54,9 @@ def _reached(folder: RunFolder) -> tuple[bool, str, float, float]:
         record = folder.record() or {}
         if "objects" not in record:  # else it has no model that a plan could name
             model = _named(checked(Choice, record["resolved"]["model"]))
-            seconds = record["seconds"]["train"]
-            return record["device"] == "cpu", model, record["sample_passes"], seconds
+            passes, seconds = record["sample_passes"], record["seconds"]["train"]
+            if all(isinstance(number, int | float) for number in (passes, seconds)):
+                return record["device"] == "cpu", model, passes, seconds
     return True, "", 0.0, 0.0
 
 

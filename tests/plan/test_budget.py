@@ -108,6 +108,8 @@ def test_speeds_of_finished_runs_are_kept_apart_by_device(tmp_path):
         ("a", "cpu", 300, 2),
         ("b", "cpu", 100, 2),
         ("c", "H", 9, 3),
+        ("d", "cpu", "0123", 1),  # damaged: numbers that are text say nothing
+        ("e", "cpu", 500, "1"),
     ):
         spent = {"device": device, "sample_passes": passes_, "seconds": {"train": seconds}}
         found = record(RunSpec(), **spent)

@@ -4,7 +4,8 @@
 import os
 import random
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,9 +18,10 @@ from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import seeds
 from fedbench.base.signals import Stopped
 from fedbench.core import chance
-from fedbench.engine import assemble
+from fedbench.engine import assemble, training
 from fedbench.engine.local import UsersCode
 from fedbench.engine.probe import Columns, Probe
+from fedbench.engine.progress import Progress
 from fedbench.sampling.sampler import Sampler
 from tests.few import few_digits
 
@@ -35,13 +37,14 @@ DRAWS = {
 
 @dataclass(frozen=True)
 class Noisy(Part):
-    """Adds noise to each update, from round `first` on."""
+    """Adds noise to each update, from round `first` to round `last`."""
 
     source: str = "torch"
     first: int = 0
+    last: int = 9
 
     def end(self, delta, t):
-        return delta + DRAWS[self.source](delta) if t.round >= self.first else delta
+        return delta + DRAWS[self.source](delta) if self.first <= t.round <= self.last else delta
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,31 @@ class NoisyServer(Part):
         return {"noisy": w + 1e-3 * torch.randn_like(w)}
 
 
+@dataclass(frozen=True)
+class Counts(Part):
+    """Takes longer steps each time that a client has taken part, and draws too."""
+
+    def client(self, w, fed):
+        return {"n": torch.zeros(())}
+
+    def end(self, delta, t):
+        t.mine["n"] = t.mine["n"] + 1
+        return delta * (1 + t.mine["n"]) + 1e-3 * torch.randn_like(delta)
+
+
+@dataclass(frozen=True)
+class Twice(Part):
+    """Takes the gradient twice at the same weights and draws after each."""
+
+    seen: list = field(default_factory=list)
+
+    def grad(self, inner, w, t):
+        one, between = inner(w), torch.rand(())
+        other, after = inner(w), torch.rand(())
+        self.seen.append((torch.equal(one, other), bool(between != after)))
+        return other
+
+
 class OwnDropout(nn.Module):
     """Dropout by `draw`, a function of a shape."""
 
@@ -111,6 +139,7 @@ CASES = {
     "torch": ({}, {"parts": (Noisy("torch"),)}),
     "numpy": ({}, {"parts": (Noisy("numpy"),)}),
     "python": ({}, {"parts": (Noisy("python"),)}),
+    "first alone": (LENET, {"parts": (Noisy(last=0),)}),
     "later": ({}, {"parts": (Noisy(first=1),)}),
     "steps": ({}, {"parts": (NoisySteps(),)}),
     "side by side": (LENET, {"parts": (NoisySteps(),)}),
@@ -142,7 +171,7 @@ def test_three_times_and_with_any_number_of_workers_it_gives_the_same_bits(case)
     assert all(same(results[0], other) for other in results[1:])
 
 
-@pytest.mark.parametrize("case", ["later", "side by side", "server", "loss"])
+@pytest.mark.parametrize("case", ["first alone", "later", "server", "loss"])
 def test_a_resumed_run_gives_the_same_bits(case, tmp_path):
     def stop(row):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -165,6 +194,21 @@ def test_a_turn_draws_from_its_clients_seed_by_hand():
         drawn = torch.Generator().manual_seed(seeds.number(0, t, 0, "dropout"))
         wanted = wanted - 0.01 * torch.randn(650, generator=drawn)
     torch.testing.assert_close(after, wanted)
+
+
+def test_the_round_in_which_code_is_found_to_draw_is_as_if_that_had_been_known(monkeypatch):
+    CASES["found"] = {}, {"parts": (Counts(), NoisyServer())}
+    found = trained("found", 2)
+    monkeypatch.setattr(training, "Progress", partial(Progress, users_draw=True))
+    assert same(found, trained("found", 2))
+
+
+@pytest.mark.parametrize("draw", [torch.rand, lambda shape: np.random.random(shape)])
+def test_dropout_is_the_same_at_each_gradient_of_a_step_and_what_is_drawn_after_is_not(draw):
+    CASES["twice"] = {"rounds": 1}, {"parts": (Twice(seen := []),), "model": OwnDropout(draw)}
+    trained("twice")
+    assert seen
+    assert set(seen) == {(True, True)}
 
 
 def test_seeding_users_code_moves_no_dropout(monkeypatch):

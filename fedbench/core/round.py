@@ -231,7 +231,7 @@ def weighted_mean(values: Sequence[Tensor] | Tensor, p: Tensor) -> Tensor:
     """Σ p_i v_i, added in the given order, since the order decides the last bits of a sum."""
     total = p[0] * values[0]
     for share, value in zip(p[1:], values[1:], strict=True):
-        total = total + share * value
+        total += share * value
     return total
 
 

@@ -87,10 +87,10 @@ class LocalTask:
 
     def inputs(self, rows: Tensor, view: Tensor | None) -> tuple[Tensor, Tensor]:
         """The network's inputs and the labels of these samples, cropped and flipped by `view`."""
-        x = self.x[rows]
+        x = self.x.index_select(0, rows)  # a tenth of the time of x[rows], which reads each image
         if view is not None:
             x = inputs.augmented(x, view, self.crop)
-        return self.prepare(x), self.y[rows]
+        return self.prepare(x), self.y.index_select(0, rows)
 
     def outputs(self, model: Model, x: Tensor, piece: int = 500) -> tuple[Tensor, Tensor]:
         """(logits, features) of stored samples x (N, …) in evaluation mode, `piece` at a time."""

@@ -106,21 +106,24 @@ class StepsInPlace:
     def make(self, k: int, samples: tuple[Tensor, ...]) -> Tensor:
         """Make step k on a batch; returns the loss before it."""
         with torch.enable_grad():
-            loss = self.losses(samples)
-        gradients = torch.autograd.grad(
-            loss, self._layers, torch.ones_like(loss), materialize_grads=True
-        )
+            losses, shares = self.losses(samples)
+        gradients = torch.autograd.grad(losses, self._layers, shares, materialize_grads=True)
         act, steps = self._task.optimiser.step, []
         for i, g in enumerate(gradients):
             step, self._memory[i] = act(g, self._layers[i], self._memory[i], k)
             steps.append(step)
         torch._foreach_add_(self._layers, steps, alpha=-self._lr)
-        return loss.detach()
+        return self.mean(losses.detach(), shares)
 
-    def losses(self, samples: tuple[Tensor, ...]) -> Tensor:
-        """The mean loss of a batch, inputs and labels."""
+    def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """Each sample's loss in a batch, inputs and labels, and its share in the mean."""
         x, y = samples
-        return self._task.loss(self._net.train_placed(x), y).mean()
+        losses = self._task.loss(self._net.train_placed(x), y)
+        return losses, torch.full_like(losses, 1 / len(losses))
+
+    def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
+        """The mean loss of a batch."""
+        return losses.mean()
 
 
 class _StepsOnVector:

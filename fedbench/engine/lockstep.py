@@ -40,11 +40,15 @@ class _StepsOfSeveral(StepsInPlace):
         self._layers = self._net.place(self.w[:active], {})
         self._memory = [{name: v[:active] for name, v in each.items()} for each in self._memory]
 
-    def losses(self, samples: tuple[Tensor, ...]) -> Tensor:
-        """Each client's mean loss (m,)."""
+    def losses(self, samples: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """Each sample's loss (m, B), and its share in its client's mean."""
         x, y, shares = samples
         z = self._net.train_placed(x)
-        return (self._task.loss(z.flatten(0, 1), y).view(shares.shape) * shares).sum(1)
+        return self._task.loss(z.flatten(0, 1), y).view(shares.shape), shares
+
+    def mean(self, losses: Tensor, shares: Tensor) -> Tensor:
+        """Each client's mean loss (m,)."""
+        return (losses * shares).sum(1)
 
 
 def _batches(

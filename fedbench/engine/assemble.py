@@ -119,7 +119,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         clip=spec.clip, x=x, y=y, prepare=prepare,
         decays=None if spec.decay_norms else (~net.norm_mask()).to(device, dtype),
         crop=spec.augment.crop if spec.augment else 0,
-        threads=Threads(machine.threads()), users=UsersCode(bool(spec.plugins() or objects)),
+        threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
     counts = _label_counts(data, rows)
     fed = constants(spec, data, counts, net, machine)
@@ -130,6 +130,14 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         label_counts=counts, unused=Unused.of(rows, len(train)),
         sampler=sampler, scorers=_scorers(task, data, held_out, spec),
     )  # fmt: skip
+
+
+def _users_act(spec: RunSpec, objects: Objects) -> bool:
+    """Whether code that did not come with fedbench or PyTorch runs in a round."""
+    given: dict[str, Any] = {**objects}
+    model = given.pop("model", nn.Identity())
+    own = [layer for layer in model.modules() if not type(layer).__module__.startswith("torch.nn.")]
+    return bool(spec.plugins() or own or given.keys() - {"data", "partition"})
 
 
 def _refuse_unfit(

@@ -1,5 +1,6 @@
 """Which clients of a cohort train side by side; it follows from the run and the kind of device."""
 
+import sys
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -18,6 +19,8 @@ _ENOUGH_CPU, _ENOUGH_GPU = 4e8, 2e10
 # than to compute; beyond it, the weights of several clients leave the cache.
 _TINY = 3.5e5
 _MOST_IN_STEP = 16
+# Weights times samples up to which threads wait for each other longer than they compute.
+_SMALL = 2e7
 
 
 def in_step(task: LocalTask, batch: int) -> bool:
@@ -25,6 +28,16 @@ def in_step(task: LocalTask, batch: int) -> bool:
     net, usual = task.net, (scoring.cross_entropy, scoring.half_squared_error)
     tiny = net.d * max(batch, 10) <= _TINY and not (net.channels or net.has_batch_norm)
     return tiny and task.is_plain and task.loss in usual and net.precision != torch.bfloat16
+
+
+def in_processes(task: LocalTask, batch: int) -> bool:
+    """Whether processes (`processes`) train the clients of a network in place of threads.
+
+    Not where users' code acts, which may keep something from one call to the next.
+    """
+    net, here = task.net, sys.platform == "linux" and task.x.device.type == "cpu"
+    small = net.d * max(batch, 10) <= _SMALL and not net.channels
+    return here and small and not task.draws and not task.users.acts
 
 
 def stacked_net(task: LocalTask, batch: int) -> StackedNet | None:

@@ -1,22 +1,26 @@
-"""Trains the clients of a cohort in parallel threads; the number of threads changes no result."""
+"""Trains the clients of a cohort in parallel; the number of workers changes no result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
 
 from fedbench.core import chance
+from fedbench.core.stacked import StackedNet
 from fedbench.engine.gang import train_together
-from fedbench.engine.groups import at_once, grouped, in_step, stacked_net
+from fedbench.engine.groups import at_once, grouped, in_processes, in_step, stacked_net
 from fedbench.engine.local import ClientResult, LocalTask, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.lockstep import train_in_step
+from fedbench.engine.processes import Processes
 from fedbench.engine.threads import Threads
 from fedbench.engine.turns import PreparedClient, dropout, twins
 
 
 class Workers:
-    """Threads that each train one group of clients at a time, until the cohort is done.
+    """Threads or processes that each train one group of clients at a time, until all are done.
 
     `batch`: the largest number of samples per step; `cohort`: the clients of a round. Where clients
     depend on each other they are trained one after the other, and `one_because` says why. So are
@@ -25,9 +29,12 @@ class Workers:
 
     def __init__(self, task: LocalTask, threads: Threads, batch: int, cohort: int) -> None:
         self._task, self._several = task, threads
-        self._stacked = None if self.one_because else stacked_net(task, batch)
-        self._largest = at_once(task, batch, cohort) if self._stacked else 1
-        self._together = train_in_step if in_step(task, batch) else train_together
+        stacked = None if self.one_because else stacked_net(task, batch)
+        self._largest = at_once(task, batch, cohort) if stacked else 1
+        together = train_in_step if in_step(task, batch) else train_together
+        self._train = partial(_train_group, task, stacked, together)
+        apart = self._threads.count > 1 and in_processes(task, batch)
+        self._processes = Processes(self._train, threads.count) if apart else None
 
     @property
     def one_because(self) -> str:
@@ -72,13 +79,13 @@ class Workers:
     def _train_all(
         self, start: RoundStart, clients: Sequence[PreparedClient]
     ) -> list[ClientResult]:
-        groups = self._groups(clients)
-
-        def train(group: list[int]) -> list[ClientResult]:
-            return self._train(start, [clients[i] for i in group])
-
-        by_group = zip(groups, self._threads.map(train, groups), strict=True)
-        results = {i: one for group, all_ in by_group for i, one in zip(group, all_, strict=True)}
+        places = self._groups(clients)
+        groups = [[clients[i] for i in group] for group in places]
+        if self._processes and len(groups) > 1:
+            trained = self._processes.map(start, groups)
+        else:
+            trained = self._threads.map(lambda group: self._train(start, group), groups)
+        results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
 
     def _groups(self, clients: Sequence[PreparedClient]) -> list[list[int]]:
@@ -87,10 +94,17 @@ class Workers:
             return [[i] for i in range(len(clients))]
         return grouped([len(client.batches.rows) for client in clients], self._largest)
 
-    def _train(self, start: RoundStart, group: Sequence[PreparedClient]) -> list[ClientResult]:
-        if self._stacked is None or len(group) == 1:
-            return [train_alone(self._task, start, client) for client in group]
-        return self._together(self._task, self._stacked, start, group)
+
+def _train_group(
+    task: LocalTask,
+    stacked: StackedNet | None,
+    together: Callable[..., list[ClientResult]],
+    start: RoundStart,
+    group: Sequence[PreparedClient],
+) -> list[ClientResult]:
+    if stacked is None or len(group) == 1:
+        return [train_alone(task, start, client) for client in group]
+    return together(task, stacked, start, group)
 
 
 def train_alone(task: LocalTask, start: RoundStart, client: PreparedClient) -> ClientResult:

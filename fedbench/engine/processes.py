@@ -1,0 +1,139 @@
+"""Worker processes that train the clients of small networks, for which threads are too slow.
+
+A step of such a network is many short operations, and between any two of them a thread waits for
+Python's lock. The processes are forks: all that stays the same in a run is in them from the start,
+and only what changes from round to round is sent.
+"""
+
+import ctypes
+import fcntl
+import io
+import pickle
+import signal
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.signals import SIGNALS
+from fedbench.core.round import Fed
+from fedbench.engine.local import ClientResult, RoundStart
+from fedbench.engine.turns import PreparedClient
+
+Group = Sequence[PreparedClient]
+Train = Callable[[RoundStart, Group], list[ClientResult]]
+_DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
+_PIPE = 2**20  # bytes that a pipe holds, so that a worker need not wait for its result to be read
+
+
+class Processes:
+    """`count` forks of this process that call `train`; they are made by the first `map`."""
+
+    def __init__(self, train: Train, count: int) -> None:
+        self._train, self._count = train, count
+        self._workers: list[_Worker] = []
+
+    def map(self, start: RoundStart, groups: Sequence[Group]) -> list[list[ClientResult]]:
+        """What `train` returns for each group; raises what it raised."""
+        if not self._workers:
+            fed = next((t.fed for t in groups[0][0].turns), None)
+            self._workers = [_forked(self._train, fed) for _ in range(self._count)]
+            weakref.finalize(self, _end, self._workers)
+        for n, worker in enumerate(self._workers):
+            with suppress(BrokenPipeError):  # the answer says so
+                worker.questions.send_bytes(_packed((start, groups[n :: self._count])))
+        return [self._answer(self._workers[i % self._count]) for i in range(len(groups))]
+
+    def _answer(self, worker: "_Worker") -> list[ClientResult]:
+        """The next group's results; no worker is used again after an error."""
+        try:
+            answer: list[ClientResult] | Exception = _unpacked(worker.answers.recv_bytes())
+        except EOFError:
+            answer = FedbenchError(
+                "a worker process was ended by the system, as it does when memory runs out; give "
+                "the run fewer workers"
+            )
+        if isinstance(answer, Exception):
+            _end(self._workers)
+            raise answer
+        return answer
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    questions: Connection
+    answers: Connection
+
+
+def _forked(train: Train, fed: Fed | None) -> _Worker:
+    asked, questions = Pipe(duplex=False)
+    answers, answered = Pipe(duplex=False)
+    for pipe in (questions, answered):
+        with suppress(OSError):  # a user may have no more of such memory
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
+    process = get_context("fork").Process(
+        target=_serve, args=(train, fed, asked, answered), daemon=True
+    )
+    process.start()
+    asked.close()  # the worker's; a pipe ends with its last user
+    answered.close()
+    return _Worker(process, questions, answers)
+
+
+def _end(workers: list[_Worker]) -> None:
+    while workers:
+        workers.pop().process.kill()
+
+
+def _serve(train: Train, fed: Fed | None, questions: Connection, answers: Connection) -> None:
+    """Train what is asked for; signals are for the process that forked this one, which ends it."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    ctypes.CDLL("libc.so.6").prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    torch.set_num_threads(1)
+    while True:
+        start, groups = _unpacked(questions.recv_bytes(), fed)
+        for group in groups:
+            try:
+                answer: object = train(start, group)
+            except Exception as error:  # which the other process raises
+                answer = error
+            answers.send_bytes(_packed(answer))
+
+
+class _Pickler(pickle.Pickler):
+    """Tensors as arrays, which takes a tenth of the time; the federation by name."""
+
+    def persistent_id(self, obj: Any) -> str | None:
+        return "fed" if isinstance(obj, Fed) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor) and obj.dtype != torch.bfloat16:
+            return torch.from_numpy, (obj.numpy(),)
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, content: bytes, fed: Fed | None) -> None:
+        super().__init__(io.BytesIO(content))
+        self._fed = fed
+
+    def persistent_load(self, name: str) -> Fed | None:
+        return self._fed
+
+
+def _packed(value: object) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(value)
+    return stream.getvalue()
+
+
+def _unpacked(content: bytes, fed: Fed | None = None) -> Any:
+    return _Unpickler(content, fed).load()

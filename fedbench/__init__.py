@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fedbench.base.errors import FedbenchError
     from fedbench.core.part import Cost, Part, Sizes
-    from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
+    from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
     from fedbench.data.dataset import Dataset, Inputs
     from fedbench.data.partition import Partition
     from fedbench.data.source import Source
@@ -28,12 +28,36 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Architecture", "Batch", "Choice", "Cost", "Dataset", "Fed", "FedbenchError", "Gradient",
-    "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec", "Sampler",
-    "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "run",
+    "Architecture",
+    "Batch",
+    "Choice",
+    "Cost",
+    "Dataset",
+    "FedbenchError",
+    "Federation",
+    "Gradient",
+    "Inputs",
+    "Machine",
+    "Part",
+    "Partition",
+    "Probe",
+    "Result",
+    "Round",
+    "RunSpec",
+    "Sampler",
+    "Scene",
+    "Sizes",
+    "Source",
+    "State",
+    "Training",
+    "Turn",
+    "__version__",
+    "run",
 ]  # fmt: skip
 _HOMES = {
-    **dict.fromkeys(("Batch", "Fed", "Gradient", "Round", "State", "Turn"), "fedbench.core.round"),
+    **dict.fromkeys(
+        ("Batch", "Federation", "Gradient", "Round", "State", "Turn"), "fedbench.core.round"
+    ),
     **dict.fromkeys(("Cost", "Part", "Sizes"), "fedbench.core.part"),
     **dict.fromkeys(("Dataset", "Inputs"), "fedbench.data.dataset"),
     **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),

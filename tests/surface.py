@@ -13,8 +13,8 @@ from fedbench import (
     Choice,
     Cost,
     Dataset,
-    Fed,
     FedbenchError,
+    Federation,
     Gradient,
     Machine,
     Part,
@@ -39,7 +39,7 @@ class Own(Part):
 
     mu: float = 0.1
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """A momentum of zeros (d,)."""
         return {"m": w.new_zeros(fed.d)}
 
@@ -53,7 +53,7 @@ class Own(Part):
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """The global update (d,), remembered."""
-        r.mine["m"] = d
+        r.state["m"] = d
         return d
 
     def cost(self, size: Sizes) -> Cost:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.base import seeds
-from fedbench.core import chance
+from fedbench.core.rng import torch_generator
 from speed.workload import Workload
 
 
@@ -53,6 +53,6 @@ def cohort(workload: Workload, t: int) -> list[int]:
 
 def batches(workload: Workload, t: int, client: int) -> Iterator[Tensor]:
     """The mini-batches that fedbench draws for a client in round t of the seed 0."""
-    rng = chance.torch_generator(0, t, client, "batches")
+    rng = torch_generator(0, t, client, "batches")
     order = torch.randperm(workload.samples, generator=rng) + workload.rows(client).start
     return iter(torch.split(order, workload.batch))

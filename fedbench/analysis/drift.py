@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedbench.analysis.replay import replay
 from fedbench.base import seeds
-from fedbench.core import chance
+from fedbench.core.rng import seeded
 from fedbench.core.round import Round
 from fedbench.core.spill import Spill
 from fedbench.engine.probe import Cells
@@ -68,7 +68,7 @@ def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
     p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
     noise = seeds.number(problem.spec.seed, r.round, seeds.EVERYONE, "dropout")
     total = torch.zeros_like(r.w, dtype=torch.float64)
-    with chance.seeded(noise, problem.device):
+    with seeded(noise, problem.device):
         for i, share in zip(clients, p / p.sum(), strict=True):
             total += share * full_gradient(problem.task, r.buffers, problem.rows[i])(r.w)
     return total

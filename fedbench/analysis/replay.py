@@ -18,7 +18,7 @@ from fedbench.engine.local import (
 )
 from fedbench.engine.local_round import local_round
 from fedbench.engine.problem import Problem
-from fedbench.engine.turns import PreparedClient, dropout, twins
+from fedbench.engine.turns import PreparedClient, dropout, snapshot
 
 
 class Replayed(NamedTuple):
@@ -41,7 +41,7 @@ def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Ite
     training of each client once more.
     """
     start = RoundStart(Model(r.w, r.buffers), r.lr)
-    for client in twins(clients):
+    for client in snapshot(clients):
         gradients: list[Tensor] = []
         with torch.no_grad(), dropout(problem.task, client):
             reply = local_round(

@@ -34,7 +34,7 @@ def rule(parts: tuple[Part, ...]) -> FedDPC:
 
 def residuals(feddpc: FedDPC, deltas: Tensor, P: Tensor, r: Round) -> tuple[Tensor, Tensor]:
     """(r_i, s_i r_i), both (m, d), for updates (m, d) in model units."""
-    view = replace(r, mine={"P": P})
+    view = replace(r, state={"P": P})
     unscaled = replace(feddpc, scaling="none")
     freed = torch.stack([unscaled.receive(delta, view) for delta in deltas])
     return freed, torch.stack([feddpc.receive(delta, view) for delta in deltas])

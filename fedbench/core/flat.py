@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from fedbench.core import bfloat16, chance
+from fedbench.core import bfloat16
+from fedbench.core.rng import draws, seeded
 
 Buffers = dict[str, Tensor]
 
@@ -79,7 +80,7 @@ class Net:
     def fresh(self, rng: torch.Generator) -> Model:
         """Newly initialised weights and buffers, drawn from `rng` alone."""
         module, device = self.module().cpu(), self._start.w.device
-        with chance.seeded(int(torch.randint(2**62, (), generator=rng)), device):
+        with seeded(int(torch.randint(2**62, (), generator=rng)), device):
             for layer in module.modules():
                 getattr(layer, "reset_parameters", lambda: None)()
         return Net(module.to(device)).start()
@@ -123,7 +124,7 @@ class Net:
         """
         start = self.start()
         with torch.no_grad():
-            drawn = chance.draws(lambda: self.train(start.w, start.buffers, x), x.device)
+            drawn = draws(lambda: self.train(start.w, start.buffers, x), x.device)
         self.has_dropout = self.has_dropout or drawn
 
     def train(self, w: Tensor, buffers: Buffers, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core.round import Batch, Fed, Gradient, Round, State, Turn
+from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Part(Checked):
     needs_head: ClassVar[bool] = False  # whether it uses the features or the classifier alone
     own_momentum: ClassVar[bool] = False  # whether it has a momentum in place of the optimiser's
     repeats: ClassVar[dict[str, str]] = {}  # parameters that, if given, must equal the optimiser's
-    uploaded_momentum: ClassVar[str] = ""  # the key in `t.up` of a client's momentum
+    uploaded_momentum: ClassVar[str] = ""  # the key in `t.upload` of a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
 
@@ -114,11 +114,11 @@ class Part(Checked):
         """
         return ""
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The part's state on the server before round 0."""
         return {}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """The part's state on a client before the client's first turn; `w` is x_0."""
         return {}
 
@@ -163,7 +163,7 @@ class Part(Checked):
         return step
 
     def after(self, b: Batch, t: Turn) -> None:
-        """Read the batch of the step just made, detached; may write `t.up`, `t.run`, `t.mine`."""
+        """Read the batch of the step just made, detached; may write the turn's states."""
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """The update that the client uploads when local training ends."""
@@ -198,7 +198,7 @@ def overriding(parts: Sequence[Part], hook: str) -> list[int]:
     return [i for i, p in enumerate(parts) if getattr(type(p), hook) is not getattr(Part, hook)]
 
 
-def alike(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
+def same_shape(part: Part, hook: str, value: Tensor, given: Tensor) -> Tensor:
     """What a hook returned; raises `FedbenchError` if it has another shape than it was given.
 
     Without this check a single number would be added to every weight.

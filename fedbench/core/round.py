@@ -24,27 +24,33 @@ Seen = dict[tuple[int, ...], tuple[Model, tuple[Tensor, Tensor]]]
 
 
 @dataclass(frozen=True, repr=False)
-class Fed(OneLine):
-    """What stays the same in all rounds of a run.
-
-    K: clients; m: size of the cohort; classes: C; d: weights of the model; n: samples per client
-    (K,); labels: label counts per client (K, C); lr: the first learning rate η_0; rounds: T;
-    net: the network; start: x_0 with its buffers; spill: makes tables that may be on disk;
-    optimiser: that of the local steps.
-    """
+class Federation(OneLine):
+    """What stays the same in all rounds of a run."""
 
     K: int
+    """The number of clients."""
     m: int
+    """The size of the cohort."""
     classes: int
+    """C, 0 if labels are numbers."""
     d: int
+    """The number of weights of the model."""
     n: Tensor
+    """Samples per client (K,)."""
     labels: Tensor
+    """Label counts per client (K, C)."""
     lr: float
+    """The first learning rate η_0."""
     rounds: int
+    """T."""
     net: Net
+    """The network."""
     start: Model
+    """x_0 with its buffers."""
     spill: Spill
+    """Makes tables that may lie on disk."""
     optimiser: Optimiser = field(default_factory=SGD)
+    """That of the local steps."""
 
     def table(self) -> Tensor:
         """Zeros (K, d): one vector per client, on disk if the table does not fit in memory."""
@@ -54,7 +60,7 @@ class Fed(OneLine):
 def only_in_ask(w: Tensor) -> Tensor:
     """What `full_gradient` is in all hooks but `ask`: raises `FedbenchError`."""
     raise FedbenchError(
-        "t.full_gradient can be called in the hook `ask` only; store what it returns in `t.run`"
+        "t.full_gradient can be called in the hook `ask` only; store what it returns in `t.scratch`"
     )
 
 
@@ -67,36 +73,42 @@ def _too_early(fields: str, hooks: dict[str, str], name: str) -> Exception:
 
 @dataclass(kw_only=True, repr=False)
 class Turn(OneLine):
-    """One client's turn in one round, as one part sees it.
+    """One client's turn in one round, as one part sees it; the states are the part's own."""
 
-    w, buffers: the global model; lr: this round's learning rate; round: t, counted from 0; k: local
-    steps made so far; H: local steps that this client makes (k = H in `end`); weight_decay: that of
-    the local optimiser, as a vector (d,) if some weights get none; n: the client's number of
-    samples; labels: its label counts (C,).
-
-    The states: `msg` came from the server, `mine` lasts from one turn of the client to the next,
-    `up` goes to the server, `run` lasts for this turn, `drawn` holds this part's random numbers.
-    `full_gradient` gives the gradient of the loss over all of the client's data, in `ask` only. In
-    `end`, y is the model y_i that was trained, with the client's norm buffers.
-    """
-
-    fed: Fed
+    fed: Federation
+    """What stays the same in all rounds."""
     w: Tensor
+    """The weights of the global model x_t (d,)."""
     buffers: Buffers
+    """The buffers of its norm layers."""
     lr: float
+    """This round's learning rate η_t."""
     H: int
+    """The local steps that this client makes in the round."""
     n: Tensor
+    """The client's number of samples, a scalar."""
     labels: Tensor
+    """Its label counts (C,)."""
     weight_decay: float | Tensor
+    """That of the local optimiser, a vector (d,) if some weights get none."""
     round: int
+    """t, counted from 0."""
     k: int = 0
+    """Local steps made so far; H in `end`."""
     msg: State = field(default_factory=dict)
-    mine: State = field(default_factory=dict)
-    up: State = field(default_factory=dict)
-    run: State = field(default_factory=dict)
+    """What the server sent."""
+    state: State = field(default_factory=dict)
+    """What lasts from one turn of the client to its next."""
+    upload: State = field(default_factory=dict)
+    """What goes to the server beside the update."""
+    scratch: State = field(default_factory=dict)
+    """What lasts for this turn."""
     drawn: State = field(default_factory=dict)
+    """This part's random numbers, from `draw`."""
     full_gradient: Gradient = only_in_ask
+    """Gives the gradient of the loss over all of the client's data, in `ask` only."""
     y: Model = field(init=False)
+    """In `end`: the model y_i that was trained, with the client's norm buffers."""
 
     if not TYPE_CHECKING:  # otherwise mypy would accept any name
 
@@ -123,20 +135,24 @@ _TURN = {"y": "the model that was trained can be read in the hook `end`"}
 
 @dataclass(kw_only=True, repr=False)
 class Batch(OneLine):
-    """One mini-batch: inputs x, labels y (B,), and the outputs of the model in training.
-
-    logits (B, C) and features are those of the model in training, the student, whose weights at
-    this step are `w`.
-    """
+    """One mini-batch, and the outputs of the model in training, the student."""
 
     x: Tensor
+    """Inputs (B, …)."""
     y: Tensor
+    """Labels (B,)."""
     logits: Tensor
+    """The student's logits (B, C)."""
     features: Tensor
+    """What its classifier gets, (B, …)."""
     w: Tensor
+    """Its weights at this step (d,)."""
     net: Net
+    """The network."""
     global_model: Model
+    """The global model of the round."""
     seen: Seen = field(default_factory=dict)
+    """Outputs of other models that were asked for already."""
 
     def of(self, model: Model) -> tuple[Tensor, Tensor]:
         """(logits, features) of any model in evaluation mode, without gradient.
@@ -163,38 +179,49 @@ class Batch(OneLine):
 class Round(OneLine):
     """One round at the server, as one part sees it.
 
-    round: t, counted from 0; w: x_t; lr: η_t; clients: the cohort S_t in ascending order; counts:
-    n_i (m,); p: mixing weights (m,); mine: this part's state; rng: this part's random generator for
-    the round; validate: computes a model's loss on held-out data; proxy: gives the held-out inputs
-    (N, …) without labels.
-
-    The following have no value at first, and raise `FedbenchError` if they are read too early.
-    From `answer` on, steps: H_i (m,); effective_steps: ‖a_i‖₁ (m,), as `Turn` has it. From `weigh`
-    on, models: y_i (m, d); raw: D_i = x_t − y_i (m, d); ups: each client's `up` of this part;
-    statistics: the norm buffers of each y_i. In `receive`, i: the client's place in the cohort. In
-    `evaluate`, new: x_{t+1}.
+    Fields without a value at first raise `FedbenchError` if they are read too early.
     """
 
-    fed: Fed
+    fed: Federation
+    """What stays the same in all rounds."""
     round: int
+    """t, counted from 0."""
     lr: float
+    """The learning rate η_t."""
     w: Tensor
+    """The weights of the global model x_t (d,)."""
     buffers: Buffers
+    """The buffers of its norm layers."""
     clients: Sequence[int]
+    """The cohort S_t, ascending."""
     counts: Tensor
+    """n_i, samples of each of its clients (m,)."""
     p: Tensor
+    """Mixing weights (m,), which sum to 1."""
     validate: Callable[[Model], Tensor]
+    """Computes a model's loss on held-out data."""
     proxy: Callable[[], Tensor]
+    """Gives the held-out inputs (N, …) without labels."""
     rng: torch.Generator = field(default_factory=torch.Generator)
-    mine: State = field(default_factory=dict)
+    """This part's random generator for the round."""
+    state: State = field(default_factory=dict)
+    """What the part keeps at the server from round to round."""
     steps: Tensor = field(init=False)
+    """From `answer` on: H_i (m,)."""
     effective_steps: Tensor = field(init=False)
+    """From `answer` on: ‖a_i‖₁ (m,), as `Turn` has it."""
     models: Tensor = field(init=False)
+    """From `weigh` on: y_i (m, d)."""
     raw: Tensor = field(init=False)
-    ups: Sequence[State] = field(init=False)
+    """From `weigh` on: D_i = x_t − y_i (m, d)."""
+    uploads: Sequence[State] = field(init=False)
+    """From `weigh` on: each client's `upload` of this part."""
     statistics: Sequence[Buffers] = field(init=False)
+    """From `weigh` on: the norm buffers of each y_i."""
     i: int = field(init=False)
+    """In `receive`: the client's place in the cohort."""
     new: Tensor = field(init=False)
+    """In `evaluate`: x_{t+1} (d,)."""
 
     if not TYPE_CHECKING:  # otherwise mypy would accept any name
 
@@ -209,8 +236,8 @@ class Round(OneLine):
             self.effective_steps = self.w.new_tensor([count(each) for each in H])
 
     def mean(self, name: str) -> Tensor:
-        """Σ p_i up_i[name], added in the order of client numbers."""
-        return weighted_mean([up[name] for up in self.ups], self.p)
+        """Σ p_i upload_i[name], added in the order of client numbers."""
+        return weighted_mean([upload[name] for upload in self.uploads], self.p)
 
     def cohort_mean(self) -> Tensor:
         """(1/m) Σ y_i: the unweighted mean of the cohort's models."""
@@ -221,7 +248,7 @@ _TRAINED = "it can be read from the hook `weigh` on, after the cohort has traine
 _ROUND = {
     "steps": "it can be read from the hook `answer` on, after the batches have been drawn",
     "effective_steps": "it can be read from the hook `answer` on, and with local SGD alone",
-    **dict.fromkeys(("models", "raw", "ups", "statistics"), _TRAINED),
+    **dict.fromkeys(("models", "raw", "uploads", "statistics"), _TRAINED),
     "i": "it can be read in the hook `receive` only, which is called once per client",
     "new": "it can be read in the hook `evaluate`, after the next global model was made",
 }

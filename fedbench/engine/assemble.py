@@ -15,7 +15,7 @@ from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
-from fedbench.core.round import Fed
+from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices
@@ -213,10 +213,10 @@ def _label_counts(data: Dataset, rows: Rows) -> NDArray[np.int64]:
 
 def constants(
     spec: RunSpec, data: Dataset, counts: NDArray[np.int64], net: Net, machine: Machine
-) -> Fed:
+) -> Federation:
     """The constants of the federation, which parts may read; counts: labels per client (K, C)."""
     like = net.start().w
-    return Fed(
+    return Federation(
         K=spec.clients,
         m=cohort_size(spec.clients, spec.participation),
         classes=data.classes,

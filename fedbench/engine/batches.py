@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from fedbench.core import chance
+from fedbench.core.rng import torch_generator
 
 
 def batches(
@@ -23,7 +23,7 @@ def batches(
     is used (convention 10).
     """
     size = batch or len(rows)
-    generator = chance.torch_generator(seed, round_, client, "batches")
+    generator = torch_generator(seed, round_, client, "batches")
     indices: list[Tensor] = []
     passes = 0
     while passes < epochs if epochs else len(indices) < (steps or 0):

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from fedbench.base import seeds
 from fedbench.base.errors import at, called
-from fedbench.core import chance
 from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
+from fedbench.core.rng import seeded
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Rows, draw_partition
 from fedbench.data.source import data_folder, load_data
@@ -25,7 +25,7 @@ from fedbench.spec import RunSpec
 
 def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
     """The data set that the spec names, in `folder`; draws of users' sources have one seed."""
-    with chance.seeded(0, torch.device("cpu"), users=True):
+    with seeded(0, torch.device("cpu"), users=True):
         return load_data(spec.dataset.name, spec.dataset.params, folder)
 
 
@@ -33,7 +33,7 @@ def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows
     """Each client's training rows, dealt by the partition that the spec names."""
     rule = spec.partition.build("partition")
     number = seeds.number(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "users' partition")
-    on_cpu = chance.seeded(number, torch.device("cpu"), users=True)
+    on_cpu = seeded(number, torch.device("cpu"), users=True)
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
         return draw_partition(rule, data, train, spec.clients, spec.partition_seed)
 
@@ -58,7 +58,7 @@ def build_model(
     architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
     number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
-    with chance.seeded(number, torch.device("cpu"), users=True):
+    with seeded(number, torch.device("cpu"), users=True):
         module: nn.Module = architecture.build(data.inputs)
         architecture.load(module, data_folder(folder))
         if spec.projection:

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from fedbench.base.errors import FedbenchError, short
-from fedbench.core import chance
 from fedbench.core.flat import Net
+from fedbench.core.rng import draws, seeded
 from fedbench.data.dataset import Dataset, Inputs
 from fedbench.data.shares import Rows
 from fedbench.engine.local import Loss
@@ -74,7 +74,7 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
     """
     place, before = f"model: {name}", x.clone()
     try:
-        with torch.no_grad(), chance.seeded(0, x.device):
+        with torch.no_grad(), seeded(0, x.device):
             for answer in net.answers(x):
                 _require_tensor(answer, place)
             outputs = net.eval(net.start(), x)[0]
@@ -116,8 +116,8 @@ def refuse_memory(net: Net, x: Tensor, name: str) -> None:
     In training dropout may act on them too, and running statistics may change, in place.
     """
     place, model = f"model: {name}", net.start()
-    with torch.no_grad(), chance.seeded(0, x.device, users=True):
-        if chance.draws(lambda: net.eval(model, x), x.device):
+    with torch.no_grad(), seeded(0, x.device, users=True):
+        if draws(lambda: net.eval(model, x), x.device):
             raise FedbenchError(
                 f"{place} draws random numbers in evaluation, so that no score would be the "
                 "model's; let it draw in training alone, as F.dropout(x, training=self.training)"
@@ -143,13 +143,13 @@ def refuse_memory(net: Net, x: Tensor, name: str) -> None:
 
 
 def _evaluated(net: Net, x: Tensor) -> Tensor:
-    with torch.no_grad(), chance.seeded(0, x.device, users=True):
+    with torch.no_grad(), seeded(0, x.device, users=True):
         return net.eval(net.start(), x)[0]
 
 
 def _trained(net: Net, x: Tensor) -> Tensor:
     start = net.start()
-    with torch.no_grad(), chance.seeded(0, x.device, users=True):
+    with torch.no_grad(), seeded(0, x.device, users=True):
         return net.train(start.w, start.buffers, x)[0]
 
 
@@ -184,7 +184,7 @@ def refuse_lone_samples(net: Net, rows: Rows, batch: int | None, x: Tensor, name
         return
     start = net.start()
     try:
-        with torch.no_grad(), chance.seeded(0, x.device):
+        with torch.no_grad(), seeded(0, x.device):
             net.train(start.w, start.buffers, x)
     except ValueError:
         why = "batch = 1" if batch == 1 else f"client {lone[0]} has a single training sample"

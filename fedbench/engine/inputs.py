@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core import chance
 from fedbench.core.flat import Net
+from fedbench.core.rng import torch_generator
 from fedbench.data import tables
 from fedbench.data.dataset import Dataset
 from fedbench.spec import Augment, RunSpec
@@ -98,7 +98,7 @@ def views(
     Offsets are those of a window in the image padded by `crop` pixels on every side; the offset
     `crop` leaves the image where it is.
     """
-    rng = chance.torch_generator(seed, round_, client, "augment")
+    rng = torch_generator(seed, round_, client, "augment")
     sizes = [len(rows) for rows in batches]
     n, pad = sum(sizes), augment.crop
     offsets = torch.randint(2 * pad + 1, (n, 2), generator=rng)

@@ -127,15 +127,15 @@ class ClientBatches:
 class ClientResult:
     """What one client's local training returns.
 
-    w, buffers: the trained model y_i; delta: the update that is uploaded, (d,); up: what each part
-    uploads beside it; mine: what each part stores at the client; loss: the mean over its steps of a
-    mini-batch's loss before the step, without the parts' terms.
+    w, buffers: the trained model y_i; delta: the update that is uploaded, (d,); upload: what each
+    part uploads beside it; state: what each part stores at the client; loss: the mean over its
+    steps of a mini-batch's loss before the step, without the parts' terms.
     """
 
     w: Tensor
     delta: Tensor
-    up: list[State]
-    mine: list[State]
+    upload: list[State]
+    state: list[State]
     buffers: Buffers
     loss: Tensor
 

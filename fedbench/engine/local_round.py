@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.optimisers import clip_by_norm
-from fedbench.core.part import Part, alike, overriding
+from fedbench.core.part import Part, overriding, same_shape
+from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
 from fedbench.engine.feed import Feed
 from fedbench.engine.local import (
@@ -56,7 +56,7 @@ def begun(task: LocalTask, start: RoundStart, turns: Sequence[Turn]) -> Tensor:
     """The weights that the parts let a client start from."""
     w = start.global_model.w
     for part, t in zip(task.parts, turns, strict=True):
-        w = alike(part, "begin", part.begin(w, t), w)
+        w = same_shape(part, "begin", part.begin(w, t), w)
     return w
 
 
@@ -72,9 +72,9 @@ def finished(
     delta = start.global_model.w - w
     for part, t in zip(task.parts, turns, strict=True):
         t.k, t.y = t.H, Model(w, buffers)
-        delta = alike(part, "end", part.end(delta, t), delta)
-    up, mine = [t.up for t in turns], [t.mine for t in turns]
-    return ClientResult(w=w, delta=delta, up=up, mine=mine, buffers=buffers, loss=loss)
+        delta = same_shape(part, "end", part.end(delta, t), delta)
+    upload, state = [t.upload for t in turns], [t.state for t in turns]
+    return ClientResult(w=w, delta=delta, upload=upload, state=state, buffers=buffers, loss=loss)
 
 
 class Placeable(Protocol):
@@ -150,10 +150,10 @@ class _StepsOnVector:
         loss = _StepLoss(task, model, turns, samples, self.buffers, self._differentiate)
         g = clip_by_norm(loss.gradient(w), task.clip)
         for i in overriding(task.parts, "decay"):
-            g = alike(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
+            g = same_shape(task.parts[i], "decay", task.parts[i].decay(g, w, turns[i]), w)
         step, self._memory = task.optimiser.step(g, task.decayed(w), self._memory, k)
         for i in overriding(task.parts, "move"):
-            step = alike(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
+            step = same_shape(task.parts[i], "move", task.parts[i].move(step, w, turns[i]), w)
         loss.show(w)
         self.w = torch.add(w, step, alpha=-self._start.lr)  # rounded once, as in torch.optim
         self.buffers = loss.first.buffers
@@ -180,7 +180,7 @@ class _StepLoss:
         self.buffers, self.differentiate = buffers, differentiate
         self._first: Outputs | None = None
         self.seen: Seen = {}
-        self.noise: chance.Shared | None = None
+        self.noise: GeneratorStates | None = None
 
     @property
     def first(self) -> Outputs:
@@ -210,7 +210,7 @@ class _StepLoss:
     @contextlib.contextmanager
     def _same_noise(self, device: torch.device) -> Iterator[None]:
         """A context that draws what the first of its step drew, and moves no later draw."""
-        now = chance.Shared.now(device, self.task.users.acts)
+        now = GeneratorStates.now(device, self.task.users.acts)
         if self.noise is None:
             self.noise = now
             yield
@@ -226,11 +226,11 @@ class _StepLoss:
         z, features = self.task.net.train(w, buffers, self.x)
         for i in overriding(parts, "logits"):
             given = self.batch(z, features, w)
-            z = alike(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
+            z = same_shape(parts[i], "logits", parts[i].logits(z, given, turns[i]), z)
         b = self.batch(z, features, w)
         plain = value = self.task.loss(z, self.y).mean()
         for i in overriding(parts, "loss"):
-            value = alike(parts[i], "loss", parts[i].loss(value, b, turns[i]), value)
+            value = same_shape(parts[i], "loss", parts[i].loss(value, b, turns[i]), value)
         buffers = {name: v.detach() for name, v in buffers.items()}
         return value, Outputs(plain.detach(), z.detach(), features.detach(), buffers)
 
@@ -249,4 +249,4 @@ class _StepLoss:
 
 
 def _wrap(part: Part, inner: Gradient, t: Turn) -> Gradient:
-    return lambda w: alike(part, "grad", part.grad(inner, w, t), w)
+    return lambda w: same_shape(part, "grad", part.grad(inner, w, t), w)

@@ -11,9 +11,9 @@ import numpy as np
 from fedbench.base import seeds
 from fedbench.base.checked import Checked
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core import chance
 from fedbench.core.flat import Model
 from fedbench.core.oneline import OneLine
+from fedbench.core.rng import seeded
 from fedbench.core.round import Round, State
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
@@ -35,7 +35,7 @@ class Scene(OneLine):
     cohort as prepared before local training (see `analysis.replay`); replies: the results of local
     training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the run's (new if
     the round is not evaluated); evaluated: whether this round is a row of the history; last:
-    whether it is the run's last; mine: tensors that the probe stores from round to round, which it
+    whether it is the run's last; state: tensors that the probe stores from round to round, which it
     replaces and never changes in place.
     """
 
@@ -47,7 +47,7 @@ class Scene(OneLine):
     scored: Model
     evaluated: bool
     last: bool
-    mine: State = field(default_factory=dict)
+    state: State = field(default_factory=dict)
 
     @property
     def global_model(self) -> Model:
@@ -65,10 +65,10 @@ class Scene(OneLine):
             self.problem.spec.seed, self.r.round, seeds.EVERYONE, f"probe {purpose}"
         )
 
-    def chance(self, purpose: str) -> AbstractContextManager[None]:
+    def seeded(self, purpose: str) -> AbstractContextManager[None]:
         """A context in which torch's shared generators start from the seed `number(purpose)`."""
         device, users = self.problem.device, self.problem.task.users.acts
-        return chance.seeded(self.number(purpose), device, users)
+        return seeded(self.number(purpose), device, users)
 
 
 def require_classes(probe: "Probe", problem: Problem) -> None:
@@ -90,7 +90,7 @@ class Sight(NamedTuple):
 class Probe(Checked, ABC):
     """Something that is measured while a run trains; one file per probe, listed in `watch`.
 
-    A probe is called in every round, except one that diverged, and may store tensors in `s.mine`,
+    A probe is called in every round, except one that diverged, and may store tensors in `s.state`,
     which checkpoints include. It overrides `row` or `table`, or `see` if one computation gives
     both. COLUMNS and TABLE declare what it may write. They must be literals, since they are read
     without an import: a plan refuses a metric that no run will have, and a report takes labels,

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
-from fedbench.core import chance
 from fedbench.core.flat import Model
-from fedbench.core.round import Fed
+from fedbench.core.rng import seeded
+from fedbench.core.round import Federation
 from fedbench.data.dataset import Dataset
 from fedbench.data.shares import Unused
 from fedbench.engine.identity import Identity
@@ -35,7 +35,7 @@ class Problem:
     spec: RunSpec
     identity: Identity  # if a search chose settings: of those before it
     data: Dataset
-    fed: Fed
+    fed: Federation
     task: LocalTask
     rows: list[Tensor]
     label_counts: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Problem:
         if not self.task.users.acts:
             return nullcontext()
         number = seeds.number(self.spec.seed, t, seeds.EVERYONE, f"users' {purpose}")
-        return chance.seeded(number, self.device, users=True)
+        return seeded(number, self.device, users=True)
 
     @property
     def unused_words(self) -> str:

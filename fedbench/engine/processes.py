@@ -23,7 +23,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
-from fedbench.core.round import Fed
+from fedbench.core.round import Federation
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.turns import PreparedClient
 
@@ -72,7 +72,7 @@ class _Worker(NamedTuple):
     answers: Connection
 
 
-def _forked(train: Train, fed: Fed | None) -> _Worker:
+def _forked(train: Train, fed: Federation | None) -> _Worker:
     asked, questions = Pipe(duplex=False)
     answers, answered = Pipe(duplex=False)
     for pipe in (questions, answered):
@@ -89,10 +89,14 @@ def _forked(train: Train, fed: Fed | None) -> _Worker:
 
 def _end(workers: list[_Worker]) -> None:
     while workers:
-        workers.pop().process.kill()
+        process = workers.pop().process
+        process.kill()
+        process.join()
 
 
-def _serve(train: Train, fed: Fed | None, questions: Connection, answers: Connection) -> None:
+def _serve(
+    train: Train, fed: Federation | None, questions: Connection, answers: Connection
+) -> None:
     """Train what is asked for; signals are for the process that forked this one, which ends it."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
@@ -112,7 +116,7 @@ class _Pickler(pickle.Pickler):
     """Tensors as arrays, which takes a tenth of the time; the federation by name."""
 
     def persistent_id(self, obj: Any) -> str | None:
-        return "fed" if isinstance(obj, Fed) else None
+        return "fed" if isinstance(obj, Federation) else None
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor) and obj.dtype != torch.bfloat16:
@@ -121,11 +125,11 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, content: bytes, fed: Fed | None) -> None:
+    def __init__(self, content: bytes, fed: Federation | None) -> None:
         super().__init__(io.BytesIO(content))
         self._fed = fed
 
-    def persistent_load(self, name: str) -> Fed | None:
+    def persistent_load(self, name: str) -> Federation | None:
         return self._fed
 
 
@@ -135,5 +139,5 @@ def _packed(value: object) -> bytes:
     return stream.getvalue()
 
 
-def _unpacked(content: bytes, fed: Fed | None = None) -> Any:
+def _unpacked(content: bytes, fed: Federation | None = None) -> Any:
     return _Unpickler(content, fed).load()

@@ -121,7 +121,7 @@ class Progress:
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
         return {
-            "world": dict(self.global_model._asdict()),
+            "global_model": dict(self.global_model._asdict()),
             "server": self.server,
             "clients": self.clients.state(),
             "round": self.round,
@@ -141,6 +141,9 @@ class Progress:
         values = {k: v for k, v in state.items() if k not in ("id", "data", "settings")}
         clients = ClientStates(spill)
         clients.restore(values.pop("clients"))
-        global_model, traffic = Model(**values.pop("world")), Traffic(**values.pop("traffic"))
+        global_model, traffic = (
+            Model(**values.pop("global_model")),
+            Traffic(**values.pop("traffic")),
+        )
         server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
         return cls(global_model, server, clients, traffic=traffic, **values)

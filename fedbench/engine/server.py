@@ -9,9 +9,9 @@ from torch import Tensor
 
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError, shown
-from fedbench.core import chance
 from fedbench.core.flat import Buffers, Model
-from fedbench.core.part import Part, alike, overriding
+from fedbench.core.part import Part, overriding, same_shape
+from fedbench.core.rng import torch_generator
 from fedbench.core.round import Round, State, weighted_mean
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
@@ -77,14 +77,14 @@ def aggregate(
     statistics = [reply.buffers for reply in replies]
     for i, copy in enumerate(copies):
         copy.models, copy.raw, copy.statistics = models, raw, statistics
-        copy.ups = [reply.up[i] for reply in replies]
+        copy.uploads = [reply.upload[i] for reply in replies]
     p = _weights(parts, copies, r.p)
     received = [_received(parts, copies, n, reply) for n, reply in enumerate(replies)]
     for copy in copies:
         vars(copy).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
     for i in overriding(parts, "step"):
-        d = alike(parts[i], "step", parts[i].step(d, copies[i]), d)
+        d = same_shape(parts[i], "step", parts[i].step(d, copies[i]), d)
     new = weighted_mean(models, p) + (weighted_mean(raw, p) - d)
     for copy in copies:
         copy.new = new
@@ -93,7 +93,7 @@ def aggregate(
 
 def _weights(parts: Sequence[Part], copies: Sequence[Round], p: Tensor) -> Tensor:
     for i in overriding(parts, "weigh"):
-        p = alike(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
+        p = same_shape(parts[i], "weigh", parts[i].weigh(p, copies[i]), p)
     for copy in copies:
         copy.p = p
     return p
@@ -105,7 +105,7 @@ def _received(
     delta = reply.delta
     for i in overriding(parts, "receive"):
         copies[i].i = n
-        delta = alike(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
+        delta = same_shape(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)
     return delta
 
 
@@ -123,10 +123,10 @@ def _mix(values: list[Tensor], p: Tensor) -> Tensor:
 def copies_for_parts(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
     """One copy of the round per part, with the part's state and random generator."""
     return [
-        replace(r, mine=state, rng=_generator(problem, r, part))
+        replace(r, state=state, rng=_generator(problem, r, part))
         for part, state in zip(problem.task.parts, states, strict=True)
     ]
 
 
 def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
-    return chance.torch_generator(problem.spec.seed, r.round, seeds.EVERYONE, type(part).__name__)
+    return torch_generator(problem.spec.seed, r.round, seeds.EVERYONE, type(part).__name__)

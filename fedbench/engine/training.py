@@ -37,7 +37,7 @@ from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
 from fedbench.engine.record import Result, describe
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
 from fedbench.engine.tables import tables
-from fedbench.engine.turns import PreparedClient, exchange, prepare, twins
+from fedbench.engine.turns import PreparedClient, exchange, prepare, snapshot
 from fedbench.engine.work import work_per_sample
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
@@ -173,8 +173,8 @@ class Training:
             if self.watch:
                 self.watch(dict(row))
         for part, copy in zip(self.parts, copies, strict=True):
-            require_tensors(part, copy.mine)
-        progress.server = [copy.mine for copy in copies]
+            require_tensors(part, copy.state)
+        progress.server = [copy.state for copy in copies]
 
     def _train(
         self, r: Round, copies: Sequence[Round]
@@ -189,17 +189,17 @@ class Training:
         for copy in copies:
             copy.set_steps([len(c.batches.rows) for c in clients])
         progress.traffic.up += exchange(self.problem, copies, clients)
-        before = twins(clients)
+        before = snapshot(clients)
         start = RoundStart(Model(r.w, r.buffers), r.lr)
         replies = self.workers.train(start, clients)
         progress.users_draw = self.problem.task.users.draws
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
-                require_tensors(part, t.msg, t.up, t.mine)
-            progress.clients[c.client] = reply.mine
+                require_tensors(part, t.msg, t.upload, t.state)
+            progress.clients[c.client] = reply.state
             progress.passes += sum(len(rows) for rows in c.batches.rows)
             progress.traffic.broadcast(size, [t.msg for t in c.turns])
-            progress.traffic.collect(size, reply.up)
+            progress.traffic.collect(size, reply.upload)
         return before, replies
 
     def _stored(self, client: int) -> list[State]:
@@ -250,7 +250,7 @@ class Training:
                 self.probes, progress.memory, progress.tables, strict=True
             ):
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
-                    seen = in_own_numbers(probe.see(replace(scene, mine=mine)))
+                    seen = in_own_numbers(probe.see(replace(scene, state=mine)))
                 require_cells(probe, seen.rows)
                 table += seen.rows
                 if scene.evaluated:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
-from fedbench.core import chance
 from fedbench.core.flat import Buffers
 from fedbench.core.part import overriding
+from fedbench.core.rng import seeded, torch_generator
 from fedbench.core.round import Gradient, Round, State, Turn, only_in_ask
 from fedbench.engine.batches import batches
 from fedbench.engine.inputs import views
@@ -53,7 +53,7 @@ def prepare(
             weight_decay=decay,
             round=r.round,
             msg=message,
-            mine=dict(mine),
+            state=dict(mine),
         )
         for message, mine in zip(messages, stored, strict=True)
     ]
@@ -63,7 +63,7 @@ def prepare(
     return PreparedClient(client, turns, data, seeds.number(spec.seed, r.round, client, "dropout"))
 
 
-def twins(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
+def snapshot(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
     """Copies of the clients as they are now; training the originals does not change them.
 
     Clients that share one message share one copy of it.
@@ -72,7 +72,9 @@ def twins(clients: Sequence[PreparedClient]) -> list[PreparedClient]:
 
     def twin(t: Turn) -> Turn:
         msg = shared.setdefault(id(t.msg), dict(t.msg))
-        return replace(t, msg=msg, mine=dict(t.mine), up=dict(t.up), run=dict(t.run))
+        return replace(
+            t, msg=msg, state=dict(t.state), upload=dict(t.upload), scratch=dict(t.scratch)
+        )
 
     return [replace(c, turns=[twin(t) for t in c.turns]) for c in clients]
 
@@ -103,7 +105,7 @@ def dropout(task: LocalTask, c: PreparedClient) -> contextlib.AbstractContextMan
     """A context in which dropout, and users' code that draws, draw from the client's seed."""
     if not task.draws:
         return contextlib.nullcontext()
-    return chance.seeded(c.noise, task.x.device, task.users.acts)
+    return seeded(c.noise, task.x.device, task.users.acts)
 
 
 def full_gradient(task: LocalTask, statistics: Buffers, rows: Tensor) -> Gradient:
@@ -151,5 +153,5 @@ def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
 def _draw(problem: Problem, t: int, client: int, turns: Sequence[Turn]) -> None:
     for i in overriding(problem.task.parts, "draw"):
         part = problem.task.parts[i]
-        rng = chance.torch_generator(problem.spec.seed, t, client, type(part).__name__)
+        rng = torch_generator(problem.spec.seed, t, client, type(part).__name__)
         turns[i].drawn = part.draw(rng, turns[i])

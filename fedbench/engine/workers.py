@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-from fedbench.core import chance
+from fedbench.core.rng import GeneratorStates
 from fedbench.core.stacked import StackedNet
-from fedbench.engine.gang import train_together
+from fedbench.engine.batched_clients import train_together
 from fedbench.engine.groups import at_once, grouped, in_processes, in_step, stacked_net
 from fedbench.engine.local import ClientResult, LocalTask, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.lockstep import train_in_step
 from fedbench.engine.processes import Processes
 from fedbench.engine.threads import Threads
-from fedbench.engine.turns import PreparedClient, dropout, twins
+from fedbench.engine.turns import PreparedClient, dropout, snapshot
 
 
 class Workers:
@@ -66,9 +66,9 @@ class Workers:
         users, device = self._task.users, self._task.x.device
         if users.draws or not users.acts:
             return self._train_all(start, clients)
-        again, before = twins(clients), chance.Shared.now(device)
+        again, before = snapshot(clients), GeneratorStates.now(device)
         results = self._train_all(start, clients)
-        if chance.Shared.now(device) == before:
+        if GeneratorStates.now(device) == before:
             return results
         before.restore(device)
         users.draws = True

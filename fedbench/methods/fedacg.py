@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne, NonNegative
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn
+from fedbench.core.round import Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FedACG(Part):
     lam: BelowOne = 0.85  # 0 with β = 0 is FedAvg
     beta: NonNegative = 0.001  # strength of the pull towards z_t, as released; 0 is none
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at m_0 = 0, hence z_0 = x_0."""
         return {"m": torch.zeros_like(w)}
 
@@ -42,12 +42,12 @@ class FedACG(Part):
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """z_t − z_{t+1} = z_t − x_{t+1} − λ m_{t+1}."""
-        r.mine["m"] = self.lam * r.mine["m"] - d
-        return d - self.lam * r.mine["m"]
+        r.state["m"] = self.lam * r.state["m"] - d
+        return d - self.lam * r.state["m"]
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """Score x_{t+1} first, as 'model'; the engine scores z_{t+1} too, as 'next'."""
-        return {"model": w - self.lam * r.mine["m"]}
+        return {"model": w - self.lam * r.state["m"]}
 
     def cost(self, size: Sizes) -> Cost:
         """Nothing is sent beside the model; the server stores m."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from fedbench.base.checked import BelowOne, NonNegative, Positive
 from fedbench.core.ops import adaptive_state, adaptive_step
 from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class FedAdam(Part):
     tau: Positive = 1e-3
     v0: NonNegative | None = None  # v before round 0; null: τ²; public simulators take 0
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at m = 0, and v at `v0`."""
         return adaptive_state(w, self.v0, self.tau)
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g m/(√v + τ) after v was averaged with D̄²."""
-        v = self.beta2 * r.mine["v"] + (1 - self.beta2) * d * d
-        return adaptive_step(d, v, r.mine, (self.beta1, self.eta_g, self.tau))
+        v = self.beta2 * r.state["v"] + (1 - self.beta2) * d * d
+        return adaptive_step(d, v, r.state, (self.beta1, self.eta_g, self.tau))
 
     def cost(self, size: Sizes) -> Cost:
         """The server stores m and v; it computes D̄², the root and the quotient."""

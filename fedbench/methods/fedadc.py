@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn
+from fedbench.core.round import Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class FedADC(Part):
     divisor: Count | None = None  # H in m̄; null: the client's H_i (Table I says H ≅ 10)
     decay_at: Literal["half", "whole"] = "half"  # red's weight decay: of y½ or of y
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at m_0 = 0."""
         return {"m": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send m_t."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient at y½ (red) or at y (blue)."""
@@ -58,8 +58,8 @@ class FedADC(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """α η m_{t+1}; the mean update d contains η β_l m_t already."""
         beta_l, beta_g = self._discounts()
-        remainder = (beta_g - beta_l) * r.mine["m"]
-        r.mine["m"] = d / r.lr + remainder
+        remainder = (beta_g - beta_l) * r.state["m"]
+        r.state["m"] = d / r.lr + remainder
         return self.alpha * (d + r.lr * remainder)
 
     def cost(self, size: Sizes) -> Cost:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne, Count, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State, Turn
+from fedbench.core.round import Federation, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,23 @@ class FedADCDouble(Part):
     alpha: Positive = 1.0  # factor of the server's step
     divisor: Count | None = None  # H in m̄; null: the client's H_i
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at m_0 = 0."""
         return {"m": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send m_t."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """m̄ + u; the first u is the gradient itself."""
-        last = t.run.get("u")
-        t.run["u"] = step if last is None else self.phi * last + (1 - self.phi) * step
-        return t.run["u"] + t.msg["m"] * (self.beta / (self.divisor or t.H))
+        last = t.scratch.get("u")
+        t.scratch["u"] = step if last is None else self.phi * last + (1 - self.phi) * step
+        return t.scratch["u"] + t.msg["m"] * (self.beta / (self.divisor or t.H))
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """α η m_{t+1}; the mean update d contains η β m_t already."""
-        r.mine["m"] = d / r.lr
+        r.state["m"] = d / r.lr
         return self.alpha * d
 
     def cost(self, size: Sizes) -> Cost:

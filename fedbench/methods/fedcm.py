@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Positive, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class FedCM(Part):
         """Δ is made of the updates."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The global direction starts at Δ_0 = 0."""
         return {"delta": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send Δ_t."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """α g + (1−α) Δ_t."""
@@ -46,7 +46,7 @@ class FedCM(Part):
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """γ_s Σ p_i D_i; Δ_{t+1} is stored, with each D_i divided by that client's ‖a_i‖₁."""
-        r.mine["delta"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
+        r.state["delta"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
         return self.gamma_s * d
 
     def cost(self, size: Sizes) -> Cost:

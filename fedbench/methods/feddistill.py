@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checked import NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Fed, Round, State, Turn
+from fedbench.core.round import Batch, Federation, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class FedDistill(Part):
 
     shares: ClassVar[str] = "each client's mean logits per label, and which labels it has"
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """Tables and which classes they have: sums over the last cohort, or one per client."""
         clients = (fed.K,) if self.average == "all_clients" else ()
         C = fed.classes
         return {"table": w.new_zeros(*clients, C, C), "present": w.new_zeros(*clients, C)}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """Per label the sum of logits and the number of samples; `when`: the last turn's round."""
         C = fed.classes
         return {
@@ -54,24 +54,24 @@ class FedDistill(Part):
     def send(self, r: Round) -> State:
         """Send the sum of the tables, and per class how many clients have it."""
         if self.average == "all_clients":
-            return {name: value.sum(0) for name, value in r.mine.items()}
-        return dict(r.mine)
+            return {name: value.sum(0) for name, value in r.state.items()}
+        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Compute T_i; begin the sums of logits anew, or continue them."""
         target, has_row = self._target(t)
-        start = {name: t.mine[name] for name in ("sums", "counts")}
+        start = {name: t.state[name] for name in ("sums", "counts")}
         if self.accumulate == "round":
             start = {name: torch.zeros_like(value) for name, value in start.items()}
-        t.run |= {"target": target, "known": has_row.to(w.dtype), **start}
+        t.scratch |= {"target": target, "known": has_row.to(w.dtype), **start}
         return w
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """CE + γ T² KL, the second term over samples whose label has a row in T_i."""
         if t.round == 0:
             return value
-        has_row = t.run["known"][b.y]
-        divergence = (has_row * ops.kl(t.run["target"][b.y] / self.T, b.logits / self.T)).mean()
+        has_row = t.scratch["known"][b.y]
+        divergence = (has_row * ops.kl(t.scratch["target"][b.y] / self.T, b.logits / self.T)).mean()
         if self.over == "active":
             divergence = divergence / has_row.mean().clamp(min=1 / len(b.y))
         return value + self.coef * (self.T**2 if self.scale_t else 1) * divergence
@@ -79,26 +79,28 @@ class FedDistill(Part):
     def after(self, b: Batch, t: Turn) -> None:
         """Add the batch's logits to the sums of their labels."""
         one_hot = ops.is_true(b.logits, b.y).to(b.logits.dtype)
-        t.run["sums"] = t.run["sums"] + one_hot.T @ b.logits
-        t.run["counts"] = t.run["counts"] + one_hot.sum(0)
+        t.scratch["sums"] = t.scratch["sums"] + one_hot.T @ b.logits
+        t.scratch["counts"] = t.scratch["counts"] + one_hot.sum(0)
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload Ḡ_i and which labels it has."""
-        t.mine = {name: t.run[name] for name in ("sums", "counts")}
-        t.mine["when"] = torch.full_like(t.mine["counts"][0], t.round)
-        t.up["table"], t.up["present"] = _table(t.mine)
+        t.state = {name: t.scratch[name] for name in ("sums", "counts")}
+        t.state["when"] = torch.full_like(t.state["counts"][0], t.round)
+        t.upload["table"], t.upload["present"] = _table(t.state)
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store the cohort's tables; the global update is left as it is."""
-        new = {name: torch.stack([up[name] for up in r.ups]) for name in r.mine}
+        new = {name: torch.stack([up[name] for up in r.uploads]) for name in r.state}
         if self.average == "all_clients":
             rows = torch.as_tensor(r.clients, device=d.device)
-            r.mine = {name: value.index_copy(0, rows, new[name]) for name, value in r.mine.items()}
+            r.state = {
+                name: value.index_copy(0, rows, new[name]) for name, value in r.state.items()
+            }
             return d
-        r.mine = {name: value.sum(0) for name, value in new.items()}
+        r.state = {name: value.sum(0) for name, value in new.items()}
         if self.average == "mean":
-            r.mine["table"] = r.mine["table"] / len(r.ups)
+            r.state["table"] = r.state["table"] / len(r.uploads)
         return d
 
     def cost(self, size: Sizes) -> Cost:
@@ -118,10 +120,10 @@ class FedDistill(Part):
             return torch.zeros_like(total), number >= 0
         if self.average == "mean":
             return total, number > 0
-        table, present = _table(t.mine)
+        table, present = _table(t.state)
         if self.average == "all_clients":
             return (total - table) / max(t.fed.K - 1, 1), number > present
-        was_there = t.mine["when"] == t.round - 1
+        was_there = t.state["when"] == t.round - 1
         number = number - present * was_there
         return (total - table * was_there) / number.clamp(min=1)[:, None], number > 0
 

@@ -10,7 +10,7 @@ from fedbench.base.checked import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.ops import dot
 from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 _COLLINEAR = {torch.float32: 1e-6, torch.float64: 1e-12}  # up to this ‖r‖/‖Δ‖, r is rounding
 
@@ -53,7 +53,7 @@ class FedDPC(Part):
                 "with projection = False set scaling to 'none'"
             )
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """P = 0, since there was no update yet; without projection nothing is stored."""
         return {"P": torch.zeros_like(w)} if self.projection else {}
 
@@ -61,10 +61,10 @@ class FedDPC(Part):
         """The vector s_i r_i, in model units; only λ in 'ratio' makes s_i depend on units."""
         if not self.projection:
             return delta
-        P = r.mine["P"]
-        if "square" not in r.mine:  # the same for all clients of a round; `step` drops it
-            r.mine["square"] = dot(P, P)
-        square = r.mine["square"]
+        P = r.state["P"]
+        if "square" not in r.state:  # the same for all clients of a round; `step` drops it
+            r.state["square"] = dot(P, P)
+        square = r.state["square"]
         residual = delta - torch.where(square > 0, dot(delta, P) / square, 0) * P
         if self.scaling == "none" or (self.first_round == "one" and r.round == 0):
             return residual
@@ -73,8 +73,8 @@ class FedDPC(Part):
     def step(self, d: Tensor, r: Round) -> Tensor:
         """κ d; d becomes the next round's P, whose length does not matter."""
         if self.projection:
-            r.mine.pop("square", None)  # there is none if no client took part
-            r.mine["P"] = d
+            r.state.pop("square", None)  # there is none if no client took part
+            r.state["P"] = d
         return (self.kappa * r.fed.lr / r.lr if self.eta_g == "constant" else self.kappa) * d
 
     def cost(self, size: Sizes) -> Cost:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import NonNegative
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class FedDyn(Part):
     # decay: α y is added after clipping, as in the released code
     pull: Literal["gradient", "decay"] = "gradient"
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The mean starts at ū = 0."""
         return {"u": torch.zeros_like(w)}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """The client's vector starts at u_i = 0."""
         return {"u": torch.zeros_like(w)}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The gradient of loss + (α_i/2)‖y − x_t + u_i‖², or with 'decay' without α_i y."""
         moved = w - t.w if self.pull == "gradient" else -t.w
-        return inner(w) + self._alpha(t) * (moved + t.mine["u"])
+        return inner(w) + self._alpha(t) * (moved + t.state["u"])
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
         """With 'decay', α_i y is added where weight decay is."""
@@ -52,13 +52,13 @@ class FedDyn(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """u_i ← u_i + y_i − x_t."""
-        t.mine["u"] = t.mine["u"] + (t.y.w - t.w)
+        t.state["u"] = t.state["u"] + (t.y.w - t.w)
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """The update d − ū; ū falls by (1/K) Σ D_i, so that the server needs no u_i."""
-        r.mine["u"] = r.mine["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
-        return d - r.mine["u"]
+        r.state["u"] = r.state["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
+        return d - r.state["u"]
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """Score the plain mean of the cohort's models first, as 'selected'."""

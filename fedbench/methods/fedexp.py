@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checked import NonNegative
 from fedbench.core.ops import dot
 from fedbench.core.part import STEP_LENGTH, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,20 @@ class FedExP(Part):
     times_cohort: bool = False  # the authors' code: |S| ε in place of ε
     decayed: bool = False  # the authors' code: ε falls with η², as ε (η_t/η_0)²
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The sum Σ p_i‖D_i‖² of the present round."""
         return {"squares": w.new_zeros((), dtype=torch.float64)}
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """Leave the update as it is; add p_i‖D_i‖² to the round's sum."""
-        sum_so_far = r.mine["squares"] if r.i else 0
-        r.mine["squares"] = sum_so_far + r.p[r.i] * dot(delta, delta)
+        sum_so_far = r.state["squares"] if r.i else 0
+        r.state["squares"] = sum_so_far + r.p[r.i] * dot(delta, delta)
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g D̄, with η_g = 1 where ‖D̄‖² + ε is 0."""
         denominator = 2 * (dot(d, d) + self._eps(r))
-        ratio = torch.where(denominator > 0, r.mine["squares"] / denominator, 1)
+        ratio = torch.where(denominator > 0, r.state["squares"] / denominator, 1)
         return ratio.clamp(min=1) * d
 
     def cost(self, size: Sizes) -> Cost:

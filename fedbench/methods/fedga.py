@@ -29,8 +29,8 @@ class FedGA(Part):
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """g_i, over all of the client's data."""
-        t.run["g"] = t.full_gradient(w)
-        return {"g": t.run["g"]}
+        t.scratch["g"] = t.full_gradient(w)
+        return {"g": t.scratch["g"]}
 
     def answer(self, asks: Sequence[State], p: Tensor, r: Round) -> State:
         """Answer with ḡ."""
@@ -39,7 +39,7 @@ class FedGA(Part):
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """x_t − β (ḡ − g_i)."""
         scale = t.lr if self.in_lr else 1.0
-        return w - self.beta * scale * (t.msg["g"] - t.run.pop("g"))
+        return w - self.beta * scale * (t.msg["g"] - t.scratch.pop("g"))
 
     def cost(self, size: Sizes) -> Cost:
         """A client is sent and uploads one more vector, and passes over its data once more."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import NonNegative
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State, Turn, weighted_mean
+from fedbench.core.round import Federation, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class FedGAOneTrip(Part):
         """Gradients are those that the last update shows."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The mean starts at ḡ = 0."""
         return {"g": torch.zeros_like(w)}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """There is no g_i yet; `known` becomes 1 when there is."""
         return {"g": torch.zeros_like(w), "known": w.new_zeros(())}
 
     def send(self, r: Round) -> State:
         """Send ḡ."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """x_t − β (ḡ − g_i)."""
@@ -55,17 +55,17 @@ class FedGAOneTrip(Part):
         if not self.with_offset:
             moved = moved - self._offset(t)
         g = moved / (t.effective_steps * t.lr)
-        t.mine = {"g": g, "known": torch.ones_like(t.mine["known"])}
+        t.state = {"g": g, "known": torch.ones_like(t.state["known"])}
         if not self.with_offset:
-            t.up["g"] = t.mine["g"]  # Deviation: from D_i alone the server does not know it
+            t.upload["g"] = t.state["g"]  # Deviation: from D_i alone the server does not know it
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store ḡ of this cohort; the global update is left as it is."""
         if self.with_offset:
-            r.mine["g"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
+            r.state["g"] = weighted_mean(r.raw, r.p / r.effective_steps) / r.lr
         else:
-            r.mine["g"] = r.mean("g")
+            r.state["g"] = r.mean("g")
         return d
 
     def cost(self, size: Sizes) -> Cost:
@@ -84,4 +84,4 @@ class FedGAOneTrip(Part):
     def _offset(self, t: Turn) -> Tensor:
         """β (ḡ − g_i); 0 for a client without an earlier turn."""
         scale = t.lr if self.in_lr else 1.0
-        return self.beta * scale * t.mine["known"] * (t.msg["g"] - t.mine["g"])
+        return self.beta * scale * t.state["known"] * (t.msg["g"] - t.state["g"])

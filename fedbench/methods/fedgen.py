@@ -14,7 +14,7 @@ from fedbench.core import generator, ops
 from fedbench.core.flat import Model, Net
 from fedbench.core.optimisers import Adam, descend
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
+from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class FedGen(Part):
     weight_decay: NonNegative = 1e-2  # of Adam
     diversity: NonNegative = 1.0  # factor of exp(−…)
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """Γ (its weights are drawn in the first round), Adam's moments, the label counts."""
         zeros = w.new_zeros(self._net(fed).d)
         mean, var = w.new_zeros(self.hidden), w.new_ones(self.hidden)
@@ -62,7 +62,7 @@ class FedGen(Part):
     def send(self, r: Round) -> State:
         """Send Γ, and with 'pooled' the label counts, by which clients draw labels."""
         private = {"m", "v"} if self.labels == "pooled" else {"m", "v", "counts"}
-        return {name: value for name, value in r.mine.items() if name not in private}
+        return {name: value for name, value in r.state.items() if name not in private}
 
     def draw(self, rng: torch.Generator, t: Turn) -> State:
         """Noise and labels for every step of the turn."""
@@ -92,24 +92,24 @@ class FedGen(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload the label counts."""
-        t.up["counts"] = t.labels
+        t.upload["counts"] = t.labels
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Train Γ on the clients' classifiers; the global update is left as it is."""
-        net, gamma = self._net(r.fed), unpack(r.mine, "gamma")
+        net, gamma = self._net(r.fed), unpack(r.state, "gamma")
         first = gamma.w if r.round else generator.first_weights(net, r.rng).to(gamma.w)
         buffers = {name: value.clone() for name, value in gamma.buffers.items()}  # changed in place
-        counts = torch.stack([up["counts"] for up in r.ups])
+        counts = torch.stack([up["counts"] for up in r.uploads])
         often = self._often(counts).cpu()  # read once: labels are drawn on the CPU
 
         def loss(w: Tensor) -> Tensor:
             return self._loss(lambda x: net.train(w, buffers, x)[0], counts, often, r)
 
         adam, rates = Adam(weight_decay=self.weight_decay), [self.eta * self.eta_decay**r.round]
-        memory = {name: r.mine[name] for name in ("m", "v")}
+        memory = {name: r.state[name] for name in ("m", "v")}
         w, memory = descend(loss, first, adam, rates * self.N, memory, r.round * self.N)
-        r.mine = {**pack(Model(w, buffers), "gamma"), **memory, "counts": counts.sum(0)}
+        r.state = {**pack(Model(w, buffers), "gamma"), **memory, "counts": counts.sum(0)}
         return d
 
     def cost(self, size: Sizes) -> Cost:
@@ -132,7 +132,7 @@ class FedGen(Part):
         """The value of a_t or b_t in this round, from that of the first round."""
         return max(self.floor, first * self.fade**t.round)
 
-    def _net(self, fed: Fed) -> Net:
+    def _net(self, fed: Federation) -> Net:
         return generator.perceptron(self.noise + fed.classes, self.hidden, fed.net.features)
 
     def _features(self, t: Turn, noise: Tensor, y: Tensor) -> Tensor:

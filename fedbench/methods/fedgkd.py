@@ -9,7 +9,7 @@ from fedbench.base.checked import Count, NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.flat import Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
+from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FedGKD(Part):
     buffer_from: Literal["start", "first_aggregate"] = "start"
     skip_first: bool = False  # no term in the first round, as released
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The M newest global models, newest first; none with M = 1, where w̄ is x_t."""
         return ops.ring(pack(fed.start, "w"), self.M) if self.M > 1 else {}
 
@@ -39,9 +39,9 @@ class FedGKD(Part):
         """Send w̄, unless it is x_t."""
         if self.M == 1:
             return {}
-        r.mine = ops.with_newest(r.mine, pack(Model(r.w, r.buffers), "w"))
+        r.state = ops.with_newest(r.state, pack(Model(r.w, r.buffers), "w"))
         n = ops.count_of_models(self.M, r.round, self.buffer_from == "start")
-        return {k: v[:n].mean(0) for k, v in r.mine.items() if v.is_floating_point()}
+        return {k: v[:n].mean(0) for k, v in r.state.items() if v.is_floating_point()}
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """CE + (γ/2) T² KL."""

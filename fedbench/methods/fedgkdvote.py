@@ -10,7 +10,7 @@ from fedbench.base.checked import Count, NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.flat import Model
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Fed, Round, State, Turn, pack, unpack
+from fedbench.core.round import Batch, Federation, Round, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class FedGKDVote(Part):
         "fedgkd": "both distil from the newest global models, from their mean or from each"
     }
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The M newest global models, newest first, and their losses."""
         return ops.ring(pack(fed.start, "w") | {"L": w.new_zeros(())}, self.M)
 
     def send(self, r: Round) -> State:
         """Send γ_m/2 (M,) and the models before x_t."""
         L = r.validate(Model(r.w, r.buffers)).to(r.w)
-        r.mine = ops.with_newest(r.mine, pack(Model(r.w, r.buffers), "w") | {"L": L})
-        models = unpack({k: v for k, v in r.mine.items() if v.is_floating_point()}, "w")
-        message = {"gamma": self._votes(r.mine["L"], r.round)}
+        r.state = ops.with_newest(r.state, pack(Model(r.w, r.buffers), "w") | {"L": L})
+        models = unpack({k: v for k, v in r.state.items() if v.is_floating_point()}, "w")
+        message = {"gamma": self._votes(r.state["L"], r.round)}
         for m in range(1, self.M):
             old = Model(models.w[m], {k: v[m] for k, v in models.buffers.items()})
             message |= pack(old, str(m))

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checked import Fraction, NonNegative, Positive
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class FedSpeed(Part):
     # decay: y/λ is added after clipping, as in the released code
     pull: Literal["gradient", "decay"] = "gradient"
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """With FedDyn's rule, the mean starts at ū = 0."""
         return {"u": torch.zeros_like(w)} if self.rule == "feddyn" else {}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """The client's correction starts at ĝ_i = 0."""
         return {"g": torch.zeros_like(w)}
 
@@ -52,7 +52,7 @@ class FedSpeed(Part):
         uphill = g if self.raw else unit(g)
         mixed = (1 - self.a) * g + self.a * inner(w + self.rho * uphill)
         moved = w - t.w if self.pull == "gradient" else -t.w
-        return mixed - t.mine["g"] + moved / self.lam
+        return mixed - t.state["g"] + moved / self.lam
 
     def decay(self, g: Tensor, w: Tensor, t: Turn) -> Tensor:
         """With 'decay', y/λ is added where weight decay is."""
@@ -60,15 +60,15 @@ class FedSpeed(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store the new ĝ_i; upload x_t − ŷ_i, or with FedDyn's rule x_t − y_i."""
-        t.mine["g"] = t.mine["g"] - (t.y.w - t.w) / self.lam
-        return delta + self.lam * t.mine["g"] if self.rule == "fedsp" else delta
+        t.state["g"] = t.state["g"] - (t.y.w - t.w) / self.lam
+        return delta + self.lam * t.state["g"] if self.rule == "fedsp" else delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """The update d, or with FedDyn's rule d − ū."""
         if self.rule == "fedsp":
             return d
-        r.mine["u"] = r.mine["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
-        return d - r.mine["u"]
+        r.state["u"] = r.state["u"] - weighted_mean(r.raw, torch.full_like(r.p, 1 / r.fed.K))
+        return d - r.state["u"]
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """Score the plain mean of the cohort's models first, as 'selected'."""

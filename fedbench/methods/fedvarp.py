@@ -9,7 +9,7 @@ from torch import Tensor
 from fedbench.base.checked import Positive
 from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 # Parts that scale or remember the mean update
 _OF_THE_MEAN = (
@@ -42,21 +42,21 @@ class FedVARP(Part):
         """In the original's units the memory is of mean gradients."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient with normalise = true" * self.normalise
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """Y_i = 0; `mean` is Ȳ before the round, `next` Ȳ after it."""
         return {"Y": fed.table(), "mean": torch.zeros_like(w), "next": torch.zeros_like(w)}
 
     def receive(self, delta: Tensor, r: Round) -> Tensor:
         """D_i − Y_i; afterwards Y_i ← D_i."""
         update = delta / (r.lr * r.effective_steps[r.i]) if self.normalise else delta
-        change = update - swap_rows(r.mine["Y"], r.clients[r.i], update)
-        r.mine["next"] = r.mine["next"] + change / r.fed.K
+        change = update - swap_rows(r.state["Y"], r.clients[r.i], update)
+        r.state["next"] = r.state["next"] + change / r.fed.K
         return change
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g v, with Ȳ from before the round."""
-        v = d + r.mine["mean"]
-        r.mine["mean"] = r.mine["next"]
+        v = d + r.state["mean"]
+        r.state["mean"] = r.state["next"]
         return (self.eta_g * r.lr * (r.p @ r.effective_steps) if self.normalise else self.eta_g) * v
 
     def cost(self, size: Sizes) -> Cost:

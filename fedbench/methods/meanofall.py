@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.core.ops import swap_rows
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,20 @@ class MeanOfAll(Part):
 
     leads: bool = True  # whether it is scored before x_{t+1}, so that it gives the run's accuracy
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """Every y_i starts at x_0."""
         return {"shifts": fed.table(), "mean": torch.zeros_like(w)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store the cohort's models; the global update is left as it is."""
         shifts = r.models - r.fed.start.w
-        change = shifts - swap_rows(r.mine["shifts"], list(r.clients), shifts)
-        r.mine["mean"] = r.mine["mean"] + change.sum(0) / r.fed.K
+        change = shifts - swap_rows(r.state["shifts"], list(r.clients), shifts)
+        r.state["mean"] = r.state["mean"] + change.sum(0) / r.fed.K
         return d
 
     def evaluate(self, w: Tensor, r: Round) -> dict[str, Tensor]:
         """Score the mean, as 'all'."""
-        named = {"all": r.fed.start.w + r.mine["mean"]}
+        named = {"all": r.fed.start.w + r.state["mean"]}
         return named if self.leads else {"next": w} | named
 
     def cost(self, size: Sizes) -> Cost:

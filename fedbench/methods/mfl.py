@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne, Share
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State, Turn
+from fedbench.core.round import Federation, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -36,47 +36,47 @@ class MFL(Part):
         """With 'chained', clients cannot train at the same time."""
         return "hands its buffer from client to client" if self.buffer == "chained" else ""
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at V_0 = 0, if clients inherit it from the server."""
         return {"v": torch.zeros_like(w)} if self.buffer in ("aggregated", "chained") else {}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """With 'client_stale', the client's buffer starts at 0."""
         return {"v": torch.zeros_like(w)} if self.buffer == "client_stale" else {}
 
     def send(self, r: Round) -> State:
         """Send V_t, if clients inherit it."""
         if self.buffer == "chained":
-            return r.mine  # not a copy: each client writes its buffer there
-        return dict(r.mine) if self.buffer == "aggregated" else {}
+            return r.state  # not a copy: each client writes its buffer there
+        return dict(r.state) if self.buffer == "aggregated" else {}
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Fill the buffer with what the client inherits."""
-        inherited = {**t.msg, **t.mine}.get("v", torch.zeros_like(w))
-        t.run["v"] = self.inherit * inherited
+        inherited = {**t.msg, **t.state}.get("v", torch.zeros_like(w))
+        t.scratch["v"] = self.inherit * inherited
         return w
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """The new buffer v ← β v + g."""
         if self.buffer == "none":
             return step
-        t.run["v"] = self.beta * t.run["v"] + (1 - self.beta if self.dampened else 1) * step
-        return t.run["v"]
+        t.scratch["v"] = self.beta * t.scratch["v"] + (1 - self.beta if self.dampened else 1) * step
+        return t.scratch["v"]
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store the buffer for those who inherit it."""
         if self.buffer == "aggregated":
-            t.up["v"] = t.run["v"]
+            t.upload["v"] = t.scratch["v"]
         elif self.buffer == "chained":
-            t.msg["v"] = t.run["v"]  # all clients have this message: the next one reads it
+            t.msg["v"] = t.scratch["v"]  # all clients have this message: the next one reads it
         elif self.buffer == "client_stale":
-            t.mine["v"] = t.run["v"]
+            t.state["v"] = t.scratch["v"]
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store V_{t+1} = Σ p_i v_i; the global update is left as it is."""
         if self.buffer == "aggregated":
-            r.mine["v"] = r.mean("v")
+            r.state["v"] = r.mean("v")
         return d
 
     def cost(self, size: Sizes) -> Cost:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn
+from fedbench.core.round import Federation, Gradient, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class MimeLite(Part):
 
     beta: BelowOne = 0.9  # 0 is FedAvg
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at s_0 = 0."""
         return {"s": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send s_t."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """Compute ∇F_i(x_t), over all of the client's data; it is uploaded in `end`."""
-        t.run["full"] = t.full_gradient(w)
+        t.scratch["full"] = t.full_gradient(w)
         return {}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
@@ -45,12 +45,12 @@ class MimeLite(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload ∇F_i(x_t) beside the model."""
-        t.up["full"] = t.run["full"]
+        t.upload["full"] = t.scratch["full"]
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store s_{t+1}; the global update is left as it is."""
-        r.mine["s"] = self.beta * r.mine["s"] + (1 - self.beta) * r.mean("full")
+        r.state["s"] = self.beta * r.state["s"] + (1 - self.beta) * r.mean("full")
         return d
 
     def cost(self, size: Sizes) -> Cost:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from fedbench.base.checked import NonNegative, Positive
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Batch, Fed, State, Turn, pack, unpack
+from fedbench.core.round import Batch, Federation, State, Turn, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MOON(Part):
 
     needs_projection: ClassVar[bool] = True
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """The previous model is x_0 before the client's first turn."""
         return pack(fed.start, "prev") | {"seen": w.new_zeros(())}
 
@@ -41,19 +41,19 @@ class MOON(Part):
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """With 'random', use the random network in the client's first turn."""
         for name, value in t.drawn.items():
-            t.mine[name] = torch.where(t.mine["seen"] > 0, t.mine[name], value)
+            t.state[name] = torch.where(t.state["seen"] > 0, t.state[name], value)
         return w
 
     def loss(self, value: Tensor, b: Batch, t: Turn) -> Tensor:
         """CE + μ times the mean of log(1 + e^{(s_p − s_g)/τ})."""
         to_global = F.cosine_similarity(b.features, b.ref[1], dim=-1)
-        to_previous = F.cosine_similarity(b.features, b.of(unpack(t.mine, "prev"))[1], dim=-1)
+        to_previous = F.cosine_similarity(b.features, b.of(unpack(t.state, "prev"))[1], dim=-1)
         contrast = F.softplus((to_previous - to_global) / self.tau).mean()
-        return value + self.mu * (contrast * t.mine["seen"] if self.first == "skip" else contrast)
+        return value + self.mu * (contrast * t.state["seen"] if self.first == "skip" else contrast)
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store the model for the client's next turn."""
-        t.mine = pack(t.y, "prev") | {"seen": torch.ones_like(t.mine["seen"])}
+        t.state = pack(t.y, "prev") | {"seen": torch.ones_like(t.state["seen"])}
         return delta
 
     def cost(self, size: Sizes) -> Cost:

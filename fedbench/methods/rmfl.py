@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State, Turn
+from fedbench.core.round import Federation, Round, State, Turn
 
 
 @dataclass(frozen=True)
@@ -37,35 +37,35 @@ class RMFL(Part):
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"
     dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's text
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at V_0 = 0."""
         return {"v": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send V_t."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Fill the buffer v with V; the sum of the c_k g_k starts at 0."""
-        t.run |= {"v": t.msg["v"], "gathered": torch.zeros_like(w), "last": torch.zeros_like(w)}
+        t.scratch |= {"v": t.msg["v"], "gathered": torch.zeros_like(w), "last": torch.zeros_like(w)}
         return w
 
     def move(self, step: Tensor, w: Tensor, t: Turn) -> Tensor:
         """The new buffer v ← β v + g; c_k g is added to the sum."""
-        v = self.beta * t.run["v"] + (1 - self.beta if self.dampened else 1) * step
-        gathered = t.run["gathered"] + self._early(t.k) * step
-        t.run |= {"v": v, "gathered": gathered, "last": step}
+        v = self.beta * t.scratch["v"] + (1 - self.beta if self.dampened else 1) * step
+        gathered = t.scratch["gathered"] + self._early(t.k) * step
+        t.scratch |= {"v": v, "gathered": gathered, "last": step}
         return v
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload v̂; the last gradient, added with the weight of an earlier one, is corrected."""
-        correction = (self._final(t.H) - self._early(t.H - 1)) * t.run["last"]
-        t.up["v"] = self._inherited(t.H) * t.msg["v"] + t.run["gathered"] + correction
+        correction = (self._final(t.H) - self._early(t.H - 1)) * t.scratch["last"]
+        t.upload["v"] = self._inherited(t.H) * t.msg["v"] + t.scratch["gathered"] + correction
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """Store V_{t+1} = Σ p_i v̂_i; the global update is left as it is."""
-        r.mine["v"] = r.mean("v")
+        r.state["v"] = r.mean("v")
         return d
 
     def cost(self, size: Sizes) -> Cost:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import Positive
 from fedbench.core.part import Cost, Part, Sizes
-from fedbench.core.round import Fed, Gradient, Round, State, Turn, weighted_mean
+from fedbench.core.round import Federation, Gradient, Round, State, Turn, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -33,43 +33,43 @@ class Scaffold(Part):
         """Option II makes controls of the updates."""
         return "takes D_i/(η ‖a_i‖₁) for a mean gradient with option II" * (self.option == "II")
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The server's control starts at c = 0."""
         return {"c": torch.zeros_like(w)}
 
-    def client(self, w: Tensor, fed: Fed) -> State:
+    def client(self, w: Tensor, fed: Federation) -> State:
         """The client's control starts at c_i = 0."""
         return {"c": torch.zeros_like(w)}
 
     def send(self, r: Round) -> State:
         """Send c."""
-        return dict(r.mine)
+        return dict(r.state)
 
     def ask(self, w: Tensor, t: Turn) -> State:
         """With option I, compute ∇F_i(x_t) before training; nothing is sent."""
         if self.option == "I":
-            t.run["new"] = t.full_gradient(w) + t.weight_decay * w
+            t.scratch["new"] = t.full_gradient(w) + t.weight_decay * w
         return {}
 
     def grad(self, inner: Gradient, w: Tensor, t: Turn) -> Tensor:
         """The corrected gradient g − c_i + c."""
-        return inner(w) - t.mine["c"] + t.msg["c"]
+        return inner(w) - t.state["c"] + t.msg["c"]
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Store c_i⁺, upload c_i⁺ − c_i."""
-        old = t.mine["c"]
+        old = t.state["c"]
         if self.option == "I":
-            t.mine["c"] = t.run["new"]
+            t.state["c"] = t.scratch["new"]
         else:
             drift = (t.w - t.y.w) / (t.effective_steps * t.lr) - t.msg["c"]
-            t.mine["c"] = old + drift
-        t.up["c"] = t.mine["c"] - old
+            t.state["c"] = old + drift
+        t.upload["c"] = t.state["c"] - old
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """η_g Σ p_i D_i; c grows by the sum of the c_i⁺ − c_i over K, not m."""
-        changes = [up["c"] for up in r.ups]
-        r.mine["c"] = r.mine["c"] + weighted_mean(changes, torch.full_like(r.p, 1 / r.fed.K))
+        changes = [up["c"] for up in r.uploads]
+        r.state["c"] = r.state["c"] + weighted_mean(changes, torch.full_like(r.p, 1 / r.fed.K))
         return self.eta_g * d
 
     def cost(self, size: Sizes) -> Cost:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checked import BelowOne, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Fed, Round, State
+from fedbench.core.round import Federation, Round, State
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class SlowMo(Part):
     )
     alpha: Positive = 1.0  # factor of the server's step
 
-    def server(self, w: Tensor, fed: Fed) -> State:
+    def server(self, w: Tensor, fed: Federation) -> State:
         """The momentum starts at m_0 = 0."""
         return {"m": torch.zeros_like(w)}
 
     def step(self, d: Tensor, r: Round) -> Tensor:
         """α η m_{t+1}, computed as α (β η m_t + d), so that β = 0 is FedAvg bit for bit."""
-        m = r.mine["m"]
-        r.mine["m"] = self.beta * m + d / r.lr
+        m = r.state["m"]
+        r.state["m"] = self.beta * m + d / r.lr
         return self.alpha * (self.beta * r.lr * m + d)
 
     def cost(self, size: Sizes) -> Cost:

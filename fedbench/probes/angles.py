@@ -80,9 +80,9 @@ class Angles(Probe):
         return Sight(columns | _global(s), rows)
 
     def _to_previous(self, s: Scene, deltas: Tensor) -> tuple[dict[str, float], list[Cells]]:
-        if "update" not in s.mine:
+        if "update" not in s.state:
             return dict.fromkeys(_NEED_LAST, _NO_VALUE), []
-        P = s.mine["update"]
+        P = s.state["update"]
         feddpc = rule(s.problem.task.parts)
         freed, scaled = (v / s.r.lr for v in residuals(feddpc, deltas * s.r.lr, P, s.r))
         geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
@@ -110,12 +110,12 @@ def _variances(freed: Tensor, scaled: Tensor) -> tuple[float, ...]:
 def _global(s: Scene) -> dict[str, float]:
     """The columns about Δ_t; stores this round's update and the sums over rounds."""
     update = (s.r.w - s.new.w) / s.r.lr
-    before = s.mine.get("update")
+    before = s.state.get("update")
     square = dot(update, update)
-    total = s.mine.get("total", 0) + update.double()
-    squares = torch.as_tensor(s.mine.get("squares", 0) + square)
-    lengths = torch.as_tensor(s.mine.get("lengths", 0) + square.sqrt())
-    s.mine.update(update=update, total=total, squares=squares, lengths=lengths)
+    total = s.state.get("total", 0) + update.double()
+    squares = torch.as_tensor(s.state.get("squares", 0) + square)
+    lengths = torch.as_tensor(s.state.get("lengths", 0) + square.sqrt())
+    s.state.update(update=update, total=total, squares=squares, lengths=lengths)
     n = s.r.round + 1
     spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NO_VALUE
     return {

@@ -11,7 +11,7 @@ from fedbench.analysis.scores import mean_accuracy
 from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.core import chance
+from fedbench.core.rng import torch_generator
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 
@@ -70,7 +70,7 @@ class Embedding(Probe):
         if not s.last:
             return Sight({}, [])
         scorer, spec = s.problem.scorers[""], s.problem.spec
-        rng = chance.torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
+        rng = torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
         rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
         models = {"global": s.scored, "local": s.local[0]}

@@ -11,7 +11,7 @@ from fedbench.analysis import hessian
 from fedbench.base import seeds
 from fedbench.base.checked import Count, Positive
 from fedbench.base.errors import FedbenchError, at
-from fedbench.core import chance
+from fedbench.core.rng import seeded, torch_generator
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
 
@@ -54,7 +54,7 @@ class Spectrum(Probe):
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
         few = self.rows(problem)[:2]
-        with at("watch: spectrum cannot measure this network"), chance.seeded(0, problem.device):
+        with at("watch: spectrum cannot measure this network"), seeded(0, problem.device):
             hessian.require_products(problem.task, problem.fed.start, few)
 
     def see(self, s: Scene) -> Sight:
@@ -62,7 +62,7 @@ class Spectrum(Probe):
         if not s.last:
             return Sight({}, [])
         H = hessian.hessian(s.problem.task, s.scored, self.rows(s.problem))
-        with hessian.twice_differentiable(), s.chance("spectrum"):
+        with hessian.twice_differentiable(), s.seeded("spectrum"):
             start = torch.randn_like(s.scored.w)
             top = hessian.top_eigenvalue(H, self.tol, self.iterations, start)
             trace = hessian.trace(H, self.probes)
@@ -74,6 +74,6 @@ class Spectrum(Probe):
     def rows(self, problem: Problem) -> Tensor:
         """The subset of training rows; it depends on seed and partition, not on the method."""
         seed = problem.spec.seed
-        rng = chance.torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
+        rng = torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values

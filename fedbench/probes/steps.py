@@ -108,6 +108,6 @@ def _sent(s: Scene) -> Sequence[Tensor]:
     """Each client's momentum as it was uploaded; empty if no part uploads one."""
     for place, part in enumerate(s.problem.task.parts):
         name = part.uploaded_momentum
-        if name and all(name in reply.up[place] for reply in s.replies):
-            return [reply.up[place][name] for reply in s.replies]
+        if name and all(name in reply.upload[place] for reply in s.replies):
+            return [reply.upload[place][name] for reply in s.replies]
     return []

@@ -41,14 +41,14 @@ class Spy(Part):
 
     def send(self, r):
         self.note("send", r.round, list(r.clients), float(r.w[0]))
-        return {"m": r.mine["s"] + 7}
+        return {"m": r.state["s"] + 7}
 
     def draw(self, rng, t):
         self.note("draw")
         return {"d": torch.rand(1, generator=rng, dtype=torch.float64)}
 
     def begin(self, w, t):
-        self.note("begin", float(w[0]), sorted(t.msg), sorted(t.mine), sorted(t.drawn), t.k, t.H)
+        self.note("begin", float(w[0]), sorted(t.msg), sorted(t.state), sorted(t.drawn), t.k, t.H)
         return w
 
     def logits(self, z, b, t):
@@ -75,11 +75,11 @@ class Spy(Part):
 
     def after(self, b, t):
         self.note("after", t.k, b.logits.requires_grad)
-        t.up["u"] = b.logits.mean().reshape(1)
+        t.upload["u"] = b.logits.mean().reshape(1)
 
     def end(self, delta, t):
         self.note("end", t.k, t.H)
-        t.mine["c"] = t.mine["c"] + 1
+        t.state["c"] = t.state["c"] + 1
         return delta
 
     def weigh(self, p, r):
@@ -91,8 +91,8 @@ class Spy(Part):
         return delta
 
     def step(self, d, r):
-        self.note("step", [float(up["u"]) for up in r.ups])
-        r.mine["s"] = r.mine["s"] + 1
+        self.note("step", [float(up["u"]) for up in r.uploads])
+        r.state["s"] = r.state["s"] + 1
         return d
 
     def evaluate(self, w, r):
@@ -200,23 +200,23 @@ class Count(Part):
         return {"v": torch.zeros_like(w)}
 
     def send(self, r):
-        return {"v": r.mine["v"]}
+        return {"v": r.state["v"]}
 
     def begin(self, w, t):
-        t.run["v"] = t.mine["v"]
+        t.scratch["v"] = t.state["v"]
         return w
 
     def move(self, step, w, t):
-        t.run["v"] = t.run["v"] + self.add
+        t.scratch["v"] = t.scratch["v"] + self.add
         return step
 
     def end(self, delta, t):
-        t.mine["v"], t.up["v"] = t.run["v"], t.run["v"] + t.msg["v"]
+        t.state["v"], t.upload["v"] = t.scratch["v"], t.scratch["v"] + t.msg["v"]
         return delta
 
     def step(self, d, r):
-        self.seen.append([float(up["v"]) for up in r.ups])
-        r.mine["v"] = r.mine["v"] + 100 * self.add
+        self.seen.append([float(up["v"]) for up in r.uploads])
+        r.state["v"] = r.state["v"] + 100 * self.add
         return d
 
 
@@ -263,13 +263,13 @@ class Rebinder(Part):
         return {"v": w.new_zeros(1)}
 
     def end(self, delta, t):
-        t.mine = {"v": t.mine["v"] + 1}
-        t.up = {"v": t.mine["v"]}
+        t.state = {"v": t.state["v"] + 1}
+        t.upload = {"v": t.state["v"]}
         return delta
 
     def step(self, d, r):
-        self.seen.append((float(r.mine["v"]), [float(up["v"]) for up in r.ups]))
-        r.mine = {"v": r.mine["v"] + 1}
+        self.seen.append((float(r.state["v"]), [float(up["v"]) for up in r.uploads]))
+        r.state = {"v": r.state["v"] + 1}
         return d
 
 
@@ -293,7 +293,7 @@ class Chatty(Part):
         return {"b": torch.zeros(2)}
 
     def end(self, delta, t):
-        t.up["u"], t.up["v"] = torch.zeros(2), torch.zeros(3)
+        t.upload["u"], t.upload["v"] = torch.zeros(2), torch.zeros(3)
         return delta
 
 
@@ -310,14 +310,14 @@ class Exchange(Part):
     """Steps along the mean of the clients' full gradients, and remembers its own in `run`."""
 
     def ask(self, w, t):
-        t.run["own"] = t.full_gradient(w)
-        return {"g": t.run["own"]}
+        t.scratch["own"] = t.full_gradient(w)
+        return {"g": t.scratch["own"]}
 
     def answer(self, asks, p, r):
         return {"mean": sum(share * ask["g"] for share, ask in zip(p, asks, strict=True))}
 
     def grad(self, inner, w, t):
-        return inner(w) - t.run["own"] + t.msg["mean"]
+        return inner(w) - t.scratch["own"] + t.msg["mean"]
 
 
 def test_the_exchange_reaches_the_training():
@@ -370,7 +370,7 @@ class Mean(Part):
     seen: list = field(default_factory=list)
 
     def end(self, delta, t):
-        t.up["d"] = delta
+        t.upload["d"] = delta
         return delta
 
     def step(self, d, r):
@@ -477,12 +477,12 @@ class Own(Part):
         return {"y": torch.zeros_like(w)}
 
     def end(self, delta, t):
-        t.mine["y"] = t.y.w
-        t.up["y"] = t.y.w
+        t.state["y"] = t.y.w
+        t.upload["y"] = t.y.w
         return delta
 
     def step(self, d, r):
-        self.seen.append([float(up["y"]) for up in r.ups])
+        self.seen.append([float(up["y"]) for up in r.uploads])
         return d
 
 

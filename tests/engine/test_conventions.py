@@ -97,12 +97,12 @@ class PerStep(Part):
     ups: list = field(default_factory=list)
 
     def end(self, delta, t):
-        t.up["H"], t.up["k"] = delta.new_zeros(1) + t.H, delta.new_zeros(1) + t.k
+        t.upload["H"], t.upload["k"] = delta.new_zeros(1) + t.H, delta.new_zeros(1) + t.k
         return delta / (t.lr * t.H)
 
     def step(self, d, r):
         self.steps.append(r.steps.tolist())
-        self.ups.append([(float(up["H"]), float(up["k"])) for up in r.ups])
+        self.ups.append([(float(up["H"]), float(up["k"])) for up in r.uploads])
         return d
 
 
@@ -455,11 +455,11 @@ class Noisy(Part):
         return value + 0 * b.ref[0].sum()
 
     def end(self, delta, t):
-        t.up["noise"] = t.drawn["noise"]
+        t.upload["noise"] = t.drawn["noise"]
         return delta
 
     def step(self, d, r):
-        self.drawn.extend(up["noise"].tolist() for up in r.ups)
+        self.drawn.extend(up["noise"].tolist() for up in r.uploads)
         return d
 
 

@@ -341,11 +341,11 @@ class GradMode(Part):
     """Notes whether hooks outside the loss would record gradients."""
 
     def move(self, step, w, t):
-        t.run.setdefault("modes", []).append(torch.is_grad_enabled())
+        t.scratch.setdefault("modes", []).append(torch.is_grad_enabled())
         return step
 
     def end(self, delta, t):
-        t.up["recorded"] = delta.new_tensor([float(any(t.run["modes"]))])
+        t.upload["recorded"] = delta.new_tensor([float(any(t.scratch["modes"]))])
         return delta
 
     def step(self, d, r):

@@ -116,7 +116,7 @@ class Sends(Keeps):
         return {}
 
     def end(self, delta, t):
-        t.up["length"] = 0.5
+        t.upload["length"] = 0.5
         return delta
 
 
@@ -124,7 +124,7 @@ class Remembers(Sends):
     """Stores a number of Python's at the client."""
 
     def end(self, delta, t):
-        t.mine["length"] = 0.5
+        t.state["length"] = 0.5
         return delta
 
 

@@ -26,11 +26,11 @@ class Steps(Probe):
     COLUMNS: ClassVar = {"length": ("length", "", "higher")}
 
     def row(self, s: Scene):
-        return {"length": float(s.mine["length"])}
+        return {"length": float(s.state["length"])}
 
     def table(self, s: Scene):
         step = (s.new.w - s.r.w).norm()
-        s.mine["length"] = s.mine.get("length", torch.tensor(0.0)) + step
+        s.state["length"] = s.state.get("length", torch.tensor(0.0)) + step
         return [
             {"round": s.r.round + 1, "client": int(i), "last": str(s.last)} for i in s.r.clients
         ]

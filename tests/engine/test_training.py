@@ -258,11 +258,11 @@ class Ask(Part):
     """Moves by the full gradient, whose passes drop units too."""
 
     def ask(self, w, t):
-        t.run["g"] = t.full_gradient(w)
+        t.scratch["g"] = t.full_gradient(w)
         return {}
 
     def grad(self, inner, w, t):
-        return inner(w) + t.run["g"]
+        return inner(w) + t.scratch["g"]
 
 
 def dropping():

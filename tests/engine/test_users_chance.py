@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import seeds
 from fedbench.base.signals import Stopped
-from fedbench.core import chance
+from fedbench.core.rng import GeneratorStates
 from fedbench.engine import assemble, training
 from fedbench.engine.local import UsersCode
 from fedbench.engine.probe import Columns, Probe
@@ -77,10 +77,10 @@ class NoisyServer(Part):
         return {"u": torch.randn_like(r.w)}
 
     def end(self, delta, t):
-        return delta + 1e-3 * (t.msg["u"] + t.mine["c"])
+        return delta + 1e-3 * (t.msg["u"] + t.state["c"])
 
     def step(self, d, r):
-        return d + 1e-3 * (r.mine["v"] + float(np.random.rand()) + random.random())
+        return d + 1e-3 * (r.state["v"] + float(np.random.rand()) + random.random())
 
     def evaluate(self, w, r):
         return {"noisy": w + 1e-3 * torch.randn_like(w)}
@@ -94,8 +94,8 @@ class Counts(Part):
         return {"n": torch.zeros(())}
 
     def end(self, delta, t):
-        t.mine["n"] = t.mine["n"] + 1
-        return delta * (1 + t.mine["n"]) + 1e-3 * torch.randn_like(delta)
+        t.state["n"] = t.state["n"] + 1
+        return delta * (1 + t.state["n"]) + 1e-3 * torch.randn_like(delta)
 
 
 @dataclass(frozen=True)
@@ -221,10 +221,10 @@ def test_seeding_users_code_moves_no_dropout(monkeypatch):
 
 
 def test_a_run_leaves_the_shared_generators_alone():
-    before = chance.Shared.now(torch.device("cpu"))
+    before = GeneratorStates.now(torch.device("cpu"))
     trained("server", 2)
     trained("steps", 2)
-    assert chance.Shared.now(torch.device("cpu")) == before
+    assert GeneratorStates.now(torch.device("cpu")) == before
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,16 @@ class Ledger(Part):
     rounds: list = field(default_factory=list)
 
     def begin(self, w, t):
-        t.run |= {"g": torch.zeros_like(w), "start": w}
+        t.scratch |= {"g": torch.zeros_like(w), "start": w}
         return w
 
     def grad(self, inner, w, t):
         g = inner(w)
-        t.run["g"] = t.run["g"] + g
+        t.scratch["g"] = t.scratch["g"] + g
         return g
 
     def end(self, delta, t):
-        t.up |= {"g": t.run["g"], "delta": delta}
+        t.upload |= {"g": t.scratch["g"], "delta": delta}
         return delta
 
     def evaluate(self, w, r):
@@ -39,7 +39,7 @@ class Ledger(Part):
 
     def sums(self, t):
         """Σ_k g_i^k of round t, as (m, d)."""
-        return torch.stack([up["g"] for up in self.rounds[t].ups])
+        return torch.stack([up["g"] for up in self.rounds[t].uploads])
 
 
 def progress(clients, w=0.0, parts=(), loss=None, **settings):

@@ -5,7 +5,7 @@ import torch
 
 from fedbench.core.flat import Model
 from fedbench.core.optimisers import SGD
-from fedbench.core.round import Fed, Round, weighted_mean
+from fedbench.core.round import Federation, Round, weighted_mean
 from fedbench.core.spill import Spill
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
@@ -15,7 +15,7 @@ def federation(K, d, *, n=None, labels=None, lr=1.0, dtype=torch.float64, **sgd)
     """K clients and a model of d weights that start at 0; sgd: momentum and so on of local SGD."""
     n = torch.ones(K) if n is None else torch.as_tensor(n)
     labels = torch.ones(K, 2) if labels is None else torch.as_tensor(labels)
-    return Fed(
+    return Federation(
         K=K,
         m=K,
         classes=labels.shape[1],
@@ -36,7 +36,7 @@ class Server:
 
     def __init__(self, part, fed):
         self.part, self.fed, self.t = part, fed, 0
-        self.mine = part.server(fed.start.w, fed)
+        self.state = part.server(fed.start.w, fed)
 
     def open(self, clients=None, p=None, steps=None, lr=None):
         """A round with these clients (all), weights (uniform), H_i (1) and η_t (η_0)."""
@@ -54,7 +54,7 @@ class Server:
             p=p,
             validate=None,
             proxy=None,
-            mine=self.mine,
+            state=self.state,
         )
         r.set_steps([1] * len(clients) if steps is None else steps)
         self.t += 1

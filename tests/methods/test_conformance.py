@@ -353,8 +353,8 @@ def test_training_a_client_alters_nothing_that_is_shared(case):
             train_alone(problem.task, RoundStart(Model(r.w, r.buffers), r.lr), cohort[0])
         )
     assert torch.equal(replies[0].delta, replies[1].delta)
-    same_states(replies[0].up, replies[1].up, rtol=0, atol=0)
-    same_states(replies[0].mine, replies[1].mine, rtol=0, atol=0)
+    same_states(replies[0].upload, replies[1].upload, rtol=0, atol=0)
+    same_states(replies[0].state, replies[1].state, rtol=0, atol=0)
     assert all(torch.equal(held[k], before[k]) for k in held)
     assert [set(m) for m in messages] == names
 

@@ -40,10 +40,10 @@ def test_a_constant_update_is_stepped_by_its_sign_in_the_end():
 
 def test_v_forgets_and_starts_at_tau_squared():
     server = Server(FedAdam(beta2=0.5, eta_g=0.1, tau=2.0), federation(1, 1))
-    assert close(server.mine["v"], 4)
+    assert close(server.state["v"], 4)
     server.step([[0.0]])
-    assert close(server.mine["v"], 2)
-    assert close(Server(FedAdam(v0=0.0), federation(1, 1)).mine["v"], 0)
+    assert close(server.state["v"], 2)
+    assert close(Server(FedAdam(v0=0.0), federation(1, 1)).state["v"], 0)
 
 
 @pytest.mark.parametrize("other", ["fedadagrad"])

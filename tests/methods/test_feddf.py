@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Part, RunSpec, run
-from fedbench.core import chance
 from fedbench.core.flat import Model, Net
+from fedbench.core.rng import torch_generator
 from fedbench.data.shares import hold_out
 from fedbench.methods.feddf import FedDF, _mean_logits, _stacked
 from tests.methods import reference
@@ -34,7 +34,7 @@ def setting(**changes):
 
 def distilled(s, out, part, x, models, t):
     """FedDF's algorithm: Adam on KL(σ(mean logits) ‖ σ(U x)) from the mean model."""
-    rng = chance.torch_generator(s.seed, t, -1, "FedDF")
+    rng = torch_generator(s.seed, t, -1, "FedDF")
     u = s.x[out]
     z = np.mean([u @ y.T for y in models], axis=0)
     q = np.exp(z) / np.exp(z).sum(1, keepdims=True)

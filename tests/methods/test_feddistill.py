@@ -44,9 +44,9 @@ class Clients:
 
     def turn(self, i):
         """Client i when local training begins."""
-        message = self.part.send(SimpleNamespace(mine=self.server))
+        message = self.part.send(SimpleNamespace(state=self.server))
         t = SimpleNamespace(
-            fed=self.fed, round=self.round, msg=message, mine=self.kept[i], run={}, up={}
+            fed=self.fed, round=self.round, msg=message, state=self.kept[i], scratch={}, upload={}
         )
         self.part.begin(self.w, t)
         return t
@@ -59,17 +59,17 @@ class Clients:
             for z, y in batches:
                 self.part.after(batch(z, y), t)
             self.part.end(tensor([0.0]), t)
-            self.kept[i] = t.mine
-            ups.append(t.up)
-        r = SimpleNamespace(mine=self.server, ups=ups, clients=list(seen))
+            self.kept[i] = t.state
+            ups.append(t.upload)
+        r = SimpleNamespace(state=self.server, uploads=ups, clients=list(seen))
         self.part.step(tensor([0.0]), r)
-        self.server, self.round = r.mine, self.round + 1
+        self.server, self.round = r.state, self.round + 1
         return ups
 
     def target(self, i):
         """(T_i, which rows are known) in the next round."""
         t = self.turn(i)
-        return t.run["target"].tolist(), t.run["known"].tolist()
+        return t.scratch["target"].tolist(), t.scratch["known"].tolist()
 
 
 # Ḡ: class 0 of client 0 saw (2, 0) and (4, 2): (6, 2)/3 = (2, ⅔); class 1 saw (0, 4): (0, 2)
@@ -162,7 +162,7 @@ def test_targets_sum_to_the_tables(average):
 
 
 def at(run, round_=1):
-    return SimpleNamespace(round=round_, run={k: tensor(v) for k, v in run.items()})
+    return SimpleNamespace(round=round_, scratch={k: tensor(v) for k, v in run.items()})
 
 
 TABLE = {"target": [[log(3), 0.0], [0.0, log(3)]], "known": [1.0, 0.0]}

@@ -36,7 +36,7 @@ each_scaling = pytest.mark.parametrize("scaling", SCALINGS)
 def after(first, part, K=1, lr=1.0):
     """A server whose global update before was along `first`."""
     server = Server(part, federation(K, len(first), lr=lr))
-    server.mine["P"] = torch.tensor(first, dtype=torch.float64)
+    server.state["P"] = torch.tensor(first, dtype=torch.float64)
     server.t = 1
     return server
 
@@ -68,7 +68,7 @@ def test_the_mean_is_of_the_scaled_residuals_and_becomes_p():
     # Δ = (3, 4) → 1 + 5/4 = 9/4 → (0, 9); Δ = (0, −2) → 2 → (0, −4); mean (0, 2.5), κ = 2
     server = after([1.0, 0.0], FedDPC(kappa=2.0), K=2)
     assert close(server.step([[3.0, 4.0], [0.0, -2.0]]), 0, 5)
-    assert close(server.mine["P"], 0, 2.5)
+    assert close(server.state["P"], 0, 2.5)
 
 
 def test_the_square_of_p_is_computed_once_per_round_and_not_stored(monkeypatch):
@@ -79,7 +79,7 @@ def test_the_square_of_p_is_computed_once_per_round_and_not_stored(monkeypatch):
     server = after([1.0, 0.0], FedDPC(scaling="none"), K=3)
     server.step([[3.0, 4.0], [0.0, -2.0], [1.0, 1.0]])
     assert seen == [True, False, False, False]  # P·P, then each Δ·P
-    assert set(server.mine) == {"P"}
+    assert set(server.state) == {"P"}
 
 
 def test_two_rounds_of_a_run_by_hand():
@@ -188,7 +188,7 @@ def test_an_update_along_p_leaves_nothing(scaling, dtype):
     part = FedDPC(0.5, scaling)
     server = Server(part, federation(1, 1000, dtype=dtype))
     P = torch.randn(1000, generator=torch.Generator().manual_seed(0)).to(dtype)
-    server.mine["P"], server.t = P, 1
+    server.state["P"], server.t = P, 1
     assert server.step((P * math.pi)[None]).norm() == 0
     # one part in a thousand beside P is no rounding
     aside = torch.randn(1000, generator=torch.Generator().manual_seed(1)).to(dtype)

@@ -100,7 +100,7 @@ def test_the_ratio_is_taken_in_double_precision():
     part = FedExP(eps=0.0)
     fed = federation(2, 1_000_001, dtype=torch.float32)
     part_server = Server(part, fed)
-    assert part_server.mine["squares"].dtype == torch.float64
+    assert part_server.state["squares"].dtype == torch.float64
     updates = torch.full((2, 1_000_001), 1e-4)
     updates[:, 0] = torch.tensor([30.0, -30.0])
     got = part_server.step(updates)

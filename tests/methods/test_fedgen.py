@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from fedbench import Machine, Part, RunSpec, run
 from fedbench.base import registry, seeds
-from fedbench.core import chance, generator, ops
+from fedbench.core import generator, ops
 from fedbench.core.flat import Net
+from fedbench.core.rng import torch_generator
 from fedbench.core.round import Turn
 from fedbench.data.source import load_data
 from fedbench.methods.fedgen import FedGen
@@ -38,11 +39,11 @@ class Film(Part):
     frames: list = field(default_factory=list)
 
     def end(self, delta, t):
-        t.up["labels"] = t.labels
+        t.upload["labels"] = t.labels
         return delta
 
     def step(self, d, r):
-        counts = torch.stack([up["labels"] for up in r.ups])
+        counts = torch.stack([up["labels"] for up in r.uploads])
         self.frames.append(SimpleNamespace(models=r.models, counts=counts, w=r.w))
         return d
 
@@ -196,7 +197,7 @@ def test_the_generator_trains_though_no_client_listens():
     class Mute(FedGen):
         def step(self, d, r):
             found = super().step(d, r)
-            seen.append(r.mine["gamma"])
+            seen.append(r.state["gamma"])
             return found
 
     muted = trained(Mute(a=0, **SMALL))[0]
@@ -242,7 +243,7 @@ class Reference:
 
     def train(self, t, models, counts, heads):
         """One round of the server's training."""
-        rng, part = chance.torch_generator(0, t, -1, "FedGen"), self.part
+        rng, part = torch_generator(0, t, -1, "FedGen"), self.part
         if t == 0:
             self.begin(rng)
         self.adam.param_groups[0]["lr"] = part.eta * 0.98**t
@@ -292,7 +293,7 @@ def test_plain_pytorch(labels):
         rng = seeds.numpy_generator(0, t, -1, "cohort")
         cohort = registry.build("sampler", "uniform", {})(rng, 5, spec.participation, None)
         for i, y_i in zip(cohort, frame.models, strict=True):
-            own = chance.torch_generator(0, t, int(i), "FedGen")
+            own = torch_generator(0, t, int(i), "FedGen")
             noise = torch.rand(1, part.size, part.noise, generator=own, dtype=torch.float64)[0]
             often = pooled if labels == "pooled" else torch.ones(10)
             y = torch.multinomial(often, part.size, replacement=True, generator=own)
@@ -324,13 +325,13 @@ def alone(spec, w, t, i):
 def test_the_generator_learns_what_the_classifiers_know():
     # classifiers that know their classes: after training, Γ's features are told apart
     part = FedGen(**{**SMALL, "size": 32, "N": 400, "eta": 0.01, "diversity": 0.0})
-    r = SimpleNamespace(rng=torch.Generator().manual_seed(0), round=0, mine={}, ups=[])
+    r = SimpleNamespace(rng=torch.Generator().manual_seed(0), round=0, state={}, uploads=[])
     w = torch.randn(2, 90, generator=r.rng, dtype=torch.float64)
     head = Net(nn.ModuleDict({"body": nn.Identity(), "head": nn.Linear(8, 10)}).double())
     r.fed = SimpleNamespace(classes=10, net=head)
     r.models, r.w = w, w[0]
-    r.ups = [{"counts": torch.ones(10, dtype=torch.float64)} for _ in range(2)]
-    r.mine = part.server(w[0], r.fed)
+    r.uploads = [{"counts": torch.ones(10, dtype=torch.float64)} for _ in range(2)]
+    r.state = part.server(w[0], r.fed)
     part.step(w[0], r)
     y = torch.arange(10).repeat(5)
     noise = torch.rand(50, part.noise, generator=r.rng, dtype=torch.float64)

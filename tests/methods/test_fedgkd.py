@@ -104,11 +104,11 @@ def test_which_models_are_in_the_buffer_at_first():
 
 
 def test_the_teachers_statistics_are_averaged_like_its_weights():
-    part, r = FedGKD(M=2), SimpleNamespace(round=1, w=tensor([3.0]), mine={})
+    part, r = FedGKD(M=2), SimpleNamespace(round=1, w=tensor([3.0]), state={})
     r.buffers = {"mean": tensor([5.0, 7.0]), "count": torch.tensor(4)}
     old = SimpleNamespace(w=tensor([1.0]), buffers={"mean": tensor([1.0, 1.0])})
-    r.mine = {"w": old.w[None], "w/mean": old.buffers["mean"][None], "w/count": torch.tensor([2])}
-    r.mine = {name: torch.cat([value, value]) for name, value in r.mine.items()}
+    r.state = {"w": old.w[None], "w/mean": old.buffers["mean"][None], "w/count": torch.tensor([2])}
+    r.state = {name: torch.cat([value, value]) for name, value in r.state.items()}
     message = part.send(r)
     assert set(message) == {"w", "w/mean"}  # a counter has no mean, and evaluation reads none
     assert torch.equal(message["w"], tensor([2.0]))

@@ -36,13 +36,13 @@ def votes(part, losses):
     for t, loss in enumerate(losses):
         w = tensor([float(t)])
         r = SimpleNamespace(
-            round=t, w=w, buffers={}, mine=mine, validate=lambda m, loss=loss: tensor(loss)
+            round=t, w=w, buffers={}, state=mine, validate=lambda m, loss=loss: tensor(loss)
         )
         message = part.send(r)
         sent = [float(message[str(m)]) for m in range(1, part.M)]
         assert sent == [max(float(t - m), 0.0) for m in range(1, part.M)]
         found.append(message["gamma"])
-        mine = r.mine
+        mine = r.state
     return found
 
 
@@ -94,10 +94,10 @@ def test_each_model_is_scored_once():
     part = FedGKDVote(M=3)
     mine = start(part)
     for t in range(5):
-        r = SimpleNamespace(round=t, w=tensor([float(t)]), buffers={}, mine=mine)
+        r = SimpleNamespace(round=t, w=tensor([float(t)]), buffers={}, state=mine)
         r.validate = lambda m: scored.append(float(m.w)) or tensor(1.0)
         part.send(r)
-        mine = r.mine
+        mine = r.state
     assert scored == [0, 1, 2, 3, 4]
 
 

@@ -28,8 +28,8 @@ def test_three_rounds_by_hand():
     assert close(server.step([[-2.0]], clients=[1]), 0)
     # S={0}, D=3: v = 3 − 4 + 1 = 0. Y = (3, −2), Ȳ = ½
     assert close(server.step([[3.0]], clients=[0]), 0)
-    assert close(server.mine["Y"], 3, -2)
-    assert close(server.mine["mean"], 0.5)
+    assert close(server.state["Y"], 3, -2)
+    assert close(server.state["mean"], 0.5)
 
 
 def test_the_server_rate_is_in_model_units():
@@ -57,7 +57,7 @@ def test_the_mean_is_that_of_the_memory_at_all_times(normalise):
         clients = sorted(rng.choice(5, 2, replace=False).tolist())
         # weights that are not uniform leave the mean over all K alone
         server.step(rng.normal(size=(2, 3)), clients=clients, p=[0.9, 0.1], steps=[2, 5])
-        torch.testing.assert_close(server.mine["mean"], server.mine["Y"].mean(0))
+        torch.testing.assert_close(server.state["mean"], server.state["Y"].mean(0))
 
 
 def remembered(updates):
@@ -89,7 +89,7 @@ def test_normalised_units_by_hand():
     # η = 0.1, H = 2 and 4, D = 0.4 and 0.4: Y = 2 and 1; v = 1.5, step η H̄ v = 0.1 · 3 · 1.5
     server = Server(FedVARP(normalise=True), federation(2, 1, lr=0.1))
     assert close(server.step([[0.4], [0.4]], steps=[2, 4]), 0.45)
-    assert close(server.mine["Y"], 2, 1)
+    assert close(server.state["Y"], 2, 1)
     # η = 0.05, client 0 alone, D = 0.3: D/(ηH) = 3; v = 3 − 2 + 1.5 = 2.5, step 0.05 · 2 · 2.5
     assert close(server.step([[0.3]], steps=[2], clients=[0], lr=0.05), 0.25)
 
@@ -101,7 +101,7 @@ def test_normalised_units_with_local_momentum_by_hand(sgd, a):
     # η = 0.1, H = 2 and 3; D = 0.1 · ‖a‖ · 2 and · 1: Y = 2 and 1, the step is η mean(a) · 1.5
     server = Server(FedVARP(normalise=True), federation(2, 1, lr=0.1, **sgd))
     step = server.step([[0.2 * a[0]], [0.1 * a[1]]], steps=[2, 3])
-    assert close(server.mine["Y"], 2, 1)
+    assert close(server.state["Y"], 2, 1)
     assert close(step, 0.1 * sum(a) / 2 * 1.5)
 
 

@@ -32,18 +32,18 @@ def test_a_run_by_hand():
 def test_v_stands_still_at_the_square_and_falls_slower_than_adams():
     server = Server(FedYogi(beta2=0.5, eta_g=0.1, v0=4.0), federation(1, 3))
     server.step([[2.0, 1.0, 0.0]])
-    assert close(server.mine["v"], 4, 3.5, 4)  # Adam: 4, 2.5, 2
+    assert close(server.state["v"], 4, 3.5, 4)  # Adam: 4, 2.5, 2
 
 
 def test_v_stays_positive_and_moves_by_a_share_of_the_square():
     rng = np.random.default_rng(0)
     server = Server(FedYogi(eta_g=0.1), federation(1, 50))
     for _ in range(200):
-        old, update = server.mine["v"], rng.normal(size=(1, 50)) * 10 ** rng.uniform(-4, 2)
+        old, update = server.state["v"], rng.normal(size=(1, 50)) * 10 ** rng.uniform(-4, 2)
         server.step(update)
-        moved = (server.mine["v"] - old).abs().numpy()
+        moved = (server.state["v"] - old).abs().numpy()
         np.testing.assert_allclose(moved, 0.01 * update[0] ** 2, rtol=1e-6, atol=1e-12)
-        assert (server.mine["v"] >= 0).all()
+        assert (server.state["v"] >= 0).all()
 
 
 @pytest.mark.parametrize("other", ["fedadagrad", "fedadam"])

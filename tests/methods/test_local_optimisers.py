@@ -92,7 +92,7 @@ class Unsaid(Part):
     """Divides by effective steps, and does not say so."""
 
     def end(self, delta, t):
-        t.up["a"] = torch.tensor(t.effective_steps)
+        t.upload["a"] = torch.tensor(t.effective_steps)
         return delta
 
 
@@ -130,7 +130,7 @@ def test_turn_and_round_have_each_clients_number():
     @dataclass(frozen=True)
     class Counts(Said):
         def step(self, d, r):
-            seen.append((r.effective_steps, torch.stack([up["a"] for up in r.ups]), r.steps))
+            seen.append((r.effective_steps, torch.stack([up["a"] for up in r.uploads]), r.steps))
             return d
 
     for local, wanted in (({}, (3, 1)), (MOMENTUM, (4.25, 1)), (NESTEROV, (5.125, 1.5))):

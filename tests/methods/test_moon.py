@@ -30,7 +30,7 @@ FIRST = ["skip", "x0", "random"]
 
 def before(prev, seen=1.0):
     """A client whose last model had these features."""
-    return turn([1.0], mine={"prev": tensor(prev), "seen": tensor(seen)})
+    return turn([1.0], state={"prev": tensor(prev), "seen": tensor(seen)})
 
 
 def test_a_sample_by_hand():
@@ -106,7 +106,7 @@ def test_a_random_network_stands_in_only_for_a_first_turn():
         t = before([5.0], seen)
         t.drawn = {"prev": tensor([9.0])}
         assert part.begin(tensor([1.0]), t) == tensor([1.0])
-        assert float(t.mine["prev"]) == wanted
+        assert float(t.state["prev"]) == wanted
 
 
 def test_a_new_network_comes_from_its_generator_alone():

@@ -50,7 +50,7 @@ def coefficients(reading, H, beta=0.5, dampened=False):
     for turn.k in range(H):
         part.move(basis[turn.k + 1], w, turn)
     part.end(w, turn)
-    first, *rest = turn.up["v"].tolist()
+    first, *rest = turn.upload["v"].tolist()
     return first, rest
 
 
@@ -61,8 +61,8 @@ class Turned:
     msg: dict
     H: int
     k: int = 0
-    run: dict = field(default_factory=dict)
-    up: dict = field(default_factory=dict)
+    scratch: dict = field(default_factory=dict)
+    upload: dict = field(default_factory=dict)
 
 
 @pytest.mark.parametrize(("H", "table"), [(3, AT_THREE), (1, AT_ONE)])

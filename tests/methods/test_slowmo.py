@@ -42,9 +42,9 @@ def test_old_momentum_moves_with_the_new_rate():
 def test_momentum_is_kept_in_gradient_units_undampened():
     server = Server(SlowMo(0.5), federation(1, 1, lr=0.1))
     server.step([[0.2]])  # ḡ = 2
-    assert close(server.mine["m"], 2)
+    assert close(server.state["m"], 2)
     server.step([[0.2]], lr=0.05)  # ḡ = 4, m = 1 + 4
-    assert close(server.mine["m"], 5)
+    assert close(server.state["m"], 5)
 
 
 def test_beta_zero_has_the_bits_of_fedavg():

@@ -67,7 +67,7 @@ def recipe(value):
     return "number" if number and value else value
 
 
-def alike(specs):
+def same_shape(specs):
     """Of runs with the same recipe, whatever `narrowed` will set, the one with the lowest rate."""
     one = {}
     for spec in sorted(specs, key=lambda run: run.lr, reverse=True):
@@ -80,8 +80,8 @@ def alike(specs):
 def recipes():
     """By model, the narrowed run with the lowest rate of each recipe of the plan."""
     by_model = defaultdict(list)
-    few = alike(published.plan().runs.values())  # first, as narrowing thousands takes long
-    for spec in alike(map(narrowed, few)):
+    few = same_shape(published.plan().runs.values())  # first, as narrowing thousands takes long
+    for spec in same_shape(map(narrowed, few)):
         by_model[spec.model.name].append(spec)
     return by_model
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from fedbench.base.seeds import number
 
 
-class Shared(NamedTuple):
+class GeneratorStates(NamedTuple):
     """The states of the generators that all code of a process shares, to compare or to restore."""
 
     cpu: bytes
@@ -21,7 +21,7 @@ class Shared(NamedTuple):
     python: tuple[Any, ...] = ()
 
     @classmethod
-    def now(cls, device: torch.device, users: bool = True) -> "Shared":
+    def now(cls, device: torch.device, users: bool = True) -> "GeneratorStates":
         """The present states of torch's for the CPU and this device; `users`: of all generators.
 
         NumPy's and Python's, from which no code of fedbench draws, take 0.1 ms.
@@ -60,7 +60,7 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
     Dropout draws from these generators; `users`: NumPy's and Python's start from it too. Afterwards
     they go on as if the context had not been there.
     """
-    before = Shared.now(device, users)
+    before = GeneratorStates.now(device, users)
     try:
         seed_shared(number_, device)
         if users:
@@ -74,9 +74,9 @@ def seeded(number_: int, device: torch.device, users: bool = False) -> Iterator[
 def draws(act: Callable[[], object], device: torch.device) -> bool:
     """Whether an act draws from generators that all code of the process shares."""
     with seeded(0, device, users=True):
-        before = Shared.now(device)
+        before = GeneratorStates.now(device)
         act()
-        return Shared.now(device) != before
+        return GeneratorStates.now(device) != before
 
 
 def seed_shared(number_: int, device: torch.device) -> None:

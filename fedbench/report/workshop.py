@@ -15,8 +15,8 @@ from fedbench.paper.items import Table
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.report.claims import findings
-from fedbench.report.claims import tidy as tidy_claims
 from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.claims.page import tidy as tidy_claims
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.conditions import conditions

@@ -8,10 +8,11 @@ import pytest
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
+from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.pages.conditions import conditions, meanings
 from fedbench.report.pages.items import TableOnPage
 from fedbench.report.pages.opening import claims_words, leaders_words, ordinal
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
 from fedbench.spec import RunSpec
@@ -26,7 +27,9 @@ TWO = {
 
 
 def board(
-    parts: dict[str, dict[str, list[float]]], metric: str = "accuracy", substituted: str = ""
+    parts: dict[str, dict[str, list[float]]],
+    metric: str = "accuracy",
+    substituted: Substitutions = (),
 ) -> TableOnPage:
     """A leaderboard with a group of rows per part: values by method, one per seed."""
     table = Table(title="T", grid="g", metrics=(metric,), rows=("split", "method"), columns=())
@@ -34,7 +37,9 @@ def board(
     for part, methods in parts.items():
         rows = []
         for method, values in methods.items():
-            runs = tuple(Run(f"{part}{method}{n}", n, "finished", x) for n, x in enumerate(values))
+            runs = tuple(
+                Run(f"{part}{method}{n}", n, Status.FINISHED, x) for n, x in enumerate(values)
+            )
             place = Place("t", "MNIST", part, method, metric)
             cell = TableCell(place, {}, False, None, runs, substituted)
             rows.append(Row(((method, 1),), {(metric,): cell}, False))
@@ -59,7 +64,7 @@ def test_where_less_is_better_the_lowest_leads() -> None:
 
 
 def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_significant() -> None:
-    stand_ins = leaders_words(board(TWO, substituted="dataset digits in place of mnist"))
+    stand_ins = leaders_words(board(TWO, substituted=(Substitution("dataset", "digits", "mnist"),)))
     assert "A leads with 61.00 %" in stand_ins
     assert "significant" not in stand_ins
     others = {"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}}

@@ -15,6 +15,7 @@ import pytest
 from fedbench.paper.claims import Greater
 from fedbench.paper.items import Figure, Table
 from fedbench.plan.printed import Place
+from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report import build
 from fedbench.report.pages.cost import _models, in_words
 from fedbench.report.pages.items import EmptyOnPage, FigureOnPage, TableOnPage
@@ -22,7 +23,7 @@ from fedbench.report.pages.making import making
 from fedbench.report.pages.method import _files
 from fedbench.report.pages.paper import Hours, RunCount, _draws, _spread
 from fedbench.report.pages.templates import _templates
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.spec import Choice
 from tests.report.answers_case import PAPER, SCALES, _plan, written
@@ -292,13 +293,13 @@ def test_a_card_says_how_the_runs_were_made_and_of_a_study_who_is_best(
 
 
 def card(
-    table: Table, rows: dict[str, dict[str, float]], seeds: int = 3, substituted: str = ""
+    table: Table, rows: dict[str, dict[str, float]], seeds: int = 3, substituted: Substitutions = ()
 ) -> TableOnPage:
     """A table of these numbers by setting and method; each best one is marked."""
     cells = {}
     for (setting, values), metric in product(rows.items(), table.metrics):
         for method, value in values.items():
-            runs = tuple(Run(f"{method}{n}", n, "finished", value) for n in range(seeds))
+            runs = tuple(Run(f"{method}{n}", n, Status.FINISHED, value) for n in range(seeds))
             place = Place("t", "MNIST", setting, method, metric)
             best = value == max(values.values())
             cells[place] = TableCell(place, {}, False, None, runs, substituted, best=best)
@@ -322,7 +323,7 @@ def test_a_card_names_no_leader_of_one_seed_of_substitutes_or_of_ties() -> None:
     table = Table(title="T", grid="g", rows=("alpha",), columns=("method",))
     rows = {"a": {"A": 2.0, "B": 1.0}}
     assert card(table, rows, seeds=1).leaders == ""
-    assert card(table, rows, substituted="rounds 4 for 500").leaders == ""
+    assert card(table, rows, substituted=(Substitution("rounds", "4", "500"),)).leaders == ""
     assert card(table, {"a": {"A": 2.0, "B": 2.0}}).leaders == ""
 
 

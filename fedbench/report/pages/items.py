@@ -7,6 +7,7 @@ from typing import Any
 
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable
@@ -149,7 +150,7 @@ class FigureOnPage:
     name: str
     title: str
     caption: str
-    substituted: str
+    substituted: Substitutions
     svg: str = field(repr=False)
     readout: list[dict[str, Any]] = field(repr=False)
     lack: str = ""

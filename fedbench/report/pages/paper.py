@@ -11,6 +11,7 @@ from fedbench.paper.claims import Claim, Together
 from fedbench.paper.items import Facts, Figure, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where, as_tuple, reading
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
@@ -33,7 +34,7 @@ class RunCount:
 
     planned: int
     missing: dict[str, str]
-    diverged: dict[str, str]
+    diverged: dict[str, int]
     substitutes: tuple[str, ...]
 
     @property
@@ -183,13 +184,13 @@ class PaperPage:
         return drawn
 
     @property
-    def swapped(self) -> list[tuple[str, str]]:
-        """What was substituted in figures, each text once with the names of its figures."""
-        named: dict[str, list[str]] = {}
+    def swapped(self) -> list[tuple[str, Substitutions]]:
+        """What was substituted in figures, each once with the names of its figures."""
+        named: dict[Substitutions, list[str]] = {}
         for figure in self.figures:
             if figure.substituted:
                 named.setdefault(figure.substituted, []).append(figure.title)
-        return [("; ".join(titles), text) for text, titles in named.items()]
+        return [("; ".join(titles), found) for found, titles in named.items()]
 
     def shown_by(self, claim: ClaimOnPage) -> list[Shown]:
         """Tables and figures that show a claim: those it names, else some of its runs and metrics.

@@ -19,6 +19,7 @@ from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
 from fedbench.report.tables.said import ABSENT, BLIND, POOLED
 from fedbench.report.values import numbers
+from fedbench.report.words import by_setting, say
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 _REPORT = Path(__file__).parents[1]
@@ -79,7 +80,8 @@ def _templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
-    made.globals |= {"change": change, "filters": FILTERS}
+    made.filters |= {"amount": numbers.amount, "by_setting": by_setting}
+    made.globals |= {"change": change, "filters": FILTERS, "say": say}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
     made.globals |= {"blind": BLIND, "shown_rows": FRONT, "ordinal": ordinal}
     made.globals |= {"claims_words": claims_words, "leaders_words": leaders_words}

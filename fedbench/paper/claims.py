@@ -75,6 +75,9 @@ class Said(Strict):
     """What the paper says, in short, and where; or what is ours."""
     ours: bool = False
     """true: the claim is not the paper's; it is counted and shown apart."""
+    shown_in: tuple[str, ...] = ()
+    """The tables and figures that show what is claimed, beside the claim's own table; its page
+    leads to them. A claim that joins others leads to theirs, unless it names its own."""
     wants: str = ""
     """What a fair test still lacks: the claim is not tested, and this is the reason."""
     reading: str = ""

@@ -4,7 +4,7 @@ Pages, CSV files and the command line say the same, so that each sentence is wri
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +18,7 @@ from fedbench.paper.scale import quoted
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims.finding import LABELS, spans
 from fedbench.report.claims.tests import FEWEST
-from fedbench.report.values.numbers import amount
+from fedbench.report.values.numbers import amount, fixed, signed
 
 _FOLDER = Path(__file__).with_name("templates")
 
@@ -29,20 +29,42 @@ def say(name: str, *shown: Any) -> str:
     return " ".join(getattr(_macros(file), macro)(*shown).split())
 
 
-def counted(number: int, word: str) -> str:
+def _counted(number: int, word: str) -> str:
     """'1 cell', '3 cells'."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def by_setting(found: Iterable[Substitution]) -> list[list[Substitution]]:
+def _ordinal(number: int) -> str:
+    """'1st', '2nd', '3rd', '11th', '30th'."""
+    few = number % 100 not in (11, 12, 13)
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if few else "th"
+    return f"{number}{ending}"
+
+
+def _by_setting(found: Iterable[Substitution]) -> list[list[Substitution]]:
     """Substitutions that stand next to each other, those of one setting together."""
     return [[*same] for _, same in groupby(found, key=lambda each: each.setting)]
 
 
-def confidence(error_rate: float) -> str:
+def _confidence(error_rate: float) -> str:
     """The level in percent: '97.5'; four decimals above 99.9 %."""
     digits = 2 if error_rate >= 0.001 else 4
     return f"{100 * (1 - error_rate):.{digits}f}".rstrip("0").rstrip(".")
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "amount": amount,
+    "by_setting": _by_setting,
+    "confidence": _confidence,
+    "counted": _counted,
+    "detectable_spans": lambda rows: spans(rows, lambda row: row.detectable),
+    "effect_spans": lambda rows: spans(rows, lambda row: row.effect, apart=True),
+    "fixed": fixed,
+    "level": level_text,
+    "ordinal": _ordinal,
+    "quoted": quoted,
+    "signed": signed,
+}
 
 
 @cache
@@ -54,10 +76,7 @@ def _macros(file: str) -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"amount": amount, "counted": counted, "confidence": confidence}
-    made.filters |= {"by_setting": by_setting, "quoted": quoted, "level": level_text}
-    made.filters |= {"effect_spans": lambda rows: spans(rows, lambda row: row.effect, apart=True)}
-    made.filters |= {"detectable_spans": lambda rows: spans(rows, lambda row: row.detectable)}
+    made.filters |= FILTERS
     made.tests["nan"] = math.isnan
     made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
     made.globals["fewest"] = FEWEST

@@ -2,15 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 
-from fedbench.base import registry
 from fedbench.paper.claims import Claim, Together
-from fedbench.paper.items import Facts, Figure, Table
+from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Where, as_tuple, reading
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.page import ClaimOnPage
 from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
@@ -19,7 +16,6 @@ from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import UNTESTED
 
-Shown = TableOnPage | FigureOnPage
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
 
@@ -192,92 +188,25 @@ class PaperPage:
                 named.setdefault(figure.substituted, []).append(figure.title)
         return [("; ".join(titles), found) for found, titles in named.items()]
 
-    def shown_by(self, claim: ClaimOnPage) -> list[Shown]:
-        """Tables and figures that show a claim: those it names, else some of its runs and metrics.
-
-        A figure that it names but that draws something else stands back behind one that does not.
-        """
-        singles = list(self._singles(claim.finding.claim))
-        tables = [x for x in self.tables if x.key in {getattr(c, "table", "") for c in singles}]
-        texts = " ".join(c.text for c in singles)
-        named = [x for x in self.figures if re.search(rf"{re.escape(x.name)}(?!\w)", texts)]
-        drawn = self._drawing(singles)
-        both = [x for x in named if x in drawn]
-        figures = both or (named if tables or not drawn else drawn)
-        shown: list[Shown] = [*tables, *figures]
-        return _spread(shown or self._of_same_runs(singles))
-
-    def _drawing(self, claims: list[Claim]) -> list[FigureOnPage]:
-        """The figures that draw what one of the claims compares."""
-        near = {x.key for claim in claims for x in self._nearest(claim)}
-        return [x for x in self.figures if x.key in near]
-
-    def _nearest(self, claim: Claim) -> list[FigureOnPage]:
-        """The figures that draw a claim: of several columns of a table those most like its own."""
-        column = {x.key: _column(self.paper.figures[x.key]) for x in self.figures}
-        drawn = [x for x in self.figures if not x.lack and _draws(self.paper.figures[x.key], claim)]
-        longest = max((len(column[x.key]) for x in drawn), default=0)
-        return [x for x in drawn if len(column[x.key]) == longest]
-
-    def _of_same_runs(self, claims: list[Claim]) -> list[Shown]:
-        """The first table of the claims' grids that has a metric of theirs."""
-        listing = (x for x in self.tables if any(_lists(x.table, claim) for claim in claims))
-        return [*islice(listing, 1)]
-
-    def _singles(self, claim: Claim) -> Iterator[Claim]:
-        yield claim
-        if isinstance(claim, Together):
-            known = {each.finding.key: each.finding.claim for each in self.claims}
-            yield from (known[key] for key in claim.claims)
+    def shown_by(self, claim: ClaimOnPage) -> list[TableOnPage | FigureOnPage]:
+        """The tables and figures that show what is claimed, the first and the last among them."""
+        finding = claim.finding
+        named = [finding] if finding.claim.shown_in else [finding, *finding.members]
+        keys = {key for one in named for key in _shown_in(one.claim)}
+        return _spread([item for item in self.of_runs if item.key in keys])
 
 
-def _spread(items: list[Shown]) -> list[Shown]:
+def _shown_in(claim: Claim) -> tuple[str, ...]:
+    """The keys of the tables and figures that show a claim."""
+    own = "" if isinstance(claim, Together) else claim.table
+    return (own, *claim.shown_in)
+
+
+def _spread(items: list[TableOnPage | FigureOnPage]) -> list[TableOnPage | FigureOnPage]:
     """At most so many as a claim leads to, from the first to the last."""
     if len(items) <= _LINKS:
         return items
     return [items[round(i * (len(items) - 1) / (_LINKS - 1))] for i in range(_LINKS)]
-
-
-def _draws(figure: Figure, claim: Claim) -> bool:
-    """Whether a figure shows runs of a claim, and draws what it compares."""
-    column, metrics = _column(figure), _metrics(claim)
-    table = registry.find("figure", figure.kind.name).constants.get("reads")
-    if column:
-        shows = any(column in metric for metric in metrics)
-    elif table:
-        shows = any(metric.startswith(f"{table}/") for metric in metrics)
-    else:
-        shows = not metrics.isdisjoint(_read(figure.metrics))
-    return shows and _meets(figure, claim)
-
-
-def _lists(table: Table, claim: Claim) -> bool:
-    """Whether a table shows runs of a claim and has a metric of it."""
-    return _meets(table, claim) and not _metrics(claim).isdisjoint(_read(table.metrics))
-
-
-def _meets(item: Figure | Table, claim: Claim) -> bool:
-    """Whether a figure or table is of the claim's grid, with a level in common on every axis."""
-    wanted: Where = getattr(claim, "where", {})
-    return item.grid == getattr(claim, "grid", "") and all(
-        {*as_tuple(levels)} & {*as_tuple(item.where.get(axis, levels))}
-        for axis, levels in wanted.items()
-    )
-
-
-def _column(figure: Figure) -> str:
-    """The column of a probe's table that a figure draws, such as cosine; empty if it draws none."""
-    return str(figure.kind.params.get("column", ""))
-
-
-def _metrics(claim: Claim) -> set[str]:
-    """The columns of the history, or of a probe's table, that a claim compares."""
-    return _read(getattr(claim, "metrics", ()) or ("accuracy",))
-
-
-def _read(metrics: tuple[str, ...]) -> set[str]:
-    """The columns that metrics read, at whatever moment."""
-    return {reading(metric).metric for metric in metrics}
 
 
 def _number(table: Table | Facts) -> int:

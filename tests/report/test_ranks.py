@@ -11,6 +11,7 @@ from fedbench.report.figures.rank_figure import draw
 from fedbench.report.pages.ranking import RanksOnPage, rank_title
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks
+from fedbench.report.words import say
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 FEWER = (Substitution("rounds", "4", "500"),)
@@ -72,7 +73,7 @@ def test_there_is_a_diagram_where_the_critical_difference_is_a_third_of_the_rows
 
 
 def said(found: Ranks) -> str:
-    return RanksOnPage("k", "T", found, "").caption
+    return say("tables.ranks", RanksOnPage("k", "T", found, ""))
 
 
 def bars(found: Ranks) -> list[list[float]]:
@@ -104,7 +105,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     assert found is not None
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
-    caption = RanksOnPage("k", "T", found, "").caption
+    caption = say("tables.ranks", RanksOnPage("k", "T", found, ""))
     assert (
         "1 more setting is left out, in which every method, or every trial of a search, is"
         in caption
@@ -208,14 +209,14 @@ def test_a_method_that_a_setting_lacks_is_named() -> None:
     found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
     assert found is not None
     assert found.left_out == ("D",)
-    assert "in every setting: D" in RanksOnPage("k", "t", found, "").caption
+    assert "in every setting: D" in say("tables.ranks", RanksOnPage("k", "t", found, ""))
 
 
 def test_ranks_of_substitutes_are_not_tested() -> None:
     found = ranks(TABLE, cells(FEWER))
     assert found is not None
     assert found.test is None
-    caption = RanksOnPage("k", "t", found, "").caption
+    caption = say("tables.ranks", RanksOnPage("k", "t", found, ""))
     assert "no difference between the ranks is tested" in caption
     assert "p =" not in caption
 
@@ -259,7 +260,7 @@ def test_many_methods_are_listed() -> None:
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
     found = ranks(TABLE, [cell(f"s{s}", m, v) for s in range(24) for m, v in values.items()])
     assert found is not None
-    assert "; shaded from the first on." in RanksOnPage("k", "T", found, "").caption
+    assert "; shaded from the first on." in say("tables.ranks", RanksOnPage("k", "T", found, ""))
     (axes,) = draw(found, "T").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
     (line,) = axes.lines

@@ -16,7 +16,7 @@ from fedbench.paper.metrics import Metric
 from fedbench.paper.places import level_text
 from fedbench.paper.scale import quoted
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.claims.finding import LABELS, spans
+from fedbench.report.claims.finding import LABELS, Label, spans
 from fedbench.report.claims.tests import FEWEST
 from fedbench.report.values.numbers import amount, fixed, signed
 
@@ -79,5 +79,6 @@ def _macros(file: str) -> Any:
     made.filters |= FILTERS
     made.tests["nan"] = math.isnan
     made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
+    made.globals["labels"] = [*Label]
     made.globals["fewest"] = FEWEST
     return made.get_template(f"{file}.words.j2").module

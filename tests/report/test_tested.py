@@ -12,7 +12,7 @@ from fedbench.report.claims import Finding
 from fedbench.report.claims.expand import last_digit
 from fedbench.report.claims.finding import Label, Void
 from fedbench.report.claims.limits import Limit
-from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.claims.plot import plots
 from fedbench.report.claims.sides import unit_of
 from fedbench.report.claims.tests import Verdict
 from fedbench.report.values.numbers import amount
@@ -53,8 +53,8 @@ def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path:
     assert found.rows[0].void is Void.CHOSEN_NEAR_CHANCE
     assert told("claims.reason", found, ["settings chosen by trials near chance", "+5.00 points"])
     assert found.signs == (0, 0)  # the sign of chance is none
-    assert "here-not-tested" in ClaimOnPage(found).tags
-    assert ClaimOnPage(found).plots[0].lines[0].look == "faint undecided"
+    assert "here-not-tested" in found.tags
+    assert plots(found.rows)[0].lines[0].look == "faint undecided"
 
 
 @pytest.mark.parametrize(("score", "dataset"), [(0.16, "Digits"), (0.14, "MNIST")])
@@ -118,7 +118,7 @@ def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
     found = judge(plan_of({"c": claim}, "small"), tmp_path, lambda _: None)["c"]
     assert found.substituted == (Substitution("dataset", "digits", "mnist"),)
     assert (found.label, found.missing) == (Label.NOT_TESTED, (6, 6))
-    assert "here-not-tested" in ClaimOnPage(found).tags
+    assert "here-not-tested" in found.tags
 
 
 def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart(tmp_path: Path)
     found = judge(plan_of(claims), tmp_path, gains(-4, -5, -6))["c"]
     assert (found.label, found.on_reading) == (Label.NOT_SUPPORTED, True)
     assert told("claims.label", found, ["not supported", "equation 3"])
-    assert "reading-not-supported" in ClaimOnPage(found).tags
-    assert "here-not-supported" not in ClaimOnPage(found).tags
+    assert "reading-not-supported" in found.tags
+    assert "here-not-supported" not in found.tags
     untested = judge(plan_of(claims, "one"), tmp_path, gains(-4, -5, -6))["c"]
     assert not untested.on_reading  # what was not tested rests on no reading
-    assert "here-not-tested" in ClaimOnPage(untested).tags
+    assert "here-not-tested" in untested.tags
 
 
 def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> Non
     for more, tag in (({}, "printed-fails"), ({"reading": "Table 2"}, "printed-none")):
         claims = {"c": TABLE | {"winner": "B", "loser": "A"} | more}
         found = judge(plan_of(claims), tmp_path, lambda _: None, printed)["c"]
-        assert tag in ClaimOnPage(found).tags
+        assert tag in found.tags
 
 
 @pytest.mark.parametrize(

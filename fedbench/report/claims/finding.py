@@ -19,6 +19,11 @@ class Label(StrEnum):
     UNDECIDED = "undecided"
     NOT_TESTED = "not tested"
 
+    @property
+    def mark(self) -> str:
+        """The label as one word: 'not-supported'."""
+        return self.value.replace(" ", "-")
+
 
 LABELS = {
     Verdict.HOLDS: Label.SUPPORTED,
@@ -169,23 +174,6 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class CellCounts:
-    """How many of the cells that were compared have which label, without labels of none.
-
-    Beside them how many cells compare chance alone (`void`), and how many this scale leaves out.
-    """
-
-    labels: tuple[tuple[Label, int], ...]
-    void: int
-    left_out: int
-
-    @property
-    def compared(self) -> int:
-        """How many cells were compared."""
-        return sum(number for _, number in self.labels)
-
-
-@dataclass(frozen=True)
 class Finding:
     """A claim's verdicts.
 
@@ -259,6 +247,21 @@ class Finding:
         return self.tested and bool(self.claim.reading)
 
     @property
+    def printed_mark(self) -> str:
+        """The verdict on the printed numbers in one word; 'none' where nothing is printed."""
+        return self.printed.verdict.value if self.printed else "none"
+
+    @property
+    def tags(self) -> tuple[str, str]:
+        """What it is found by, of printed numbers and of runs: 'printed-holds', 'here-undecided'.
+
+        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
+        contradict.
+        """
+        printed = "none" if self.claim.reading else self.printed_mark
+        return f"printed-{printed}", f"{'reading' if self.on_reading else 'here'}-{self.label.mark}"
+
+    @property
     def signs(self) -> tuple[int, int]:
         """In how many comparisons that were run the effect has the claimed sign, and of how many.
 
@@ -280,12 +283,15 @@ class Finding:
         return [row for row in of_cells if row.printed_verdict == Verdict.FAILS]
 
     @property
-    def cell_counts(self) -> CellCounts:
-        """The cells by label."""
+    def cells(self) -> dict[str, list[Label]]:
+        """The labels of the cells: of those `compared`, of those that are `void`, and `left out`.
+
+        Where all are void they are compared all the same.
+        """
         run = {row.cell for row in self.run}
         compared = {row.cell for row in self.run if not row.void} or run
-        verdicts = [verdict for name, verdict in self.measured.parts if name in compared]
-        counts = [(LABELS[verdict], verdicts.count(verdict)) for verdict in Verdict]
-        left_out = len({name for name, _ in self.measured.parts} - run)
-        found = tuple((label, number) for label, number in counts if number)
-        return CellCounts(found, len(run - compared), left_out)
+        found: dict[str, list[Label]] = {"compared": [], "void": [], "left out": []}
+        for name, verdict in self.measured.parts:
+            kind = "compared" if name in compared else "void" if name in run else "left out"
+            found[kind].append(LABELS[verdict])
+        return found

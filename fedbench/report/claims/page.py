@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_numbers
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
-from fedbench.report.claims.plot import Plot, plots
 from fedbench.report.claims.tests import Interval
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
@@ -38,52 +36,15 @@ class Filter(NamedTuple):
         return f"{self.group}-{self.mark}"
 
 
-def _mark(label: Label) -> str:
-    return label.value.replace(" ", "-")
-
-
 _FILTERS = (
     Filter("printed", "holds", "hold"),
     Filter("printed", "fails", "fail"),
     Filter("printed", "undecided", "undecided"),
     Filter("printed", "none", "none printed"),
-    *(Filter("here", _mark(label), label.value) for label in Label),
-    *(Filter("reading", _mark(x), x.value) for x in Label if x is not Label.NOT_TESTED),
+    *(Filter("here", label.mark, label.value) for label in Label),
+    *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
 )
 FILTERS = {each.tag: each for each in _FILTERS}
-
-
-@dataclass(frozen=True)
-class ClaimOnPage:
-    """A claim on the page: its verdicts and the evidence for them."""
-
-    finding: Finding
-
-    @property
-    def printed_mark(self) -> str:
-        """The verdict on the printed numbers in one word; 'none' where nothing is printed."""
-        return self.finding.printed.verdict.value if self.finding.printed else "none"
-
-    @property
-    def mark(self) -> str:
-        """The label as one word: 'not-supported'."""
-        return _mark(self.finding.label)
-
-    @property
-    def tags(self) -> tuple[str, str]:
-        """The entries of `FILTERS` that it belongs to.
-
-        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
-        contradict.
-        """
-        printed = "none" if self.finding.claim.reading else self.printed_mark
-        group = "reading" if self.finding.on_reading else "here"
-        return f"printed-{printed}", f"{group}-{self.mark}"
-
-    @property
-    def plots(self) -> list[Plot]:
-        """The effects between their bounds, one picture per unit."""
-        return plots(self.finding.rows)
 
 
 def verdicts(
@@ -97,26 +58,21 @@ def verdicts(
     for word in only:
         if word not in FILTERS:
             raise unknown("verdict", word, FILTERS)
-    found = (
-        (key, ClaimOnPage(finding))
-        for key in plan.papers
-        for finding in _findings(plan, key, results, papers)
-    )
-    return [_row(key, claim) for key, claim in found if not only or {*only} & {*claim.tags}]
+    found = ((key, x) for key in plan.papers for x in _findings(plan, key, results, papers))
+    return [_row(key, finding) for key, finding in found if not only or {*only} & {*finding.tags}]
 
 
-def _row(paper: str, claim: ClaimOnPage) -> dict[str, Any]:
-    finding = claim.finding
+def _row(paper: str, finding: Finding) -> dict[str, Any]:
     return {
         **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
         **{"ours": finding.claim.ours, "counts": finding.counts},
-        "printed_verdict": claim.printed_mark,
+        "printed_verdict": finding.printed_mark,
         "printed": say("claims.printed", finding),
-        "mark": claim.mark,
+        "mark": finding.label.mark,
         "measured": say("claims.label", finding),
         "reason": say("claims.reason", finding),
         "basis": say("claims.basis", finding),
-        "tags": list(claim.tags),
+        "tags": list(finding.tags),
     }
 
 

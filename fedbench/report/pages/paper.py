@@ -9,7 +9,7 @@ from fedbench.paper.claims import Claim, Together
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.claims.finding import Finding, Label
 from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
 from fedbench.report.pages.ranking import RanksOnPage
@@ -63,7 +63,7 @@ class PaperPage:
     tables: tuple[TableOnPage, ...] = field(repr=False)
     facts: tuple[FactOnPage, ...] = field(repr=False)
     figures: tuple[FigureOnPage, ...] = field(repr=False)
-    claims: tuple[ClaimOnPage, ...] = field(repr=False)
+    claims: tuple[Finding, ...] = field(repr=False)
     count: RunCount = field(repr=False)
     hours: Hours
     making: Making | None
@@ -134,24 +134,24 @@ class PaperPage:
         return [diagram for table in self.tables for diagram in table.ranks]
 
     @property
-    def stated(self) -> tuple[ClaimOnPage, ...]:
+    def stated(self) -> tuple[Finding, ...]:
         """The claims of the paper; of a study its own."""
         beside = self.paper.prints
-        return tuple(x for x in self.claims if not (beside and x.finding.claim.ours))
+        return tuple(x for x in self.claims if not (beside and x.claim.ours))
 
     @property
-    def own(self) -> tuple[ClaimOnPage, ...]:
+    def own(self) -> tuple[Finding, ...]:
         """The claims that are ours, beside those of the paper."""
         return tuple(x for x in self.claims if x not in self.stated)
 
     @property
-    def counted(self) -> list[ClaimOnPage]:
+    def counted(self) -> list[Finding]:
         """The claims of the paper, with a sentence that can be read in several ways once."""
-        return [claim for claim in self.stated if claim.finding.counts]
+        return [claim for claim in self.stated if claim.counts]
 
     @property
     def tally(self) -> Counter[str]:
-        """How many of the counted claims have each tag of `ClaimOnPage.tags`."""
+        """How many of the counted claims have each tag of `Finding.tags`."""
         return Counter(tag for claim in self.counted for tag in claim.tags)
 
     @property
@@ -166,8 +166,8 @@ class PaperPage:
         Left out are claims on readings of ours, and those of which we say that the runs are no
         fair test.
         """
-        fair = [x for x in self.counted if not (x.finding.claim.reading or x.finding.claim.wants)]
-        open_ = [x.finding.signs for x in fair if x.mark in ("undecided", "not-tested")]
+        fair = [x for x in self.counted if not (x.claim.reading or x.claim.wants)]
+        open_ = [x.signs for x in fair if x.label in (Label.UNDECIDED, Label.NOT_TESTED)]
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property
@@ -188,9 +188,8 @@ class PaperPage:
                 named.setdefault(figure.substituted, []).append(figure.title)
         return [("; ".join(titles), found) for found, titles in named.items()]
 
-    def shown_by(self, claim: ClaimOnPage) -> list[TableOnPage | FigureOnPage]:
+    def shown_by(self, finding: Finding) -> list[TableOnPage | FigureOnPage]:
         """The tables and figures that show what is claimed, the first and the last among them."""
-        finding = claim.finding
         named = [finding] if finding.claim.shown_in else [finding, *finding.members]
         keys = {key for one in named for key in _shown_in(one.claim)}
         return _spread([item for item in self.of_runs if item.key in keys])

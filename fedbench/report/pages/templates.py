@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.report.claims.page import FILTERS
+from fedbench.report.claims.plot import plots
 from fedbench.report.pages.conditions import explained, skews
 from fedbench.report.pages.items import FRONT, TableOnPage
 from fedbench.report.pages.leaderboard import board
@@ -82,7 +83,7 @@ def _templates() -> jinja2.Environment:
     )
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
     made.filters |= WORDS
-    made.globals |= {"change": change, "filters": FILTERS, "say": say}
+    made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
     made.globals |= {"blind": BLIND, "shown_rows": FRONT, "board": board}
     made.globals |= {"explained": explained, "skews": skews, "published": PUBLISHED}

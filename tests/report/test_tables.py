@@ -9,7 +9,7 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.tables.cells import Status, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.gather import _with_pooled, table_cells
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
@@ -17,6 +17,7 @@ from fedbench.report.tables.markdown import escape, to_markdown
 from fedbench.report.tables.tidy import COLUMNS, tidy
 from fedbench.report.values import frames
 from fedbench.report.values.numbers import fixed
+from fedbench.report.words import say
 from tests.project import Refuses
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 
@@ -442,3 +443,10 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     assert layout.absent == ("MNIST: control_%", "Digits: all 3")
     words = "Not listed, because no run is finished: MNIST: control_%; Digits: all 3."
     assert escape(words) in to_markdown(table, layout, "").splitlines()
+
+
+@pytest.mark.parametrize("status", Status)
+def test_what_is_known_of_a_run_is_said_with_its_round(status: Status) -> None:
+    said = say("scale.run", Run("id", 0, status, None, end=7))
+    assert said
+    assert ("7" in said) == (status in (Status.DIVERGED, Status.TOO_SHORT))

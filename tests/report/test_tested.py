@@ -16,6 +16,7 @@ from fedbench.report.claims.plot import plots
 from fedbench.report.claims.sides import unit_of
 from fedbench.report.claims.tests import Verdict
 from fedbench.report.values.numbers import amount
+from fedbench.report.words import say
 from tests.report.claim_case import flat, judge, plan_of
 from tests.report.test_claims import DUEL, ONE, at, gains, told
 
@@ -244,3 +245,8 @@ def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> No
 )
 def test_an_effect_has_its_unit(metric: str, words: str) -> None:
     assert amount(22, unit_of({"metric": metric})) == words
+
+
+@pytest.mark.parametrize("why", Void)
+def test_every_reason_why_a_comparison_says_nothing_has_words(why: Void) -> None:
+    assert say("claims.void", why)

@@ -24,12 +24,12 @@ import numpy as np
 from typing_extensions import override
 
 from fedbench.paper.paper import Paper
-from fedbench.report.claims.comparison import Comparison
-from fedbench.report.claims.expand import expand
-from fedbench.report.claims.judge import RISKS
-from fedbench.report.claims.limits import Risks, Verdict, Within
-from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.tree import Node
+from fedbench.report.claims.comparisons import Comparison
+from fedbench.report.claims.evidence import Numbers, Repeats
+from fedbench.report.claims.expand import Node, expand
+from fedbench.report.claims.judge import ERROR_RATES
+from fedbench.report.claims.sides import Coords
+from fedbench.report.claims.tests import ErrorRates, Verdict
 
 SETS = tuple(f"set {i}" for i in range(9))
 METHODS = ("A", "B", "C", "D", "E")
@@ -177,23 +177,23 @@ def settings() -> Iterator[Setting]:
     yield Setting("the winner collapses: at the limit", single, "limit", collapses="A")
 
 
-def before(tree: Node) -> dict[Comparison, Risks]:
+def before(tree: Node) -> dict[Comparison, ErrorRates]:
     """Two-sided intervals that cover 95 % together: Bonferroni."""
     comparisons = list(tree.comparisons())
     each = 0.025 / len(comparisons)
-    return {c: Risks(each, 2 * each if isinstance(c.limit, Within) else each) for c in comparisons}
+    return {c: ErrorRates(each, 2 * each if c.limit.is_margin else each) for c in comparisons}
 
 
 def rates(setting: Setting, seeds: int, papers: int) -> dict[str, tuple[float, float]]:
     """How often the claim held and failed, by rule."""
     tree, rng = setting.tree(), np.random.default_rng(seeds)
-    rules = {"before": before(tree), "after": dict(tree.risks(RISKS))}
+    rules = {"before": before(tree), "after": dict(tree.error_rates(ERROR_RATES))}
     counts = {rule: dict.fromkeys(Verdict, 0) for rule in rules}
     for _ in range(papers):
         numbers = Drawn(setting, seeds, rng)
         found = {comparison: comparison.measured(numbers) for comparison in tree.comparisons()}
-        for rule, risks in rules.items():
-            verdicts = {c: c.limit.of(estimate, risks[c]) for c, estimate in found.items()}
+        for rule, share in rules.items():
+            verdicts = {c: c.limit.verdict(estimate, share[c]) for c, estimate in found.items()}
             counts[rule][tree.judge(verdicts.__getitem__)] += 1
     return {
         rule: (count[Verdict.HOLDS] / papers, count[Verdict.FAILS] / papers)

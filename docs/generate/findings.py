@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
@@ -12,14 +13,14 @@ from fedbench.jobs.restore import restore
 from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
-from fedbench.report.claims.finding import Label
 from fedbench.report.claims.page import FILTERS, verdicts
+from fedbench.report.words import say
 from fedbench.store import Results, write_frame
 
 ROOT = Path(__file__).parents[2]
 SCALE = "cpu"  # at which runs are published
 _WORKFLOW = ROOT / "workflow"
-_VERDICTS = tuple(tag for tag in FILTERS if not tag.startswith("printed-"))
+_VERDICTS = tuple(each for each in FILTERS.values() if each.group != "printed")
 
 
 def findings(root: Path = ROOT) -> str:
@@ -47,7 +48,7 @@ def _collect(plan: Plan, results: Path) -> None:
         write_frame(frame, Results(results).frame(SCALE, key))
 
 
-def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
+def _overview(plan: Plan, claims: list[dict[str, Any]], results: Path) -> str:
     """How many claims of each paper have which verdict on its runs, and what the runs took."""
     rows = []
     for key in plan.papers:
@@ -57,16 +58,16 @@ def _overview(plan: Plan, claims: list[dict[str, str]], results: Path) -> str:
         needed = plan.needed(cell for cell in plan.cells if cell.paper == key)
         records = [record for run in needed if (record := Results(results).run(run).record())]
         hours = sum(sum(record["seconds"].values()) for record in records) / 3600
-        counts = [str(tally[verdict]) for verdict in _VERDICTS]
+        counts = [str(tally[verdict.tag]) for verdict in _VERDICTS]
         rows.append(
             [f"[{key}](#{key})", *counts, f"{len(records)} of {len(needed)}", f"{hours:.1f}"]
         )
-    reading = {True: "under our reading: ", False: ""}
-    words = [reading[tag.startswith("reading-")] + FILTERS[tag] for tag in _VERDICTS]
+    reading = {"reading": "under our reading: "}
+    words = [reading.get(each.group, "") + each.words for each in _VERDICTS]
     return table(("paper", *words, "runs published", "core hours"), rows)
 
 
-def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
+def _paper(plan: Plan, key: str, claims: list[dict[str, Any]]) -> Iterator[str]:
     """What its claims come to, the reasons for differences, and what was left out."""
     paper = plan.papers[key]
     yield f"## {escaped(paper.title)} {{ #{key} }}"
@@ -80,15 +81,22 @@ def _paper(plan: Plan, key: str, claims: list[dict[str, str]]) -> Iterator[str]:
         yield "\n".join(_point(says, text) for says, text in paper.findings.items())
     of_paper = [claim for claim in claims if claim["paper"] == key]
     for title, ours in (("claim", False), ("question of ours", True)):
-        told = [x for x in of_paper if x["ours"] == ours and x["measured"] != Label.NOT_TESTED]
+        told = [x for x in of_paper if x["ours"] == ours and x["mark"] != "not-tested"]
         if told:
-            columns = ("says", "printed", "measured", "reason")
-            rows = [[escaped(claim[column]) for column in columns] for claim in told]
+            rows = [
+                [*map(escaped, (x["says"], _printed(x), x["measured"], x["reason"]))] for x in told
+            ]
             yield table((title, "on the printed numbers", "on the runs here", "why"), rows)
-    if open_ := sum(x["measured"] == Label.NOT_TESTED and not x["ours"] for x in of_paper):
+    if open_ := sum(x["mark"] == "not-tested" and not x["ours"] for x in of_paper):
         yield f"{open_} more claims are not tested."
-    if left_out := plan.left_out[key].words():
+    if left_out := say("scale.left_out", plan.left_out[key]):
         yield f"Left out: {escaped(left_out)}."
+
+
+def _printed(claim: dict[str, Any]) -> str:
+    """The verdict on the printed numbers, and what it rests on."""
+    verdict = {"none": "not printed"}.get(claim["printed_verdict"], claim["printed_verdict"])
+    return ": ".join(filter(None, [verdict, claim["printed"]]))
 
 
 def _point(name: str, text: str) -> str:

@@ -31,7 +31,12 @@ _ONLY = (
     "reading-not-supported or reading-undecided where that rests on a reading of ours; "
     "printed-holds, printed-fails, printed-undecided or printed-none by the paper's own numbers."
 )
-_COLOURS = {"supported": "green", "not supported": "red", "holds": "green", "fails": "red"}
+_COLOURS = {"supported": "green", "not-supported": "red", "holds": "green", "fails": "red"}
+_GROUPS = {
+    "printed": "By the printed numbers",
+    "here": "By the runs here",
+    "reading": "Under a reading of ours",
+}
 
 
 @app.command(rich_help_panel=Panel.papers)
@@ -63,22 +68,20 @@ def claims(
 def _claim(row: dict[str, Any]) -> Group:
     """Its key and text, and below them the verdicts with what they rest on."""
     verdicts = Table.grid(padding=(0, 2))
-    verdicts.add_row("printed", _coloured(row["printed"]))
-    here = "; ".join(filter(None, (row["measured"], row["reason"])))
-    verdicts.add_row("here", _coloured(here))
+    verdict = {"none": "not printed"}.get(row["printed_verdict"], row["printed_verdict"])
+    colour = _COLOURS.get(row["printed_verdict"])
+    verdicts.add_row("printed", _coloured(verdict, colour, row["printed"]))
+    verdicts.add_row("here", _coloured(row["measured"], _COLOURS.get(row["mark"]), row["reason"]))
     if row["basis"]:
         verdicts.add_row("by", Text(row["basis"], "dim"))
     whose = Text.assemble((row["claim"], "bold"), " (ours)" if row["ours"] else "")
     return Group(whose, Text(row["says"]), verdicts)
 
 
-def _coloured(words: str) -> Text:
-    """The words, of which a verdict at the start has its colour."""
-    text = Text(words)
-    for verdict, colour in _COLOURS.items():
-        if words.startswith(verdict):
-            text.stylize(f"bold {colour}", 0, len(verdict))
-    return text
+def _coloured(verdict: str, colour: str | None, why: str) -> Text:
+    """A verdict in its colour, and what it rests on."""
+    text = Text.assemble((verdict, f"bold {colour}" if colour else ""))
+    return text.append(f": {why}") if why else text
 
 
 def _counts(rows: list[dict[str, Any]]) -> str:
@@ -88,12 +91,8 @@ def _counts(rows: list[dict[str, Any]]) -> str:
     counted = [row for row in rows if row["counts"]]
     found = Counter(tag for row in counted for tag in row["tags"])
     said = [f"{len(counted)} claim{'' if len(counted) == 1 else 's'}"]
-    for begin, of in (
-        ("printed-", "By the printed numbers"),
-        ("here-", "By the runs here"),
-        ("reading-", "Under a reading of ours"),
-    ):
-        tags = [tag for tag in FILTERS if tag.startswith(begin) and found[tag]]
-        counts = ", ".join(f"{found[tag]} {FILTERS[tag]}" for tag in tags)
+    for group, of in _GROUPS.items():
+        shown = [x for x in FILTERS.values() if x.group == group and found[x.tag]]
+        counts = ", ".join(f"{found[x.tag]} {x.words}" for x in shown)
         said += [f"{of}: {counts}"] if counts else []
     return ". ".join(said) + "."

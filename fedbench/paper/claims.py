@@ -18,7 +18,6 @@ greater  winner, loser               the winner is better by more than `by` poin
                                      missed by `margin`; with `place: 2` one rival may be ahead;
                                      with `winners: one` it is enough that one of the winners is
                                      better; a number in place of a side is a threshold
-order    order: [A, B, C]            each is better than the next
 equal    of, to, margin              the two differ by less than the margin
 trend    along: {K: [500, 100]}      the value rises along these levels: at each step, or (`steps:
                                      overall`) on a straight line fitted through all of them
@@ -42,7 +41,7 @@ One rule for all papers: where the text prints a size, `by`, the size is tested.
 that the margin is ours. 'Up to x' is `by: x` with `cells: 1`.
 A sentence that can be read in several ways is a `together` claim with `need: one`: it has the
 verdict of the reading that is kindest to the paper, and counts once. A claim is tested at 5 %,
-two-sided, over all its comparisons together: `fedbench.report.claims.tree` says how.
+two-sided, over all its comparisons together: `fedbench.report.claims.expand` says how.
 
 A higher value is better, but for losses, seconds, eigenvalues and how much a curve varies a lower
 one is; `wins: low` or `wins: high` says otherwise. Differences are in points for accuracy and F1,
@@ -76,6 +75,9 @@ class Said(Strict):
     """What the paper says, in short, and where; or what is ours."""
     ours: bool = False
     """true: the claim is not the paper's; it is counted and shown apart."""
+    shown_in: tuple[str, ...] = ()
+    """The tables and figures that show what is claimed, beside the claim's own table; its page
+    leads to them. A claim that joins others leads to theirs, unless it names its own."""
     wants: str = ""
     """What a fair test still lacks: the claim is not tested, and this is the reason."""
     reading: str = ""
@@ -105,6 +107,16 @@ class Statement(Said):
             raise ValueError("a claim names either a table or a grid")
         for metric in self.metrics:
             reading(metric)
+        return self
+
+    @model_validator(mode="after")
+    def _mean_of_differences(self) -> "Statement":
+        bent = isinstance(self, Spread | Earlier) or getattr(self, "relative", False)
+        if self.cells == "mean" and bent:
+            raise ValueError(
+                "cells: mean is defined for differences alone, not for deviations, rounds and "
+                "shares; use every, most or a number"
+            )
         return self
 
     def sides(self) -> Iterator[tuple[str, Side]]:
@@ -147,21 +159,6 @@ class Greater(Statement):
                 f"is {self.by:g}"
             )
         return self
-
-
-class Order(Statement):
-    """From the best to the worst, each is better than the next."""
-
-    kind: Literal["order"]
-    """Each is better than the next."""
-    order: Annotated[tuple[str | Where, ...], Field(min_length=2)]
-    """Levels of `method`, or levels by axis, the best first."""
-    wins: Literal["high", "low"] | None = None
-    """Which values are better, if it is not those that the metric itself declares."""
-
-    def sides(self) -> Iterator[tuple[str, Side]]:
-        """Every entry of the order."""
-        yield from (("order", side) for side in self.order)
 
 
 class Equal(Statement):
@@ -229,10 +226,6 @@ class Spread(Statement):
     @model_validator(mode="after")
     def _two_sides(self) -> "Spread":
         check_sides(self.winner, self.loser, numbers=False)
-        if self.cells == "mean":
-            raise ValueError(
-                "cells: mean is not defined for deviations; use every, most or a number"
-            )
         return self
 
 
@@ -296,5 +289,5 @@ class Together(Said):
         return 1 if self.need == "one" else len(self.claims)
 
 
-SingleClaim = Greater | Order | Equal | Trend | Spread | Earlier | Slope
+SingleClaim = Greater | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]

@@ -202,6 +202,10 @@ def check_claims(paper: Named) -> None:
     """Raise `FedbenchError` on the first name in a claim that does not exist."""
     for name, claim in paper.claims.items():
         at = f"claims.{name}"
+        items = [*paper.tables, *paper.figures]
+        for key in claim.shown_in:
+            if key not in items:
+                raise FedbenchError(f"{at}.shown_in: {unknown('table or figure', key, items)}")
         if isinstance(claim, Together):
             _check_members(at, claim, paper.claims)
         else:

@@ -15,13 +15,12 @@ from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
 from fedbench.paper.scale import Cut, cut, load_scale
-from fedbench.plan.left_out import LeftOut
-from fedbench.plan.left_out import left_out as left_out_of
 from fedbench.plan.points import matches, points
 from fedbench.plan.resolved import printed_choices, resolve
 from fedbench.plan.scale_checks import check_scale, check_tables
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.substituted import substituted
+from fedbench.plan.substitutions import LeftOut, Substitutions, substitutions
+from fedbench.plan.substitutions import left_out as left_out_of
 from fedbench.spec import RunSpec
 
 
@@ -34,7 +33,7 @@ class Cell:
     coords: dict[str, Level]
     seed: int
     run: RunSpec
-    substituted: str  # how the run differs from the paper's experiment; '' if it does not
+    substituted: Substitutions  # in what the run differs from the paper's experiment
 
     @cached_property
     def run_id(self) -> str:
@@ -153,7 +152,7 @@ def _seeded(
         settings = resolve(paper, grid, coords)
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
-    difference = substituted(printed, small)
+    difference = substitutions(printed, small)
     for seed in grid.seeds[
         : by.most_seeds(names[1], coords)
     ]:  # its values are checked, as all others of `small` are

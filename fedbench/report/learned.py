@@ -14,6 +14,7 @@ import pandas as pd
 from fedbench.base import registry
 from fedbench.paper import moments
 from fedbench.paper.items import Table
+from fedbench.paper.places import reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, guess_of
@@ -90,7 +91,7 @@ def near_chance(plan: Plan, results: Path) -> tuple[list[str], int]:
 
 
 def _of_accuracy(table: Table) -> bool:
-    return any(metric.partition("@")[0] == "accuracy" for metric in table.metrics)
+    return any(reading(metric).metric == "accuracy" for metric in table.metrics)
 
 
 def _scores(plan: Plan, paper: str, results: Path) -> dict[str, _Score]:

@@ -138,7 +138,8 @@ def _relative(target: Path, folder: Path) -> str:
 
 def _count(ids: list[str], frame: pd.DataFrame, paths: store.Results) -> RunCount:
     states = frames.states(frame)
-    diverged = {run: states[run] for run in ids if states.get(run, "").startswith("diverged")}
+    lost = (run for run in ids if run in states and states[run].status is store.Status.diverged)
+    diverged = {run: states[run].round for run in lost}
     missing = {run: store.state(paths.run(run)).why for run in ids if run not in states}
     named = frame["substitutes"].unique() if "substitutes" in frame else ()
     return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))

@@ -14,9 +14,8 @@ from fedbench.base.files import write_text
 from fedbench.paper.items import Table
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, printed_numbers
-from fedbench.report.claims import findings
-from fedbench.report.claims import tidy as tidy_claims
-from fedbench.report.claims.page import ClaimOnPage
+from fedbench.report.claims import Finding, findings
+from fedbench.report.claims.page import tidy as tidy_claims
 from fedbench.report.figures import draw, rank_figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.conditions import conditions
@@ -36,7 +35,7 @@ from fedbench.report.values.frames import Collected
 from fedbench.report.values.searched import chosen_near_chance
 from fedbench.report.values.spreadsheet import to_csv
 
-Item = TableOnPage | FactOnPage | FigureOnPage | tuple[ClaimOnPage, ...]
+Item = TableOnPage | FactOnPage | FigureOnPage | tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -183,12 +182,12 @@ class _Bench:
         words = (name, drawn.title, drawn.caption, drawn.substituted)
         return FigureOnPage(at[1], *words, svg, told, drawn.lack, not numbers.empty)
 
-    def claims(self, at: tuple[str, str]) -> tuple[ClaimOnPage, ...]:
+    def claims(self, at: tuple[str, str]) -> tuple[Finding, ...]:
         """All claims of a paper."""
         judged = findings(self.plan, at[0], self.of_paper.collected, self.of_paper.printed)
         if judged:
             self._text(f"claims/{at[0]}.csv", to_csv(tidy_claims(at[0], judged)))
-        return tuple(ClaimOnPage(finding) for finding in judged)
+        return tuple(judged)
 
     def _ranks(
         self, at: tuple[str, str], table: Table, end: str, group: str, cells: list[TableCell]

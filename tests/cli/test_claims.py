@@ -25,17 +25,19 @@ def said(cli, tmp_path):
 
 def test_each_claim_has_its_text_and_both_verdicts_below_its_key(said):
     lines = [line.strip() for line in said().output.splitlines()]
-    assert lines[:5] == [
-        "tiny",
-        "better",
-        "FedProx is ahead.",
-        "printed  holds (+1.00 points)",
-        "here     not tested; 4 of its 4 runs are missing",
-    ]
-    assert "printed  fails (−1.00 points)" in lines
-    assert lines[-1] == (
-        "2 claims. By the printed numbers: 1 hold, 1 fail. By the runs here: 2 not tested."
-    )
+    assert lines[:3] == ["tiny", "better", "FedProx is ahead."]
+    facts = [("printed", "holds", "+1.00 points"), ("here", "not tested", "4 of its 4 runs")]
+    for line, words in zip(lines[3:5], facts, strict=True):
+        assert [word for word in words if word not in line] == []
+    assert any("fails" in line and "−1.00 points" in line for line in lines)
+    counts = ("2 claims", "1 hold, 1 fail", "2 not tested")
+    assert [count for count in counts if count not in lines[-1]] == []
+
+
+def test_programs_read_verdicts_in_fields_of_their_own(said):
+    better, worse = json.loads(said("--json").output)
+    assert (better["printed_verdict"], worse["printed_verdict"]) == ("holds", "fails")
+    assert (better["printed"], better["mark"]) == ("+1.00 points", "not-tested")
 
 
 @pytest.mark.parametrize(

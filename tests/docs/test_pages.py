@@ -5,11 +5,12 @@ import re
 import pytest
 
 from fedbench.paper.compositions import compositions
-from fedbench.report.claims import frame
+from fedbench.report.claims.page import tidy as claims_table
 from fedbench.report.kinds import lead
 from fedbench.report.tables import tidy
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
+from tests.report.claim_case import judge, plan_of
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 APART = {"ten-minutes.md", "method.md"}  # whose output is looked at as well
@@ -102,11 +103,14 @@ def test_a_mistake_in_a_snippet_is_noticed(page, reader):
         follow(page)
 
 
-def test_every_column_of_the_csv_files_is_described():
+def test_every_column_of_the_csv_files_is_described(tmp_path):
+    claim = {"table": "t", "kind": "greater", "winner": "A", "loser": "B"}
+    judged = judge(plan_of({"c": claim}), tmp_path, lambda _: None)
+    of_claims = claims_table("toy", list(judged.values())).columns
     text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
     tables, others = text.split("| column of a table |")[1].split("| column of leads ")
     leads, claims = others.split("| column of claims |")
-    parts = ((tidy.COLUMNS, tables), (lead.COLUMNS, leads), (frame.COLUMNS, claims))
+    parts = ((tidy.COLUMNS, tables), (lead.COLUMNS, leads), (of_claims, claims))
     for columns, described in parts:
         rows = [line.split("|")[1] for line in described.splitlines() if line.startswith("| `")]
         assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*columns]

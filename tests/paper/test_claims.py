@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from fedbench.paper.claims import Greater, SingleClaim, Together
-from fedbench.report.claims.interval import FEWEST
+from fedbench.report.claims.tests import FEWEST
 from tests.paper import published
 from tests.paper.claims_table import FILE, rows
 

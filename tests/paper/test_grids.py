@@ -8,7 +8,7 @@ from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan
 from fedbench.plan.points import points
 from fedbench.plan.resolved import resolve
-from fedbench.plan.substituted import substituted
+from fedbench.plan.substitutions import Substitution, substitutions
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
 
@@ -203,8 +203,10 @@ def test_a_scale_keeps_some_tables_and_levels_and_says_what_it_leaves_out(tmp_pa
     plan = make_plan(workflow, "small")
     assert list(plan.papers["tiny"].tables) == ["table1"]
     assert {cell.coords["method"] for cell in plan.cells} == {"FedAvg"}
-    assert plan.left_out["tiny"].words() == "Table II; Fig. 1; method FedProx"
-    assert make_plan(workflow, "paper").left_out["tiny"].words() == ""
+    found = plan.left_out["tiny"]
+    assert [gone.title for gone in found.items] == ["Table II", "Fig. 1"]
+    assert found.levels == {"method": ("FedProx",)}
+    assert not make_plan(workflow, "paper").left_out["tiny"]
 
 
 def test_a_scale_cannot_keep_what_is_not_there(refuses, tmp_path):
@@ -217,16 +219,15 @@ def test_a_scale_cannot_keep_what_is_not_there(refuses, tmp_path):
 def test_what_differs_is_said_with_the_search_that_it_replaces():
     printed = RunSpec(lr=0.1, normalise=True, tune={"grid": {"lr": [0.1, 0.3, 1.0]}})
     small = RunSpec(lr=0.2, normalise=False, seed=7)
-    assert (
-        substituted(printed, small)
-        == "lr 0.2 in place of the best of 3; normalise off in place of on"
-    )
+    assert substitutions(printed, small) == (
+        Substitution("lr", "0.2", tried=3), Substitution("normalise", "off", "on"),
+    )  # fmt: skip
     same = RunSpec(lr=0.1, normalise=True)
-    assert substituted(printed, same) == "lr without a search"
+    assert substitutions(printed, same) == (Substitution("lr", tried=3),)
     other = same.changed(tune={"grid": {"lr": [0.1, 0.5]}, "by": "mean"})
-    assert substituted(printed, other) == ""  # how a search chooses is no setting
+    assert substitutions(printed, other) == ()  # how a search chooses is no setting
     held = other.changed(validation=0.9)
-    assert substituted(printed, held) == "validation 0.9 in place of 0"
+    assert substitutions(printed, held) == (Substitution("validation", "0.9", "0"),)
 
 
 def test_a_grid_may_have_one_partition_for_all_seeds(tmp_path):

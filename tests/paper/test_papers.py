@@ -102,4 +102,4 @@ def test_the_demonstration_tests_no_claim_of_a_paper() -> None:
 
 
 def test_nothing_is_substituted_at_paper_scale() -> None:
-    assert {cell.substituted for cell in plan("paper").cells} == {""}
+    assert not any(cell.substituted for cell in plan("paper").cells)

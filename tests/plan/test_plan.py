@@ -15,6 +15,7 @@ from fedbench.plan.points import matches
 from fedbench.plan.schedule import fits, load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.speeds import Speeds
+from fedbench.plan.substitutions import ItemLeftOut, Substitution
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project
@@ -39,7 +40,7 @@ def test_a_grid_is_every_combination_with_every_seed(tiny):
     # main: 1 data set × 1 α × 2 methods × 2 seeds; again: 1 × 1 × 1 × 1
     assert len(plan.cells) == 5
     assert len(plan.runs) == 4  # FedAvg with seed 0 is shared
-    assert {cell.substituted for cell in plan.cells} == {""}
+    assert not any(cell.substituted for cell in plan.cells)
 
 
 def test_settings_are_the_papers_then_the_levels_then_the_grids(tmp_path):
@@ -63,9 +64,8 @@ def test_a_scale_cuts_and_names_what_it_substitutes(tiny):
     assert len(plan.runs) == 2
     run = next(iter(plan.runs.values()))
     assert (run.rounds, run.clients, run.model.params) == (1, 10, {"hidden": 2})
-    assert {c.substituted for c in plan.cells} == {
-        "model mlp(hidden=2) in place of mlp(hidden=4); 1 rounds in place of 2"
-    }
+    model = Substitution("model", "mlp(hidden=2)", "mlp(hidden=4)")
+    assert {c.substituted for c in plan.cells} == {(model, Substitution("rounds", "1", "2"))}
 
 
 def test_a_scale_replaces_a_sampler_that_the_paper_does_not_name(tiny):
@@ -150,7 +150,9 @@ def test_a_scale_gives_some_points_of_a_grid_more_seeds_or_none(tiny):
     plan = make_plan(tiny, "small")
     seeds = [(cell.grid, cell.coords["method"], cell.seed) for cell in plan.cells]
     assert seeds == [("main", "FedAvg", 0), ("main", "FedProx", 0), ("main", "FedProx", 1)]
-    assert plan.left_out["tiny"].words() == "Table II"  # the only one that shows 'again'
+    found = plan.left_out["tiny"]
+    assert [gone.title for gone in found.items] == ["Table II"]  # the only one that shows 'again'
+    assert (found.points, found.levels) == ((), {})
 
 
 def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
@@ -159,8 +161,9 @@ def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
     make_project(tmp_path, text)
     scale = "about: Half.\npapers: {tiny: {levels: {alpha: [1], method: [FedAvg]}}}\n"
     (tmp_path / "workflow/scales/half.yaml").write_text(scale)
-    words = make_plan(tmp_path / "workflow", "half").left_out["tiny"].words()
-    assert words.endswith("alpha (skew of the labels) 0.5, 2; method FedProx")
+    found = make_plan(tmp_path / "workflow", "half").left_out["tiny"]
+    assert found.levels == {"alpha": (0.5, 2), "method": ("FedProx",)}
+    assert found.axes == {"alpha": "skew of the labels"}
 
 
 def test_points_that_are_left_out_name_the_tables_that_lack_them(tmp_path):
@@ -171,7 +174,9 @@ def test_points_that_are_left_out_name_the_tables_that_lack_them(tmp_path):
         '    - {seeds: 0, where: {method: "FedProx, weak"}, grids: [main]}\n'
     )
     found = make_plan(tmp_path / "workflow", "half").left_out["tiny"]
-    assert found.lines == ('method "FedProx, weak" in Table I, Fig. 1',)
+    (gone,) = found.points
+    assert (gone.case.where, gone.titles) == ({"method": "FedProx, weak"}, ("Table I", "Fig. 1"))
+    assert (found.items, found.levels) == ((), {})
 
 
 def test_a_title_that_is_left_out_names_the_version_that_is_shown(tmp_path):
@@ -181,7 +186,7 @@ def test_a_title_that_is_left_out_names_the_version_that_is_shown(tmp_path):
     scale = "about: Half.\npapers: {tiny: {keep: [table1, short]}}\n"
     (tmp_path / "workflow/scales/half.yaml").write_text(scale)
     found = make_plan(tmp_path / "workflow", "half").left_out["tiny"]
-    assert found.items == ('Table II (shown is the version "in short")', "Fig. 1")
+    assert found.items == (ItemLeftOut("Table II", ("in short",)), ItemLeftOut("Fig. 1"))
 
 
 def test_words_for_an_axis_that_no_grid_has_are_refused(tmp_path):
@@ -435,4 +440,6 @@ def test_a_table_or_figure_without_any_point_is_left_out_by_name(tmp_path):
     plan = make_plan(tmp_path / "workflow", "half")
     assert {cell.coords["alpha"] for cell in plan.cells} == {2}
     assert [key for key, _ in plan.papers["tiny"].items()] == ["table1"]  # the others show α = 1
-    assert plan.left_out["tiny"].words() == "Table II; Fig. 1; alpha 1"
+    found = plan.left_out["tiny"]
+    assert [gone.title for gone in found.items] == ["Table II", "Fig. 1"]
+    assert found.levels == {"alpha": (1,)}

@@ -31,7 +31,8 @@ tables:
 figures:
   f: {title: Fig. 1, grid: main, where: {alpha: 1}, panels: [dataset]}
 claims:
-  better: {text: "A is better than B+ (Fig. 1).", table: t, kind: greater, winner: A, loser: B+}
+  better: {text: "A is better than B+ (Fig. 1).", table: t, kind: greater, winner: A, loser: B+,
+    shown_in: [f]}
   worse: {text: B+ is better than A., table: t, kind: greater, winner: B+, loser: A}
   alone: {text: A is above 40., table: t, kind: greater, winner: A, loser: 40}
 deviations: [None.]

@@ -80,4 +80,4 @@ def printed_of(*numbers: tuple[str, str, str, float, float]) -> Printed:
 def test_the_toy_paper_has_all_its_cells(tmp_path: Path) -> None:
     plan = case(tmp_path, FULL)
     assert len(plan.cells) == 2 * 2 * 3 * 3
-    assert {cell.substituted for cell in plan.cells} == {""}
+    assert not any(cell.substituted for cell in plan.cells)

@@ -13,15 +13,17 @@ import yaml
 
 from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
-from fedbench.report.claims import Finding, tidy
-from fedbench.report.claims.comparison import Averaged, Speed
+from fedbench.plan.substitutions import Substitution
+from fedbench.report.claims import Finding
+from fedbench.report.claims.comparisons import Speed
+from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.expand import expand
-from fedbench.report.claims.finding import Label
-from fedbench.report.claims.interval import of_mean, of_spread
-from fedbench.report.claims.limits import Beyond, Risks, Verdict, at_least
-from fedbench.report.claims.measured import Coords, Numbers, Repeats
-from fedbench.report.claims.reason import reason_words
-from fedbench.report.claims.wording import basis, printed_words
+from fedbench.report.claims.finding import Label, Void
+from fedbench.report.claims.limits import Limit
+from fedbench.report.claims.page import tidy
+from fedbench.report.claims.sides import Coords
+from fedbench.report.claims.tests import ErrorRates, Verdict, at_least, of_mean, of_spread
+from fedbench.report.words import say
 from tests.project import Refuses
 from tests.report.claim_case import BASE, Curve, Values, flat, judge, plan_of
 
@@ -74,7 +76,8 @@ def test_a_claim_without_any_pair_of_runs_was_not_run_yet(tmp_path: Path) -> Non
     found = at(tmp_path, ())
     assert found.measured.verdict == UNDECIDED
     assert found.label == Label.NOT_TESTED
-    assert reason_words(found) == "6 of its 6 runs are missing"  # of A and B, three seeds
+    assert found.unrun
+    assert found.missing == (6, 6)  # of A and B, three seeds
 
 
 def test_the_interval_by_hand(tmp_path: Path) -> None:
@@ -97,7 +100,7 @@ MOST, ONE_CELL = {"where": {}, "cells": "most"}, {"where": {}, "cells": 1}
 
 def shares(found: Finding) -> list[tuple[float, float]]:
     """What each comparison may risk: to hold wrongly, to fail wrongly."""
-    return [(row.risks.hold, row.risks.fail) for row in found.rows]
+    return [(row.error_rates.hold, row.error_rates.fail) for row in found.rows]
 
 
 def test_all_of_several_cells_need_no_correction_to_hold(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_what_was_not_run_counts_as_undecided(tmp_path: Path) -> None:
 
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, values)
     assert found.measured.verdict == UNDECIDED  # the other cell is missing
-    assert [row.note for row in found.rows] == ["3 of 3 pairs missing", ""]
+    assert [len(row.missing) for row in found.rows] == [6, 0]
     # one of two: 0.0125 whether or not the other was run, 3 − 3.583; alone it would hold
     enough = single(tmp_path, DUEL | {"where": {"alpha": 1}, "cells": 1}, values)
     assert enough.measured.verdict == UNDECIDED
@@ -191,8 +194,9 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
 
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
-    assert found.rows[0].note == "1 of 3 pairs missing; 2 pairs, too few for an interval"
-    assert reason_words(found).startswith("+5.00 points, from 2 of 3 planned pairs")
+    assert found.rows[0].interval is not None
+    assert (found.rows[0].interval.pairs, found.rows[0].is_test) == (2, False)
+    assert len(found.rows[0].missing) == 1
 
 
 def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
@@ -205,7 +209,7 @@ def test_a_diverged_run_counts_with_what_it_ended_with(tmp_path: Path) -> None:
     assert row.interval is not None
     assert row.interval.effect == pytest.approx((4 + 5 + 60) / 3)  # 50 + 14 + 6 − 10
     assert row.verdict == UNDECIDED
-    assert row.note == "1 run diverged; 1 run near chance at the end"
+    assert (row.diverged, row.at_chance) == (1, 1)
 
 
 def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
@@ -214,8 +218,7 @@ def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
         return [float("nan")] if bad else gains(4, 5, 6)(cell)
 
     (row,) = single(tmp_path, DUEL, values).rows
-    assert row.verdict == UNDECIDED
-    assert "not finite" in row.note
+    assert (row.verdict, row.effect, row.is_test) == (UNDECIDED, None, False)
 
 
 def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
@@ -261,50 +264,45 @@ def test_a_difference_that_never_varies_is_no_test(tmp_path: Path) -> None:
     assert row.interval.low == row.interval.high == pytest.approx(4)
     assert row.verdict == HOLDS
     assert isnan(row.interval.low_level)
-    assert row.note == "the same in every pair, no spread to test"
+    assert row.interval.is_constant
 
 
-def test_the_page_says_how_a_verdict_was_reached(tmp_path: Path) -> None:
+def told(name: str, of: object, facts: list[str]) -> bool:
+    """Whether the words say all of these facts, in this order."""
+    said, at = say(name, of), 0
+    for fact in facts:
+        at = said.find(fact, at)
+        if at < 0:
+            return False
+        at += len(fact)
+    return True
+
+
+def test_a_verdict_comes_with_how_it_was_reached(tmp_path: Path) -> None:
     found = at(tmp_path, (4, 5, 6), where={})
     # t is 5.653 off zero for a power of 80 % with two degrees of freedom: 5.653 / √3 = 3.264
-    assert basis(found) == (
-        "Student's t-test, one-sided, 6 comparisons: confidence 97.5 % to hold, 99.58 % to fail; "
-        "smallest true effect that would be shown with a probability of 80 %: +3.26 points"
-    )
-    assert basis(at(tmp_path, (4, 4, 4))) == (
-        "Student's t-test, one-sided, 1 comparison: confidence 97.5 % to hold, 97.5 % to fail; "
-        "1 decided without a test, as it is the same in every pair"
-    )
-    assert basis(at(tmp_path, ())) == ""
+    assert told("claims.basis", found, ["Student", "6 ", "97.5 %", "99.58 %", "80 %", "+3.26"])
+    assert told("claims.basis", at(tmp_path, (4, 4, 4)), ["1 comparison", "1 decided without"])
+    assert say("claims.basis", at(tmp_path, ())) == ""
     # both tests must hold, either may fail; a margin is shown by two tests of 90 % power each
     claim = {"table": "t", "where": {"alpha": 1}, "kind": "equal", "of": "A", "to": "B"}
-    assert basis(single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))) == (
-        "Student's t-test, one-sided, 2 comparisons: confidence 97.5 % to hold, 99.38 % to fail; "
-        "smallest true margin that would be shown with a probability of 80 %: ±3.92 points"
-    )
+    equal = single(tmp_path, claim | {"margin": 3}, gains(4, 5, 6))
+    assert told("claims.basis", equal, ["97.5 %", "99.38 %", "margin", "±3.92 points"])
+    assert [row.detects_margins for row in equal.rows] == [True, True]
 
 
 def test_effects_and_margins_are_told_apart(tmp_path: Path) -> None:
     # of the spread 1 over three pairs, each claim with its own: 5.653 / √3, and a margin of 3.92
+    place = {"table": "t", "where": {"alpha": 1}}
     both = {
-        "a": {"table": "t", "where": {"alpha": 1}, "kind": "greater", "winner": "A", "loser": "B"},
-        "b": {
-            "table": "t",
-            "where": {"alpha": 1},
-            "kind": "equal",
-            "of": "A",
-            "to": "B",
-            "margin": 3,
-        },
+        "a": place | {"kind": "greater", "winner": "A", "loser": "B"},
+        "b": place | {"kind": "equal", "of": "A", "to": "B", "margin": 3},
         "c": {"kind": "together", "claims": ["a", "b"]},
     }
     found = judge(plan_of(both, "three"), tmp_path, gains(4, 5, 6))["c"]
-    assert "true effect that would be shown with a probability of 80 %: +3.26 points; " in basis(
-        found
-    )
-    assert basis(found).endswith(
-        "true margin that would be shown with a probability of 80 %: ±3.92 points"
-    )
+    shown = [(row.detects_margins, round(row.detectable, 2)) for row in found.rows]
+    assert shown == [(False, 3.26)] * 2 + [(True, 3.92)] * 2
+    assert told("claims.basis", found, ["effect", "+3.26 points", "margin", "±3.92 points"])
 
 
 @pytest.mark.parametrize(
@@ -434,16 +432,6 @@ def test_the_best_the_second_the_worst(
     assert found.measured.verdict == verdict
 
 
-def test_an_order_is_each_against_the_next(tmp_path: Path) -> None:
-    claim = {"table": "t", "where": ONE, "kind": "order"}
-    for names in product("ABC", repeat=3):
-        if len(set(names)) == 3:
-            asked = claim | {"order": list(names)}
-            found = single(tmp_path, asked, by_method(A=50, B=40, C=30, trick=99))
-            assert len(found.rows) == 2
-            assert found.measured.verdict == (HOLDS if names == ("A", "B", "C") else FAILS)
-
-
 def test_a_star_pairs_levels(tmp_path: Path) -> None:
     values = by_method(**{"A": 50, "B": 40, "A+X": 51, "B+X": 39})
     claim = {"grid": "star", "kind": "greater", "winner": "*+X", "loser": "*"}
@@ -493,25 +481,24 @@ def test_a_run_is_not_compared_with_itself(tmp_path: Path, kind: str, cells: obj
     found = single(tmp_path, claim | {"where": {"dataset": "Digits"}, "cells": cells}, values)
     (row,) = found.rows
     assert (found.label.value, row.as_claimed) == ("not tested", None)
-    assert row.note.startswith("the runs are compared with themselves")
-    assert reason_words(found).startswith("the runs are compared with themselves")
+    assert row.void is Void.SAME_RUNS
+    assert told("claims.reason", found, ["the runs are compared with themselves"])
     one = single(tmp_path, claim | {"where": {"dataset": "MNIST"}, "cells": cells}, values)
-    assert "themselves" not in one.rows[0].note
+    assert one.rows[0].void is None
 
 
 def test_runs_that_a_scale_makes_the_same_are_not_compared_with_themselves(tmp_path: Path) -> None:
     claim = {"grid": "main", "kind": "greater", "where": {"method": "A", "alpha": 1}}
     claim |= {"winner": {"dataset": "MNIST"}, "loser": {"dataset": "Digits"}}
     (row,) = single(tmp_path, claim, gains(4, 5, 6), "small").rows
-    assert row.note.startswith("the runs are compared with themselves")
+    assert row.void is Void.SAME_RUNS
 
 
 def test_one_run_at_two_moments_is_a_comparison(tmp_path: Path) -> None:
     claim = {"grid": "twice", "kind": "equal", "where": {"dataset": "Digits", "method": "A"}}
     claim |= {"of": {"metric": "accuracy@best"}, "to": {"metric": "accuracy"}, "margin": 1}
     (row,) = single(tmp_path, claim, gains(4, 5, 6)).rows
-    assert row.verdict == HOLDS
-    assert "themselves" not in row.note
+    assert (row.verdict, row.void) == (HOLDS, None)
 
 
 def shaky(cell: Cell) -> Curve:
@@ -529,7 +516,7 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
     assert row.interval is not None
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
-    assert same.rows[0].note == "spreads that cannot be tested"
+    assert (same.rows[0].effect, same.rows[0].is_test) == (0, False)
 
 
 def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None:
@@ -539,10 +526,9 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
 
     claim = {"table": "t", "where": ONE, "kind": "spread", "winner": "A", "loser": "B"}
     found = single(tmp_path, claim, values)
-    assert found.words == "undecided"
-    assert found.rows[0].interval is not None
-    assert found.rows[0].interval.effect == pytest.approx(90)
-    assert found.rows[0].note == "spreads that cannot be tested"
+    assert found.label == Label.UNDECIDED
+    assert found.rows[0].effect == pytest.approx(90)
+    assert not found.rows[0].is_test
 
 
 @pytest.mark.parametrize(
@@ -572,7 +558,7 @@ def test_never_is_later_than_any_round_of_either() -> None:
     # A, planned for 3 rounds, never reaches 50; B does in round 10 of 10: B is one round ahead
     curves = {"A": pd.Series([10, 20, 30], [1, 2, 3]), "B": pd.Series([0.0, 50], [5, 10])}
     numbers = Drawn({side: dict.fromkeys("012", curve) for side, curve in curves.items()})
-    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 50)
+    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 50)
     # all seeds alike: the error is that of B, which is scored every fifth round: 5/√(6 · 3)
     found = duel.measured(numbers)
     assert (found.effect, found.error) == (-1, pytest.approx(5 / sqrt(18)))
@@ -589,8 +575,8 @@ def test_of_two_methods_alike_neither_is_found_slower() -> None:
         }
         numbers = Drawn(curves)
         verdicts += [
-            duel.limit.of(duel.measured(numbers), Risks(0.05, 0.05))
-            for duel in (Speed("", "rounds", Beyond(0.0), *pair, None) for pair in ((a, b), (b, a)))
+            duel.limit.verdict(duel.measured(numbers), ErrorRates(0.05, 0.05))
+            for duel in (Speed("", "rounds", Limit(0.0), *pair, None) for pair in ((a, b), (b, a)))
         ]
     assert verdicts.count(FAILS) <= 12
     assert verdicts.count(HOLDS) <= 12
@@ -631,27 +617,30 @@ def sides(metric: str) -> list[Coords]:
 def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     # all three seeds lead by 10 rounds: error 10/√(6 · 3) = 2.357, t with 2 degrees of freedom is
     # 2.920 at a risk of 5 % and 9.925 at 0.5 %: 10 − 6.88 is above 0, 10 − 23.39 is not
-    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 50)
+    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 50)
     found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
     assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
     assert found.low(0.05) == pytest.approx(10 - 6.88, abs=0.01)
-    assert duel.limit.of(found, Risks(0.05, 0.05)) == HOLDS
-    assert duel.limit.of(found, Risks(0.005, 0.005)) == UNDECIDED
+    assert duel.limit.verdict(found, ErrorRates(0.05, 0.05)) == HOLDS
+    assert duel.limit.verdict(found, ErrorRates(0.005, 0.005)) == UNDECIDED
 
 
-def test_a_mean_over_cells_is_known_no_better_than_models_are_scored() -> None:
-    # one of two cells leads by 10 rounds, with all seeds alike: √(2.357² + 2.357²) / 2 = 1.667
-    a, b = sides("accuracy")
-    parts = [Speed("", "rounds", Beyond(0.0), each, b, 50) for each in (a, b)]
-    mean = Averaged("", "rounds", Beyond(0.0), tuple(parts))
-    found = mean.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
-    assert (found.effect, found.error) == (5, pytest.approx(1.667, abs=1e-3))
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("spread", {}), ("earlier", {}), ("greater", {"relative": True})],
+)
+def test_a_mean_is_of_plain_differences(
+    refuses: Refuses, kind: str, more: dict[str, object]
+) -> None:
+    claim = {"table": "t", "kind": kind, "winner": "A", "loser": "B", "cells": "mean", **more}
+    with refuses("cells: mean"):
+        plan_of({"c": claim})
 
 
 @pytest.mark.parametrize(("target", "rounds"), [(0.5, 10), (None, 0)])
 def test_a_loss_is_reached_from_above(target: float | None, rounds: int) -> None:
     # A is at 0.5 in round 10, B in round 20; B's best, 0.3, both reach in round 30
-    duel = Speed("", "rounds", Beyond(0.0), *sides("loss"), target)
+    duel = Speed("", "rounds", Limit(0.0), *sides("loss"), target)
     assert duel.measured(Scored(A=[0.5, 0.4, 0.3], B=[0.7, 0.5, 0.3])).effect == rounds
 
 
@@ -673,7 +662,7 @@ def test_a_mean_needs_the_same_comparisons_in_every_cell(refuses: Refuses) -> No
 
 
 def test_a_target_is_reached_by_the_very_number_that_a_table_shows() -> None:
-    duel = Speed("", "rounds", Beyond(0.0), *sides("accuracy"), 29)
+    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 29)
     assert 100 * 0.29 < 29
     assert duel.measured(Scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
 
@@ -700,8 +689,7 @@ def test_a_diverged_winner_is_averaged_to_the_planned_rounds(tmp_path: Path) -> 
     assert found.measured.verdict == FAILS
     # how much a lost model varies is not known, so nothing is decided on it
     steady = single(tmp_path, DUEL | {"metrics": ["accuracy@std"]}, values)
-    assert steady.measured.verdict == UNDECIDED
-    assert "a value is not finite" in steady.rows[0].note
+    assert (steady.measured.verdict, steady.rows[0].effect) == (UNDECIDED, None)
 
 
 def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
@@ -717,8 +705,7 @@ def test_metrics_are_an_axis_and_name_their_moment(tmp_path: Path) -> None:
     ]
     late = DUEL | {"metrics": ["accuracy@2", "accuracy@9"]}
     rows = single(tmp_path, late, drop).rows
-    same = "the same in every pair, no spread to test"
-    assert [row.note for row in rows] == [same, "asks for a round after the last of this scale"]
+    assert [(row.too_late, row.possible) for row in rows] == [(False, True), (True, False)]
 
 
 def test_a_table_gives_its_moment(tmp_path: Path) -> None:
@@ -765,11 +752,10 @@ def test_a_substitute_shows_something_and_tests_nothing(tmp_path: Path) -> None:
     everything = DUEL | {"where": {"alpha": 1}}
     found = single(tmp_path, everything, gains(8, 8, 8), "small")
     assert (found.label, found.signs) == (Label.NOT_TESTED, (2, 2))
-    assert reason_words(found).startswith("ran dataset digits in place of mnist")
-    assert reason_words(found).endswith("sign as claimed in 2 of 2 comparisons that were run")
+    assert told("claims.reason", found, ["dataset digits", "mnist", "sign as claimed in 2 of 2"])
     against = single(tmp_path, everything, gains(-8, -8, -8), "small")
     assert against.label == Label.NOT_SUPPORTED  # the cell that is the paper's own decides
-    assert found.substituted.startswith("dataset digits in place of mnist")
+    assert found.substituted[0] == Substitution("dataset", "digits", "mnist")
     digits = single(tmp_path, DUEL, gains(8, 8, 8), "small")
     assert digits.label == Label.SUPPORTED  # this cell is the paper's own
 
@@ -786,9 +772,9 @@ def test_the_papers_own_cells_decide_alone_where_they_can(tmp_path: Path) -> Non
 def test_levels_that_a_scale_leaves_out_stay_undecided(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(7, 8, 9), "left")
     assert found.label == Label.NOT_TESTED
-    assert [row.note for row in found.rows] == ["not run at this scale", ""]
-    assert [row.words for row in found.rows] == ["", "supported"]
-    assert reason_words(found).startswith("1 of 2 comparisons are not run; +8.00 points [")
+    assert [row.label_here for row in found.rows] == [None, Label.SUPPORTED]
+    assert len(found.run) == 1
+    assert told("claims.reason", found, ["1 of 2 comparisons are not run", "+8.00 points ["])
     assert single(tmp_path, DUEL | {"where": {"alpha": 1}}, gains(-8, -8, -8), "left").could == {
         FAILS
     }
@@ -814,7 +800,7 @@ def test_what_a_scale_could_show_of_a_claim(
 def test_one_seed_cannot_decide_a_claim(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, gains(7, 8, 9), "one")
     assert (found.label, found.could) == (Label.NOT_TESTED, set())
-    assert reason_words(found).startswith("1 seed where a test needs 3; +7.00 points")
+    assert told("claims.reason", found, ["1 seed where a test needs 3", "+7.00 points"])
 
 
 def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Path) -> None:
@@ -834,14 +820,15 @@ def test_claims_that_are_joined_could_show_what_their_members_could(tmp_path: Pa
 
 def test_runs_that_end_near_chance_are_counted(tmp_path: Path) -> None:
     (row,) = single(tmp_path, DUEL, by_method(A=15.1, B=15.2)).rows  # 36 of 355 and five points
-    assert row.note.endswith("3 runs near chance at the end")
+    assert row.at_chance == 3
 
 
 def test_a_claim_of_which_a_scale_has_no_run_is_not_tested(tmp_path: Path) -> None:
     mnist = DUEL | {"where": {"alpha": 1, "dataset": "MNIST"}}
     found = single(tmp_path, mnist, gains(7, 8, 9), "left")
     assert found.label == Label.NOT_TESTED
-    assert reason_words(found) == "not run at this scale"
+    assert found.run == []
+    assert say("claims.reason", found) == "not run at this scale"
 
 
 def test_together_is_all_of_them(tmp_path: Path) -> None:
@@ -854,19 +841,8 @@ def test_together_is_all_of_them(tmp_path: Path) -> None:
     found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))
     assert found["both"].label == Label.NOT_SUPPORTED
     assert found["self"].label == Label.SUPPORTED
-    assert reason_words(found["both"]) == "“a” supported; “b” not supported"
-
-
-def test_joined_claims_are_named_by_what_they_say(tmp_path: Path) -> None:
-    claims = {
-        "a": DUEL | {"text": "A beats B (Fig. 1)."},
-        "b": DUEL | {"text": "A is far ahead (Fig. 2); read as 100 points.", "by": 100},
-        "both": {"kind": "together", "claims": ["a", "b"]},
-    }
-    found = judge(plan_of(claims), tmp_path, gains(8, 8, 8))["both"]
-    assert reason_words(found) == (
-        "“A beats B (Fig. 1)” supported; “A is far ahead (Fig. 2)” not supported"
-    )
+    assert [member.key for member in found["both"].members] == ["a", "b"]
+    assert told("claims.reason", found["both"], ["“a” supported", "“b” not supported"])
 
 
 PRINTED = """t,MNIST,alpha=1,A,accuracy,60.0,1.0
@@ -881,77 +857,80 @@ small,Digits,alpha=1,B,accuracy,0.900,0.02
 """
 
 
+AB = {"table": "t", "kind": "greater", "winner": "A", "loser": "B"}
+ON_MNIST = {"where": {"dataset": "MNIST", "alpha": 1}}
+
+
 @pytest.mark.parametrize(
-    ("claim", "words"),
+    ("claim", "verdict", "cells", "exceptions"),  # of so many cells so many printed, so many hold
     [
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B"},
-            "fails: holds in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, "
-            "Accuracy: A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
-        ),
+        (AB, FAILS, (6, 3, 1), {"MNIST, α = 0.1": 0, "MNIST, α = 0.01": -1.5}),
         (
             {"table": "t", "kind": "equal", "of": "A", "to": "B", "margin": 1.5}
             | {"where": {"dataset": "MNIST", "alpha": [0.1, 0.01]}},
-            "holds: in 2 of 2 printed cells",
+            HOLDS, (2, 2, 2), {},
         ),
         (
-            {"table": "t", "kind": "spread", "winner": "A", "loser": "B", "cells": 1}
-            | {"where": {"dataset": "MNIST", "alpha": [1, 0.1]}},
-            "holds: in 1 of 2 printed cells",  # one is all that is claimed
+            AB | {"kind": "spread", "cells": 1, "where": {"dataset": "MNIST", "alpha": [1, 0.1]}},
+            HOLDS, (2, 2, 1), {},  # one is all that is claimed
         ),
         (
             {"table": "t", "kind": "trend", "along": {"alpha": [0.01, 0.1, 1]}}
             | {"of": "A", "minus": "B", "where": {"dataset": "MNIST"}},
-            "holds",
+            HOLDS, (1, 1, 1), {},
         ),
-        (
-            {"table": "small", "kind": "greater", "winner": "A", "loser": "B"}
-            | {"where": {"dataset": "Digits"}},
-            "holds (+0.50 points)",
-        ),
-        ({"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}, "not printed"),
-        (
-            # 2 of 6: one holds, and two of the three that are not printed could
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "cells": 2},
-            "undecided: holds in 1 of 3 printed cells, 3 not printed; exceptions: MNIST, α = 0.1, "
-            "Accuracy: A against B (a tie), MNIST, α = 0.01, Accuracy: A against B (−1.50 points)",
-        ),
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "negate": True},
-            "holds: in 2 of 3 printed cells, 3 not printed; exception: MNIST, α = 1, Accuracy: "
-            "not: A against B (+5.00 points)",
-        ),
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 6, "margin": 1}
-            | {"where": {"dataset": "MNIST", "alpha": 1}},
-            "holds (+5.00 points)",
-        ),
+        (AB | {"table": "small", "where": {"dataset": "Digits"}}, HOLDS, (1, 1, 1), {}),
+        # 2 of 6: one holds, and two of the three that are not printed could
+        (AB | {"cells": 2}, UNDECIDED, (6, 3, 1), {"MNIST, α = 0.1": 0, "MNIST, α = 0.01": -1.5}),
+        (AB | {"negate": True}, HOLDS, (6, 3, 2), {"MNIST, α = 1": 5}),
+        (AB | {"by": 6, "margin": 1} | ON_MNIST, HOLDS, (1, 1, 1), {}),
         (
             {"grid": "main", "kind": "greater", "winner": "A", "loser": "B", "cells": "most"}
             | {"where": {"alpha": 1}},  # from two tables of the grid
-            "holds: in 2 of 2 printed cells",
+            HOLDS, (2, 2, 2), {},
         ),
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": 60, "by": 0}
-            | {"where": {"dataset": "MNIST", "alpha": 1}},
-            "fails (a tie)",
-        ),
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5}
-            | {"where": {"dataset": "MNIST", "alpha": 1}},
-            "holds (+5.00 points)",
-        ),
-        (
-            {"table": "t", "kind": "greater", "winner": "A", "loser": "B", "by": 5.5}
-            | {"where": {"dataset": "MNIST", "alpha": 1}},
-            "fails (+5.00 points where more than +5.50 points is claimed)",
-        ),
+        (AB | {"loser": 60} | ON_MNIST, FAILS, (1, 1, 0), {"MNIST, α = 1": 0}),
+        (AB | {"by": 5} | ON_MNIST, HOLDS, (1, 1, 1), {}),
+        (AB | {"by": 5.5} | ON_MNIST, FAILS, (1, 1, 0), {"MNIST, α = 1": 5}),
+    ],
+)  # fmt: skip
+def test_on_the_printed_numbers(
+    tmp_path: Path,
+    claim: dict[str, Any],
+    verdict: Verdict,
+    cells: tuple[int, int, int],
+    exceptions: dict[str, float],
+) -> None:
+    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    assert found.printed is not None
+    assert found.printed.verdict == verdict
+    holding = found.printed.having(HOLDS)
+    assert (len(found.measured.parts), len(found.printed.parts), len(holding)) == cells
+    failing = {row.cell.removesuffix(", Accuracy"): row.printed for row in found.exceptions}
+    assert failing == pytest.approx(exceptions)
+
+
+def test_what_is_not_printed_has_no_verdict(tmp_path: Path) -> None:
+    claim = {"grid": "main", "kind": "earlier", "winner": "A", "loser": "B"}
+    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    assert found.printed is None
+    assert say("claims.printed", found) == ""
+
+
+@pytest.mark.parametrize(
+    ("claim", "facts"),
+    [
+        (AB, ["1 of 3", "3 not printed", "α = 0.1, ", "a tie", "α = 0.01, ", "−1.50 points"]),
+        (AB | ON_MNIST, ["+5.00 points"]),
+        (AB | {"by": 5.5} | ON_MNIST, ["+5.00 points", "more than +5.50 points"]),
+        (AB | {"loser": 60} | ON_MNIST, ["a tie"]),
     ],
 )
-def test_on_the_printed_numbers(tmp_path: Path, claim: dict[str, Any], words: str) -> None:
-    plan = plan_of({"c": claim})
-    found = judge(plan, tmp_path, lambda _: None, PRINTED)["c"]
-    assert printed_words(found) == words
+def test_what_the_printed_verdict_rests_on(
+    tmp_path: Path, claim: dict[str, Any], facts: list[str]
+) -> None:
+    found = judge(plan_of({"c": claim}), tmp_path, lambda _: None, PRINTED)["c"]
+    assert told("claims.printed", found, facts)
 
 
 def test_the_evidence_as_a_tidy_table(tmp_path: Path) -> None:

@@ -1,25 +1,41 @@
 """How runs differ from the paper's, said once for many."""
 
-from fedbench.report.values.differences import common, merged, rest
+import pytest
 
-A = "model x for y; rounds 6 for 500; lr 0.3 for 0.1"
-B = "model x for y; rounds 6 for 500; lr 0.6 for 0.2; batch 8 for 50"
+from fedbench.plan.substitutions import Substitution, Substitutions, common, merged
+from fedbench.report.words import say
+
+MODEL, ROUNDS = Substitution("model", "x", "y"), Substitution("rounds", "6", "500")
+RATE, DOUBLED = Substitution("lr", "0.3", "0.1"), Substitution("lr", "0.6", "0.2")
+BATCH = Substitution("batch", "8", "50")
+A, B = (MODEL, ROUNDS, RATE), (MODEL, ROUNDS, DOUBLED, BATCH)
 
 
-def test_what_all_share_and_what_is_left() -> None:
-    shared = common([A, B])
-    assert shared == ("model x for y", "rounds 6 for 500")
-    assert rest(B, shared) == "lr 0.6 for 0.2; batch 8 for 50"
-    assert rest("; ".join(shared), shared) == ""
+def test_what_all_share() -> None:
+    assert common([A, B]) == (MODEL, ROUNDS)
 
 
 def test_a_cell_that_is_the_papers_own_shares_nothing() -> None:
-    assert common([A, ""]) == common(["", ""]) == ()
-    assert common([]) == ()
+    assert common([A, ()]) == common([(), ()]) == common([]) == ()
 
 
-def test_changes_of_a_field_stand_together() -> None:
-    assert merged([A, "", B, A]) == (
-        "model x for y; rounds 6 for 500; lr 0.3 for 0.1 / 0.6 for 0.2; batch 8 for 50"
-    )
-    assert merged(["", ""]) == ""
+def test_changes_of_a_setting_stand_together() -> None:
+    assert merged([A, (), B, A]) == (MODEL, ROUNDS, RATE, DOUBLED, BATCH)
+    assert merged([(BATCH, RATE), (ROUNDS, DOUBLED)]) == (BATCH, RATE, DOUBLED, ROUNDS)
+    assert merged([(), ()]) == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "facts"),
+    [
+        ((ROUNDS,), ["rounds", "6", "500"]),
+        (merged([(RATE,), (DOUBLED,)]), ["lr", "0.3", "0.1", "0.6", "0.2"]),
+        # two numbers that are alike belong to settings of their own
+        ((Substitution("rounds", "5", "9"), Substitution("epochs", "5", "8")), ["9", "epochs"]),
+        ((Substitution("lr", "0.3", tried=4),), ["0.3", "4"]),
+        ((Substitution("mu", tried=4),), ["mu", "search"]),
+    ],
+)
+def test_every_value_is_said(found: Substitutions, facts: list[str]) -> None:
+    said = say("scale.substitutions", found)
+    assert [fact for fact in facts if fact not in said] == []

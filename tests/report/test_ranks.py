@@ -6,12 +6,15 @@ import pytest
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
+from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.figures.rank_figure import draw
 from fedbench.report.pages.ranking import RanksOnPage, rank_title
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks
+from fedbench.report.words import say
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
+FEWER = (Substitution("rounds", "4", "500"),)
 # Ranks by setting, more is better: a 1 2 3, b 1 2 3, c 1.5 1.5 3, d 2 1 3.
 # Means: A 5.5/4 = 1.375, B 6.5/4 = 1.625, C 3. Friedman: 12·4/(3·4)·Σ(R̄−2)² = 4·(.625² + .375² +
 # 1²) = 6.125, over 1 − 6/(4·24) for the one tie: 6.533, p = e^{−3.267} = 0.0381.
@@ -23,13 +26,13 @@ SCORES = {
 }
 
 
-def cell(setting: str, method: str, value: float, substituted: str = "") -> TableCell:
-    run = Run(f"{setting}-{method}", 0, "finished", value, "")
+def cell(setting: str, method: str, value: float, substituted: Substitutions = ()) -> TableCell:
+    run = Run(f"{setting}-{method}", 0, Status.FINISHED, value)
     place = Place("t", "MNIST", f"alpha={setting}", method, "accuracy")
     return TableCell(place, {"method": method}, method == "C", None, (run,), substituted)
 
 
-def cells(substituted: str = "") -> list[TableCell]:
+def cells(substituted: Substitutions = ()) -> list[TableCell]:
     return [cell(s, m, v, substituted) for s, row in SCORES.items() for m, v in row.items()]
 
 
@@ -70,7 +73,7 @@ def test_there_is_a_diagram_where_the_critical_difference_is_a_third_of_the_rows
 
 
 def said(found: Ranks) -> str:
-    return RanksOnPage("k", "T", found, "").caption
+    return say("tables.ranks", RanksOnPage("k", "T", found, ""))
 
 
 def bars(found: Ranks) -> list[list[float]]:
@@ -102,7 +105,7 @@ def test_settings_in_which_no_method_learned_are_left_out() -> None:
     assert found is not None
     assert (found.settings, found.near_chance) == (3, 1)
     assert found.mean.to_dict() == {"A": 1.5, "B": 1.5, "C": 3.0}  # of b, c and d
-    caption = RanksOnPage("k", "T", found, "").caption
+    caption = say("tables.ranks", RanksOnPage("k", "T", found, ""))
     assert (
         "1 more setting is left out, in which every method, or every trial of a search, is"
         in caption
@@ -129,8 +132,8 @@ def test_each_seed_may_count_as_a_setting() -> None:
 def test_seeds_and_settings_without_a_run_are_counted_apart() -> None:
     # setting a has seeds 0 to 2, of which 2 is not run; of b no seed is run
     def seed(e: TableCell, n: int, value: float | None) -> Run:
-        state = "missing" if value is None else "finished"
-        return replace(e.runs[0], id=f"{e.runs[0].id}-s{n}", seed=n, value=value, state=state)
+        status = Status.MISSING if value is None else Status.FINISHED
+        return replace(e.runs[0], id=f"{e.runs[0].id}-s{n}", seed=n, value=value, status=status)
 
     def of(setting: str, seeds: tuple[bool, ...]) -> list[TableCell]:
         values = SCORES[setting]
@@ -163,7 +166,7 @@ def test_a_further_seed_of_one_method_leaves_the_others_in() -> None:
 
 def seeded(setting: str, method: str, *values: float) -> TableCell:
     """A cell with one run per value, whose seeds are 0, 1, …."""
-    runs = (Run(f"{setting}-{method}-{n}", n, "finished", x) for n, x in enumerate(values))
+    runs = (Run(f"{setting}-{method}-{n}", n, Status.FINISHED, x) for n, x in enumerate(values))
     return replace(cell(setting, method, 0.0), runs=tuple(runs))
 
 
@@ -206,20 +209,20 @@ def test_a_method_that_a_setting_lacks_is_named() -> None:
     found = ranks(TABLE, [*cells(), cell("a", "D", 99.0)])
     assert found is not None
     assert found.left_out == ("D",)
-    assert "in every setting: D" in RanksOnPage("k", "t", found, "").caption
+    assert "in every setting: D" in say("tables.ranks", RanksOnPage("k", "t", found, ""))
 
 
 def test_ranks_of_substitutes_are_not_tested() -> None:
-    found = ranks(TABLE, cells("fewer rounds"))
+    found = ranks(TABLE, cells(FEWER))
     assert found is not None
     assert found.test is None
-    caption = RanksOnPage("k", "t", found, "").caption
+    caption = say("tables.ranks", RanksOnPage("k", "t", found, ""))
     assert "no difference between the ranks is tested" in caption
     assert "p =" not in caption
 
 
-@pytest.mark.parametrize("substituted", ["", "fewer rounds"])
-def test_every_method_stands_in_the_diagram(substituted: str) -> None:
+@pytest.mark.parametrize("substituted", [(), FEWER])
+def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
     found = ranks(TABLE, cells(substituted))
     assert found is not None
     figure = draw(found, rank_title(TABLE, found))
@@ -257,7 +260,7 @@ def test_many_methods_are_listed() -> None:
     values = {f"M{i}": 90.0 - i for i in range(MANY + 1)}
     found = ranks(TABLE, [cell(f"s{s}", m, v) for s in range(24) for m, v in values.items()])
     assert found is not None
-    assert "; shaded from the first on." in RanksOnPage("k", "T", found, "").caption
+    assert "; shaded from the first on." in say("tables.ranks", RanksOnPage("k", "T", found, ""))
     (axes,) = draw(found, "T").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
     (line,) = axes.lines

@@ -3,7 +3,7 @@
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.report.tables.best import mark_best
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.same_seeds import with_same_seeds
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
@@ -11,9 +11,9 @@ TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=
 
 def cell(method: str, *values: float, setting: str = "alpha=1", control: bool = False) -> TableCell:
     """A cell with one run per value, whose seeds are 0, 1, …."""
-    runs = (Run(f"{setting}-{method}-{n}", n, "finished", x) for n, x in enumerate(values))
+    runs = (Run(f"{setting}-{method}-{n}", n, Status.FINISHED, x) for n, x in enumerate(values))
     place = Place("t", "MNIST", setting, method, "accuracy")
-    return TableCell(place, {"method": method}, control, None, tuple(runs), "")
+    return TableCell(place, {"method": method}, control, None, tuple(runs), ())
 
 
 def means(*cells: TableCell) -> dict[str, float]:

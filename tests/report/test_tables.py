@@ -8,7 +8,8 @@ import pytest
 
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
-from fedbench.report.tables.cells import TableCell
+from fedbench.plan.substitutions import Substitution
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.gather import _with_pooled, table_cells
 from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
@@ -16,6 +17,7 @@ from fedbench.report.tables.markdown import escape, to_markdown
 from fedbench.report.tables.tidy import COLUMNS, tidy
 from fedbench.report.values import frames
 from fedbench.report.values.numbers import fixed
+from fedbench.report.words import say
 from tests.project import Refuses
 from tests.report.report_case import FULL, SMALL, case, frame_of, printed_of
 
@@ -72,7 +74,7 @@ def test_missing_runs_are_named(plan: Plan) -> None:
     found = cells(plan, frame_of(plan, {0: [0.1, 0.5], 2: [0.2, 0.7]}))
     cell = found["MNIST", "A"]
     assert [run.seed for run in cell.measured_runs] == [0, 2]
-    assert [(run.seed, run.state) for run in cell.missing] == [(1, "missing")]
+    assert [(run.seed, run.status) for run in cell.missing] == [(1, Status.MISSING)]
     assert cell.missing[0].id in plan.runs
     nothing = cells(plan, frame_of(plan, {}))["MNIST", "A"]
     assert nothing.measured is None
@@ -84,7 +86,9 @@ def test_a_number_that_a_finished_run_does_not_have_is_not_awaited(plan: Plan) -
     """Accuracy at round 2 of runs that were never scored there; two seeds are not finished."""
     frame = frame_of(plan, {0: [0.1, 0.5]}).assign(accuracy=float("nan"))
     cell = cells(plan, frame)["MNIST", "A"]
-    assert [run.state for run in cell.runs] == ["has no such number", "missing", "missing"]
+    assert [run.status for run in cell.runs] == [
+        Status.NO_NUMBER, Status.MISSING, Status.MISSING,
+    ]  # fmt: skip
     assert (cell.measured, cell.awaited) == (None, False)
 
 
@@ -93,7 +97,8 @@ def test_a_diverged_run_counts_with_its_last_row(plan: Plan) -> None:
     assert cell.measured is not None
     assert cell.measured.mean == pytest.approx(40)  # 50, 10, 60
     assert cell.diverged == 1
-    assert cell.measured_runs[1].state == "diverged at round 1"
+    lost = cell.measured_runs[1]
+    assert (lost.status, lost.end) == (Status.DIVERGED, 1)
 
 
 def test_a_loss_that_is_not_finite_is_not_averaged_away(plan: Plan) -> None:
@@ -110,7 +115,7 @@ def test_no_difference_where_anything_is_substituted(tmp_path: Path) -> None:
     assert cell.printed is not None
     assert cell.measured is not None
     assert cell.difference is None
-    assert "dataset digits in place of mnist" in cell.substituted
+    assert Substitution("dataset", "digits", "mnist") in cell.substituted
     layout = arrange(plan.papers["toy"].tables["t"], list(cells(plan, frame_of(plan, {})).values()))
     assert "difference" not in [block.kind for block in layout.blocks]
 
@@ -149,7 +154,7 @@ def test_a_round_after_the_last_has_no_number(plan: Plan) -> None:
     plan.papers["toy"].tables["t"] = table.model_copy(update={"metrics": ("accuracy@3",)})
     cell = table_cells(plan, ("toy", "t"), frame_of(plan, CURVES), printed_of())[0]
     assert (cell.measured, cell.missing) == (None, ())
-    assert {run.state for run in cell.runs} == {"ends at round 2"}
+    assert {(run.status, run.end) for run in cell.runs} == {(Status.TOO_SHORT, 2)}
 
 
 def test_what_was_chosen_near_chance_is_compared_with_nothing(plan: Plan) -> None:
@@ -346,7 +351,9 @@ def test_nothing_is_subtracted_from_a_target_that_was_never_reached(tmp_path: Pa
     found = table_cells(plan, ("toy", "t"), pd.concat([theirs, ours]), printed_of())
     cell = next(e for e in found if e.coords["alpha"] == 1)
     assert [run.value for run in cell.runs] == [None, -1.0, None]
-    assert [run.state for run in cell.runs] == ["has no such number", "finished", "missing"]
+    assert [run.status for run in cell.runs] == [
+        Status.NO_NUMBER, Status.FINISHED, Status.MISSING,
+    ]  # fmt: skip
 
 
 def test_a_method_under_two_names_is_pooled_once(tmp_path: Path) -> None:
@@ -436,3 +443,10 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     assert layout.absent == ("MNIST: control_%", "Digits: all 3")
     words = "Not listed, because no run is finished: MNIST: control_%; Digits: all 3."
     assert escape(words) in to_markdown(table, layout, "").splitlines()
+
+
+@pytest.mark.parametrize("status", Status)
+def test_what_is_known_of_a_run_is_said_with_its_round(status: Status) -> None:
+    said = say("scale.run", Run("id", 0, status, None, end=7))
+    assert said
+    assert ("7" in said) == (status in (Status.DIVERGED, Status.TOO_SHORT))

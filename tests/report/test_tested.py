@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims import Finding
 from fedbench.report.claims.expand import last_digit
-from fedbench.report.claims.finding import Label
-from fedbench.report.claims.labels import unit_of
-from fedbench.report.claims.limits import Beyond, Verdict
-from fedbench.report.claims.page import ClaimOnPage
-from fedbench.report.claims.reason import reason_words
-from fedbench.report.claims.wording import amount, bounds_words
+from fedbench.report.claims.finding import Label, Void
+from fedbench.report.claims.limits import Limit
+from fedbench.report.claims.plot import plots
+from fedbench.report.claims.sides import unit_of
+from fedbench.report.claims.tests import Verdict
+from fedbench.report.values.numbers import amount
+from fedbench.report.words import say
 from tests.report.claim_case import flat, judge, plan_of
-from tests.report.test_claims import DUEL, ONE, at, gains
+from tests.report.test_claims import DUEL, ONE, at, gains, told
 
 TABLE = {"table": "small", "where": {"dataset": "Digits"}, "kind": "greater", "winner": "A"}
 ACCURACIES = (("A", 0.9), ("B", 0.8), ("C", 0.7), ("trick", 0.6))  # as printed
@@ -48,18 +50,18 @@ def searched(
 def test_settings_chosen_near_chance_test_nothing(score: float | None, tmp_path: Path) -> None:
     found = searched(score, tmp_path)
     assert (found.measured.verdict, found.tested) == (Verdict.UNDECIDED, False)
-    assert found.words == "not tested"
-    assert reason_words(found).startswith("settings chosen by trials near chance; +5.00 points")
-    assert found.rows[0].note == "settings chosen by trials near chance"
+    assert found.label == Label.NOT_TESTED
+    assert found.rows[0].void is Void.CHOSEN_NEAR_CHANCE
+    assert told("claims.reason", found, ["settings chosen by trials near chance", "+5.00 points"])
     assert found.signs == (0, 0)  # the sign of chance is none
-    assert "here-not-tested" in ClaimOnPage(found).tags
-    assert ClaimOnPage(found).plots[0].lines[0].look == "faint undecided"
+    assert "here-not-tested" in found.tags
+    assert plots(found.rows)[0].lines[0].look == "faint undecided"
 
 
 @pytest.mark.parametrize(("score", "dataset"), [(0.16, "Digits"), (0.14, "MNIST")])
 def test_other_searches_leave_the_verdict(tmp_path: Path, score: float, dataset: str) -> None:
     found = searched(score, tmp_path, dataset)  # MNIST: of runs that are not compared
-    assert (found.words, found.rows[0].note) == ("supported", "")
+    assert (found.label, found.rows[0].void) == (Label.SUPPORTED, None)
 
 
 def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
@@ -70,22 +72,23 @@ def test_what_clients_hold_depends_on_no_search(tmp_path: Path) -> None:
 EQUAL = {**DUEL, "kind": "equal", "of": "A", "to": "B", "margin": 1}
 
 
-@pytest.mark.parametrize(("level", "words"), [(10, "not tested"), (16, "supported")])
+@pytest.mark.parametrize(("level", "label"), [(10, Label.NOT_TESTED), (16, Label.SUPPORTED)])
 def test_that_two_are_equal_while_neither_has_learned_tests_nothing(
-    level: float, words: str, tmp_path: Path
+    level: float, label: Label, tmp_path: Path
 ) -> None:
     # of ten classes guessing gives 10 %, and below 15 % a run has learned next to nothing
     claim = {key: value for key, value in EQUAL.items() if key not in ("winner", "loser")}
     found = judge(plan_of({"c": claim}), tmp_path, lambda _: flat(level))["c"]
-    assert found.words == words
+    assert found.label == label
+    assert (found.rows[0].void is Void.NEAR_CHANCE) == (level == 10)
     why = "all compared accuracies are near chance"
-    assert (found.rows[0].near_chance == why) == (level == 10)
-    assert (why in reason_words(found)) == (why in found.rows[0].note) == (level == 10)
+    assert told("claims.reason", found, [why]) == (level == 10)
+    assert told("claims.note", found.rows[0], [why]) == (level == 10)
 
 
 def test_one_side_that_learned_is_enough_for_a_test(tmp_path: Path) -> None:
     learned = judge(plan_of({"c": DUEL}), tmp_path, lambda cell: flat(_level(cell)))["c"]
-    assert (learned.words, learned.rows[0].near_chance) == ("supported", "")
+    assert (learned.label, learned.rows[0].void) == (Label.SUPPORTED, None)
 
 
 def _level(cell: Cell) -> float:
@@ -101,11 +104,12 @@ def left_out(plan: Plan) -> Plan:
 
 def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> None:
     plan = plan_of({"c": TABLE})
-    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].words == "supported"
+    assert judge(plan, tmp_path, gains(4, 5, 6))["c"].label == Label.SUPPORTED
     printed = "".join(f"small,Digits,alpha=1,{m},accuracy,{x},\n" for m, x in ACCURACIES)
     found = judge(left_out(plan), tmp_path, gains(4, 5, 6), printed)["c"]
-    assert found.words == "not tested"
-    assert reason_words(found) == "its table is left out at this scale"
+    assert found.label == Label.NOT_TESTED
+    assert not found.rows[0].kept
+    assert told("claims.reason", found, ["its table is left out at this scale"])
     assert found.printed is not None
     assert found.printed.verdict == Verdict.HOLDS  # what the paper prints is judged all the same
 
@@ -113,10 +117,9 @@ def test_a_claim_on_a_table_that_is_left_out_is_not_tested(tmp_path: Path) -> No
 def test_missing_runs_of_substitutes_promise_no_test(tmp_path: Path) -> None:
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}}
     found = judge(plan_of({"c": claim}, "small"), tmp_path, lambda _: None)["c"]
-    assert found.substituted == "dataset digits in place of mnist"
-    assert found.words == "not tested"
-    assert reason_words(found) == "6 of its 6 runs are missing"
-    assert "here-not-tested" in ClaimOnPage(found).tags
+    assert found.substituted == (Substitution("dataset", "digits", "mnist"),)
+    assert (found.label, found.missing) == (Label.NOT_TESTED, (6, 6))
+    assert "here-not-tested" in found.tags
 
 
 def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> None:
@@ -124,19 +127,17 @@ def test_runs_that_can_never_test_a_claim_are_not_awaited(tmp_path: Path) -> Non
     claim = DUEL | {"where": {"dataset": "MNIST", "alpha": 1}, "metrics": ["accuracy@9"]}
     found = judge(plan_of({"c": claim}), tmp_path, lambda _: None)["c"]
     assert not found.unrun
-    assert reason_words(found) == "1 of 1 comparisons ask for a later round"
+    assert [row.too_late for row in found.rows] == [True]
 
 
 def test_the_size_that_is_claimed_stands_beside_the_effect(tmp_path: Path) -> None:
     # 5 ± 4.303 · 1/√3
-    assert reason_words(at(tmp_path, (4, 5, 6), by=3)) == (
-        "3 pairs of runs would show effects above 6.26 points; +5.00 points [+2.52, +7.48], "
-        "p = 0.074 where more than +3.00 points is claimed, from all 3 pairs"
-    )
-    assert " where not more than +3.00 points is" in reason_words(
-        at(tmp_path, (4, 5, 6), by=3, negate=True)
-    )
-    assert "claimed" not in reason_words(at(tmp_path, (4, 5, 6)))
+    found = at(tmp_path, (4, 5, 6), by=3)
+    facts = ["6.26 points", "+5.00 points", "[+2.52, +7.48]", "p = 0.074", "more than +3.00 points"]
+    assert told("claims.reason", found, [*facts, "claimed", "all 3 pairs"])
+    denied = at(tmp_path, (4, 5, 6), by=3, negate=True)
+    assert told("claims.reason", denied, ["not more than +3.00 points is"])
+    assert not told("claims.reason", at(tmp_path, (4, 5, 6)), ["claimed"])
 
 
 def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: Path) -> None:
@@ -144,26 +145,27 @@ def test_an_effect_outside_the_margin_has_the_bounds_that_let_it_fail(tmp_path: 
     # asks for, it is −4 + 6.205 · 1/√3 = −0.42
     claim = {"table": "t", "where": ONE, "kind": "equal", "of": "A", "to": "B", "margin": 1.2}
     found = judge(plan_of({"c": claim}), tmp_path, gains(-3, -4, -5))["c"]
-    assert found.words == "undecided"
-    assert bounds_words(found.rows[0]) == "[−7.58, −0.42]"
+    assert found.label == Label.UNDECIDED
+    assert told("claims.bounds", found.rows[0], ["[−7.58, −0.42]"])
 
 
 def test_a_claim_that_wants_more_is_not_tested_whatever_the_numbers(tmp_path: Path) -> None:
     claim = DUEL | {"wants": "five seeds at the rate 0.01"}
     found = judge(plan_of({"c": claim}), tmp_path, gains(4, 5, 6))["c"]
     assert (found.label, found.could) == (Label.NOT_TESTED, frozenset())
-    assert reason_words(found).startswith("five seeds at the rate 0.01; +5.00 points")
+    assert told("claims.reason", found, ["five seeds at the rate 0.01", "+5.00 points"])
 
 
 def test_a_verdict_on_a_reading_of_ours_says_so_and_counts_apart(tmp_path: Path) -> None:
     claims = {"c": DUEL | {"reading": "equation 3"}, "few": DUEL | {"reading": "equation 3"}}
     found = judge(plan_of(claims), tmp_path, gains(-4, -5, -6))["c"]
-    assert found.words == "not supported under our reading of equation 3"
-    assert "reading-not-supported" in ClaimOnPage(found).tags
-    assert "here-not-supported" not in ClaimOnPage(found).tags
+    assert (found.label, found.on_reading) == (Label.NOT_SUPPORTED, True)
+    assert told("claims.label", found, ["not supported", "equation 3"])
+    assert "reading-not-supported" in found.tags
+    assert "here-not-supported" not in found.tags
     untested = judge(plan_of(claims, "one"), tmp_path, gains(-4, -5, -6))["c"]
-    assert untested.words == "not tested"  # what was not tested rests on no reading
-    assert "here-not-tested" in ClaimOnPage(untested).tags
+    assert not untested.on_reading  # what was not tested rests on no reading
+    assert "here-not-tested" in untested.tags
 
 
 def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_a_reading_cannot_be_at_odds_with_printed_numbers(tmp_path: Path) -> Non
     for more, tag in (({}, "printed-fails"), ({"reading": "Table 2"}, "printed-none")):
         claims = {"c": TABLE | {"winner": "B", "loser": "A"} | more}
         found = judge(plan_of(claims), tmp_path, lambda _: None, printed)["c"]
-        assert tag in ClaimOnPage(found).tags
+        assert tag in found.tags
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_one_of_two_readings_is_shown_at_half_the_risk(tmp_path: Path) -> None:
     claims = {"a": DUEL, "b": DUEL}
     joined = {"kind": "together", "claims": ["a", "b"], "need": "one"}
     found = judge(plan_of(claims | {"s": joined}), tmp_path, gains(2.5, 5, 7.5))["s"]
-    assert found.rows[0].risks.hold == pytest.approx(0.0125)
+    assert found.rows[0].error_rates.hold == pytest.approx(0.0125)
 
 
 @pytest.mark.parametrize(
@@ -221,14 +223,14 @@ def test_the_sign_is_that_of_a_comparison_of_two(
     ],
 )
 def test_rounding_contradicts_nothing(by: float, printed: float, holds: bool) -> None:
-    assert Beyond(by, last_digit(by)).allows(printed) == holds
+    assert Limit(by, rounding=last_digit(by)).allows(printed) == holds
 
 
 def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> None:
     found = judge(plan_of({"c": DUEL}), tmp_path, gains(0, 1, 2))["c"]
     size = f"{found.rows[0].detectable:.2f}"
-    assert found.words == "undecided"
-    assert reason_words(found).startswith(f"3 pairs of runs would show effects above {size} points")
+    assert found.label == Label.UNDECIDED
+    assert told("claims.reason", found, ["3 pairs", f"above {size} points"])
 
 
 @pytest.mark.parametrize(
@@ -243,3 +245,8 @@ def test_what_could_have_been_seen_stands_beside_undecided(tmp_path: Path) -> No
 )
 def test_an_effect_has_its_unit(metric: str, words: str) -> None:
     assert amount(22, unit_of({"metric": metric})) == words
+
+
+@pytest.mark.parametrize("why", Void)
+def test_every_reason_why_a_comparison_says_nothing_has_words(why: Void) -> None:
+    assert say("claims.void", why)

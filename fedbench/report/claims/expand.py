@@ -1,31 +1,100 @@
-"""Expands a claim into the comparisons that it makes, in each cell of the grid that it spans."""
+"""Expands a claim into a tree of the comparisons that it makes, in each cell that it spans.
 
-from collections.abc import Iterator
+At least k of the n parts of a node must hold; a part is a comparison or again such a node.
+The rule is partial conjunction (Benjamini and Heller, Biometrics 2008). 'At least k of n statements
+hold' is said wrongly with a probability of at most α if each statement is called right with a risk
+of α / (n − k + 1). For if fewer than k are right, at least n − k + 1 are wrong, and one of these
+must have been called right. If all n must hold, each has the risk α (an intersection–union test);
+if one of n is enough, α / n (Bonferroni). That it fails means that at least n − k + 1 of the
+statements fail, so that each is called wrong with a risk of α / k. The statements may depend on
+each other in any way. A part that itself has parts divides its risk among them by the same rule. n
+counts all that the claim names in the paper's grid: a comparison that was not run is undecided, and
+never makes it easier for the others.
+
+Each verdict has half of the 5 % of a two-sided test, so that a single comparison is decided where
+its 95 % confidence interval leaves the limit out.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import pairwise
+from typing import Union
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import (
-    Earlier,
-    Equal,
-    Greater,
-    Order,
-    SingleClaim,
-    Slope,
-    Spread,
-    Trend,
-)
+from fedbench.paper.claims import Earlier, Equal, Greater, SingleClaim, Slope, Spread, Trend
 from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Where
 from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches
-from fedbench.report.claims.comparison import Comparison, Difference, Speed, Steadiness, Term
-from fedbench.report.claims.labels import member, unit_of, words
-from fedbench.report.claims.limits import Beyond, Limit, Within
-from fedbench.report.claims.measured import Coords
-from fedbench.report.claims.sides import Member, Scope, Sides, scope_of, sides_by_cell
-from fedbench.report.claims.tree import Node, averaged, each
+from fedbench.report.claims.comparisons import (
+    Comparison,
+    Difference,
+    Speed,
+    Steadiness,
+    Term,
+    mean_of,
+)
+from fedbench.report.claims.limits import Limit
+from fedbench.report.claims.sides import (
+    Coords,
+    Member,
+    Scope,
+    Sides,
+    member,
+    scope_of,
+    sides_by_cell,
+    unit_of,
+    words,
+)
+from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The statement that at least `k` of its parts hold; `label` names what the parts share."""
+
+    k: int
+    parts: tuple[Union["Node", Comparison], ...] = field(repr=False)
+    label: str = ""
+
+    @property
+    def nodes(self) -> tuple["Node", ...]:
+        """The parts that are nodes: the cells of a whole claim."""
+        return tuple(part for part in self.parts if isinstance(part, Node))
+
+    def error_rates(self, whole: ErrorRates) -> Iterator[tuple[Comparison, ErrorRates]]:
+        """Each comparison with its share of the error rates of the whole."""
+        share = whole.each(self.k, len(self.parts))
+        for part in self.parts:
+            yield from part.error_rates(share) if isinstance(part, Node) else ((part, share),)
+
+    def judge(self, of: Callable[[Comparison], Verdict]) -> Verdict:
+        """The verdict on the node, which follows from the verdicts `of` the comparisons."""
+        verdicts = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
+        return at_least(self.k, verdicts)
+
+    @property
+    def denied(self) -> "Node":
+        """The statement that this one does not hold: at least n − k + 1 of its n parts fail."""
+        fewest = len(self.parts) - self.k + 1
+        return Node(fewest, tuple(_denied(part) for part in self.parts), self.label)
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """All comparisons, in order."""
+        for part in self.parts:
+            yield from part.comparisons() if isinstance(part, Node) else (part,)
+
+
+def each(parts: Sequence[Node | Comparison], label: str = "") -> Node:
+    """The statement that all of the parts hold."""
+    return Node(len(parts), tuple(parts), label)
+
+
+def _denied(part: Node | Comparison) -> Node | Comparison:
+    if isinstance(part, Node):
+        return part.denied
+    return replace(part, label=f"not: {part.label}", limit=part.limit.opposite)
 
 
 def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
@@ -41,7 +110,7 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
     if claim.cells == "mean":
         starred = any(scope.starred(side) for _, side in claim.sides())
         _require_alike(place, cells, starred)
-        cells = [averaged(cells)]
+        cells = [_mean(cells)]
     tree = Node(_needed(place, claim, len(cells)), tuple(cells))
     return tree.denied if claim.negate else tree
 
@@ -60,6 +129,21 @@ def _require_alike(place: str, cells: list[Node], starred: bool) -> None:
             )
 
 
+def _mean(cells: list[Node]) -> Node:
+    """One cell that compares the means over these cells, which have the same shape."""
+    rows = zip(*(cell.parts for cell in cells), strict=True)
+    parts = tuple(_mean_part([*same]) for same in rows)
+    return Node(cells[0].k, parts, f"mean of {len(cells)}")
+
+
+def _mean_part(same: list[Node | Comparison]) -> Node | Comparison:
+    if isinstance(same[0], Node):
+        return replace(_mean([node for node in same if isinstance(node, Node)]), label="")
+    labels = list(dict.fromkeys(x.label for x in same))
+    label = labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}"
+    return mean_of(label, [x for x in same if isinstance(x, Difference)])
+
+
 def _needed(place: str, claim: SingleClaim, cells: int) -> int:
     """In how many cells the claim must hold."""
     if claim.cells == "most":
@@ -73,8 +157,6 @@ def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
     match claim:
         case Trend():
             yield from _along(scope, claim)
-        case Order():
-            yield from _ladder(scope, claim)
         case Equal():
             yield from (_node(claim, x) for x in sides_by_cell(scope, claim.of, claim.to))
         case Greater() | Spread() | Earlier():
@@ -97,32 +179,22 @@ def _node(claim: SingleClaim, sides: Sides) -> Node:
     return Node(1 if one else len(nodes), tuple(nodes), words(sides.cell))
 
 
-def _ladder(scope: Scope, claim: Order) -> Iterator[Node]:
-    """One node per cell: every member of the order against the next."""
-    by_cell: dict[str, list[Node]] = {}
-    for better, worse in pairwise(claim.order):
-        for sides in sides_by_cell(scope, better, worse):
-            by_cell.setdefault(words(sides.cell), []).append(_node(claim, sides))
-    yield from (each(nodes, label) for label, nodes in by_cell.items())
-
-
 def duel(claim: SingleClaim, pair: tuple[Member, Member], named: frozenset[str]) -> Comparison:
     """The first member against the second; `named` are the axes that their label names."""
     label = " against ".join(member(x, named) for x in pair)
     first, second = pair
     if isinstance(claim, Spread | Earlier) and isinstance(first, dict) and isinstance(second, dict):
         if isinstance(claim, Earlier):
-            return Speed(label, "rounds", Beyond(0.0), first, second, claim.target)
-        return Steadiness(label, "%", Beyond(0.0), first, second)
+            return Speed(label, "rounds", Limit(0.0), first, second, claim.target)
+        return Steadiness(label, "%", Limit(0.0), first, second)
     if isinstance(claim, Equal):
-        return _difference(label, pair, 1.0, Within(claim.margin), claim.relative)
+        return _difference(label, pair, 1.0, Limit(-claim.margin, claim.margin), claim.relative)
     if isinstance(claim, Slope):
-        return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Beyond(0.0), False)
+        return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Limit(0.0), False)
     if isinstance(claim, Greater):
-        limit = Beyond(claim.by - claim.margin, 0.0 if claim.margin else last_digit(claim.by))
+        rounding = 0.0 if claim.margin else last_digit(claim.by)
+        limit = Limit(claim.by - claim.margin, rounding=rounding)
         return _difference(label, pair, _sign(pair, claim.wins), limit, claim.relative)
-    if isinstance(claim, Order):
-        return _difference(label, pair, _sign(pair, claim.wins), Beyond(0.0), False)
     raise TypeError(type(claim))
 
 
@@ -192,7 +264,7 @@ def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Diff
     """One comparison per step, or a single one of the two ends of the fitted line."""
     named = [words(place) for place in places]
     unit = unit_of(values[0][0].points[0])
-    limit = Beyond(claim.by, last_digit(claim.by))
+    limit = Limit(claim.by, rounding=last_digit(claim.by))
     if claim.steps == "overall":
         terms = _weighed(values, _line(len(values)))
         return [Difference(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]

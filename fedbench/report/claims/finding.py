@@ -1,11 +1,14 @@
 """The result of judging a claim: its label, its verdicts, and the comparisons behind them."""
 
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from statistics import median
 
 from fedbench.paper.claims import Claim
-from fedbench.report.claims.interval import FEWEST, Interval
-from fedbench.report.claims.limits import Risks, Verdict
+from fedbench.plan.substitutions import Substitutions, merged
+from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
 
 
 class Label(StrEnum):
@@ -16,8 +19,25 @@ class Label(StrEnum):
     UNDECIDED = "undecided"
     NOT_TESTED = "not tested"
 
+    @property
+    def mark(self) -> str:
+        """The label as one word: 'not-supported'."""
+        return self.value.replace(" ", "-")
 
-_LABELS = {Verdict.HOLDS: Label.SUPPORTED, Verdict.FAILS: Label.NOT_SUPPORTED}
+
+LABELS = {
+    Verdict.HOLDS: Label.SUPPORTED,
+    Verdict.FAILS: Label.NOT_SUPPORTED,
+    Verdict.UNDECIDED: Label.UNDECIDED,
+}
+
+
+class Void(StrEnum):
+    """Why a comparison that was run says nothing about methods."""
+
+    SAME_RUNS = "same runs"  # the runs are compared with themselves
+    CHOSEN_NEAR_CHANCE = "chosen near chance"  # trials that learned nothing chose a run's settings
+    NEAR_CHANCE = "near chance"  # all accuracies are near that of guessing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +46,18 @@ class Evidence:
 
     `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
     measured effect between the bounds that decide, None if this scale plans no such runs; `plain`:
-    its two-sided 95 % confidence interval; `p`: its two-sided p-value against the limit. `risks`:
-    with what probability, at most, each bound may lead to a wrong verdict. `detectable`: the
-    smallest true effect that these pairs would have shown with a probability of 80 %, or the
-    smallest margin where values are said to be equal (`detects_margins`); not a number where they
-    have no spread. `marks`: the effects at which the claimed region ends. `as_claimed`: whether the
-    measured effect has the sign that is claimed; None where the claim is about a size, a threshold
-    or an equality, and where nothing was compared but chance or runs with themselves. `planned`:
-    how many pairs of runs the plan has. `substituted`: how the runs differ from the paper's.
-    `near_chance`: why chance alone is compared, if it is: settings of a run were chosen by trials
-    that learned next to nothing, or all accuracies are near that of guessing; or that runs are
-    compared with themselves. `possible`: whether this scale plans the runs that it needs. `runs`:
-    the ids of the runs behind it, `missing` those of them that are not finished.
+    its two-sided 95 % confidence interval; `p`: its two-sided p-value against the limit.
+    `error_rates`: with what probability, at most, each bound may lead to a wrong verdict.
+    `detectable`: the smallest true effect that these pairs would have shown with a probability of
+    80 %, or the smallest margin where values are said to be equal (`detects_margins`); not a number
+    where they have no spread. `marks`: the effects at which the claimed region ends. `as_claimed`:
+    whether the measured effect has the sign that is claimed; None where the claim is about a size,
+    a threshold or an equality, and where the comparison is void. `planned`: how many pairs of runs
+    the plan has. `substituted`: how the runs differ from the paper's. `void`: why the comparison
+    says nothing about methods, if so. `too_late`: whether it asks for rounds that this scale's runs
+    do not have; `kept`: whether the scale has the table. `runs`: the ids of the runs behind it,
+    `missing` those of them that are not finished; so many of them `diverged`, and so many end
+    `at_chance`.
     """
 
     cell: str
@@ -47,7 +67,7 @@ class Evidence:
     printed: float | None
     printed_verdict: Verdict | None
     test: str
-    risks: Risks
+    error_rates: ErrorRates
     interval: Interval | None
     plain: Interval | None
     p: float
@@ -57,10 +77,12 @@ class Evidence:
     verdict: Verdict
     as_claimed: bool | None
     planned: int
-    substituted: str
-    near_chance: str = ""
-    possible: bool = True
-    note: str
+    substituted: Substitutions
+    void: Void | None
+    too_late: bool
+    kept: bool
+    diverged: int
+    at_chance: int
     runs: tuple[str, ...] = field(repr=False)
     missing: tuple[str, ...] = field(repr=False)
 
@@ -71,31 +93,72 @@ class Evidence:
         Settings that only chance chose say nothing about a method that is tuned, and accuracies
         near that of guessing nothing about any method.
         """
-        return not (self.substituted or self.near_chance)
+        return not (self.substituted or self.void)
+
+    @property
+    def possible(self) -> bool:
+        """Whether this scale plans the runs that it needs."""
+        return self.planned > 0 and not self.too_late
 
     @property
     def testable(self) -> bool:
         """Whether this scale plans enough runs of the paper's experiment for a test."""
-        planned = self.interval is not None and self.planned >= FEWEST
-        return planned and self.possible and self.of_paper
+        return self.possible and self.planned >= FEWEST and self.of_paper
 
     @property
-    def words(self) -> str:
-        """Its label; where the runs are not the paper's experiment, whether the sign is as claimed.
+    def is_test(self) -> bool:
+        """Whether the measured effect has bounds."""
+        return self.interval is not None and self.interval.is_test
 
-        Empty where there are no runs to compare, which is no verdict.
-        """
+    @property
+    def effect(self) -> float | None:
+        """The measured effect; None where nothing was compared, or a value is not a number."""
+        known = self.interval is not None and not math.isnan(self.interval.effect)
+        return self.interval.effect if self.interval and known else None
+
+    @property
+    def label_here(self) -> Label | None:
+        """Its label; None where there are no runs to compare, which is no verdict."""
         if self.interval is None:
-            return ""
-        if self.of_paper:
-            return _LABELS.get(self.verdict, Label.UNDECIDED).value
-        signs = {True: ", sign as claimed", False: ", opposite sign", None: ""}
-        return f"{Label.NOT_TESTED.value}{signs[self.as_claimed]}"
+            return None
+        return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
 
     @property
     def tested_verdict(self) -> Verdict:
         """The verdict where the runs are the paper's experiment; undecided where they are not."""
         return self.verdict if self.of_paper else Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Span:
+    """The smallest, the median and the largest of some numbers of one unit."""
+
+    metric: str
+    unit: str
+    low: float
+    middle: float
+    high: float
+
+
+def spans(
+    rows: Iterable[Evidence], size: Callable[[Evidence], float | None], *, apart: bool = False
+) -> list[Span]:
+    """The span of a size of some comparisons by unit; with `apart` by metric if units differ.
+
+    A unit without a name is that of its metric. Sizes that are None or not a number are left out.
+    """
+    sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
+    by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
+    groups: dict[str, list[tuple[float, Evidence]]] = {}
+    for x, row in sizes:
+        key = row.metric if by_metric or not row.unit else row.unit
+        groups.setdefault(key, []).append((x, row))
+    return [_span(group) for group in groups.values()]
+
+
+def _span(group: list[tuple[float, Evidence]]) -> Span:
+    values, row = sorted(x for x, _ in group), group[0][1]
+    return Span(row.metric, row.unit, values[0], median(values), values[-1])
 
 
 @dataclass(frozen=True)
@@ -117,7 +180,7 @@ class Finding:
     `printed`: on the paper's printed numbers, None where it prints none; `measured`: on the runs
     that are the paper's experiment; `could`: the verdicts that the runs of this scale may lead to,
     whatever they give; `counts`: whether it is counted, which one of several readings of a sentence
-    is not.
+    is not. `members` are the claims that it joins, if any.
     """
 
     key: str
@@ -127,12 +190,28 @@ class Finding:
     rows: tuple[Evidence, ...] = field(repr=False)
     could: frozenset[Verdict]
     counts: bool = True
+    members: tuple["Finding", ...] = ()
 
     @property
-    def substituted(self) -> str:
-        """How the runs behind the claim differ from the paper's; empty if none does."""
-        differences = (row.substituted for row in self.rows if row.substituted)
-        return " / ".join(dict.fromkeys(differences))
+    def substituted(self) -> Substitutions:
+        """How the runs behind the claim differ from the paper's."""
+        return merged(row.substituted for row in self.rows)
+
+    @property
+    def run(self) -> list[Evidence]:
+        """The comparisons of which this scale plans runs."""
+        return [row for row in self.rows if row.interval]
+
+    @property
+    def missing(self) -> tuple[int, int]:
+        """How many of its runs are not finished, and how many there are."""
+        runs = {run for row in self.rows for run in row.runs}
+        return len({run for row in self.rows for run in row.missing}), len(runs)
+
+    def compared(self, fair: bool) -> list[Evidence]:
+        """The comparisons with a measured effect; `fair`: those that are not void, if any."""
+        measured = [row for row in self.rows if row.effect is not None]
+        return [row for row in measured if not (fair and row.void)] or measured
 
     @property
     def unrun(self) -> bool:
@@ -149,8 +228,8 @@ class Finding:
         """
         if self.unrun:
             return Label.NOT_TESTED
-        undecided = Label.UNDECIDED if Verdict.HOLDS in self.could else Label.NOT_TESTED
-        return _LABELS.get(self.measured.verdict, undecided)
+        open_ = self.measured.verdict == Verdict.UNDECIDED and Verdict.HOLDS not in self.could
+        return Label.NOT_TESTED if open_ else LABELS[self.measured.verdict]
 
     @property
     def tested(self) -> bool:
@@ -158,15 +237,29 @@ class Finding:
         return self.label is not Label.NOT_TESTED
 
     @property
+    def decided(self) -> bool:
+        """Whether it was found to hold, or to fail."""
+        return self.label in (Label.SUPPORTED, Label.NOT_SUPPORTED)
+
+    @property
     def on_reading(self) -> bool:
         """Whether it was tested on what we guess that the paper means."""
         return self.tested and bool(self.claim.reading)
 
     @property
-    def words(self) -> str:
-        """The label as pages show it: 'supported under our reading of equation 3'."""
-        of = f" under our reading of {self.claim.reading}" if self.on_reading else ""
-        return f"{self.label.value}{of}"
+    def printed_mark(self) -> str:
+        """The verdict on the printed numbers in one word; 'none' where nothing is printed."""
+        return self.printed.verdict.value if self.printed else "none"
+
+    @property
+    def tags(self) -> tuple[str, str]:
+        """What it is found by, of printed numbers and of runs: 'printed-holds', 'here-undecided'.
+
+        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
+        contradict.
+        """
+        printed = "none" if self.claim.reading else self.printed_mark
+        return f"printed-{printed}", f"{'reading' if self.on_reading else 'here'}-{self.label.mark}"
 
     @property
     def signs(self) -> tuple[int, int]:
@@ -176,3 +269,29 @@ class Finding:
         """
         told = [row.as_claimed for row in self.rows if row.as_claimed is not None]
         return sum(told), len(told)
+
+    @property
+    def exceptions(self) -> list[Evidence]:
+        """The comparisons in failing cells that fail on printed numbers.
+
+        Where one cell is enough there is none.
+        """
+        if self.printed is None or getattr(self.claim, "cells", 1) == 1:
+            return []
+        failing = self.printed.having(Verdict.FAILS)
+        of_cells = (row for row in self.rows if row.cell in failing)
+        return [row for row in of_cells if row.printed_verdict == Verdict.FAILS]
+
+    @property
+    def cells(self) -> dict[str, list[Label]]:
+        """The labels of the cells: of those `compared`, of those that are `void`, and `left out`.
+
+        Where all are void they are compared all the same.
+        """
+        run = {row.cell for row in self.run}
+        compared = {row.cell for row in self.run if not row.void} or run
+        found: dict[str, list[Label]] = {"compared": [], "void": [], "left out": []}
+        for name, verdict in self.measured.parts:
+            kind = "compared" if name in compared else "void" if name in run else "left out"
+            found[kind].append(LABELS[verdict])
+        return found

@@ -1,6 +1,6 @@
 """Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-`limits` says how a single comparison is decided, `tree` how many of them must hold.
+`limits` says how a single comparison is decided, `expand` how many of them must hold.
 """
 
 from collections.abc import Iterator
@@ -12,18 +12,15 @@ import numpy as np
 from fedbench.paper.claims import Claim, SingleClaim, Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
-from fedbench.report.claims.comparison import Averaged, Comparison
-from fedbench.report.claims.expand import expand
-from fedbench.report.claims.finding import Evidence, Finding, Judgement
-from fedbench.report.claims.interval import FEWEST, Interval
-from fedbench.report.claims.limits import Risks, Verdict, at_least
-from fedbench.report.claims.measured import MeasuredNumbers, Numbers
-from fedbench.report.claims.paper_numbers import PaperNumbers
-from fedbench.report.claims.tree import Node
-from fedbench.report.values.differences import merged
+from fedbench.plan.substitutions import merged
+from fedbench.report.claims.comparisons import Comparison
+from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PaperNumbers
+from fedbench.report.claims.expand import Node, expand
+from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
+from fedbench.report.claims.tests import ErrorRates, Interval, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
-RISKS = Risks(0.025, 0.025)  # of a claim: that it holds wrongly, and that it fails wrongly
+ERROR_RATES = ErrorRates(0.025, 0.025)  # of a claim: that it holds wrongly, and fails wrongly
 
 
 def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> list[Finding]:
@@ -40,27 +37,24 @@ def findings(plan: Plan, key: str, collected: Collected, printed: Printed) -> li
 
 
 def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
-    """The verdicts on a claim; those that it joins are judged anew, each at a share of its risk."""
+    """The verdicts on a claim; those that it joins are judged anew, at a share of its errors."""
     if not isinstance(claim, Together):
-        return _finding(numbers, name, claim, RISKS)
-    risks = (RISKS.swapped if claim.negate else RISKS).each(claim.least, len(claim.claims))
+        return _finding(numbers, name, claim, ERROR_RATES)
+    whole = ERROR_RATES.swapped if claim.negate else ERROR_RATES
+    share = whole.each(claim.least, len(claim.claims))
     claims = numbers.plan.asked[numbers.key].claims
-    members = [(key, claims[key]) for key in claim.claims]
-    judged = [
-        _finding(numbers, key, member, risks)
-        for key, member in members
-        if not isinstance(member, Together)
-    ]
-    return _together(name, claim, judged)
+    members = ((key, claims[key]) for key in claim.claims)
+    singles = ((key, one) for key, one in members if not isinstance(one, Together))
+    return _together(name, claim, [_finding(numbers, key, one, share) for key, one in singles])
 
 
-def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, risks: Risks) -> Finding:
+def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorRates) -> Finding:
     paper = numbers.plan.asked[numbers.key]
     tree = expand(f"{numbers.key}: claims.{name}", claim, paper)
     bench = _Bench(numbers.measured_for(claim), numbers.printed_for(claim))
-    risk_of = dict(tree.risks(risks))
+    share = dict(tree.error_rates(whole))
     rows = {
-        c: bench.evidence(cell.label, c, risk_of[c])
+        c: bench.evidence(cell.label, c, share[c])
         for cell in tree.nodes
         for c in cell.comparisons()
     }
@@ -86,7 +80,7 @@ class _Bench:
     measured: MeasuredNumbers
     printed: Numbers
 
-    def evidence(self, cell: str, comparison: Comparison, risks: Risks) -> Evidence:
+    def evidence(self, cell: str, comparison: Comparison, share: ErrorRates) -> Evidence:
         """The comparison, carried out on both kinds of numbers."""
         printed = comparison.printed(self.printed)
         sides = [self.measured.cells(point) for point in comparison.points]
@@ -94,8 +88,8 @@ class _Bench:
         cells = list(chain.from_iterable(sides))
         runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
         limit, estimate = comparison.limit, comparison.measured(self.measured)
-        interval = limit.interval(estimate, risks) if planned else None
-        near_chance = self._void(comparison)
+        interval = limit.interval(estimate, share) if planned else None
+        void = self._void(comparison)
         return Evidence(
             cell=cell,
             label=comparison.label,
@@ -104,62 +98,31 @@ class _Bench:
             printed=printed,
             printed_verdict=None if printed is None else limit.of_printed(printed),
             test=comparison.test,
-            risks=limit.bounds(risks),
+            error_rates=limit.of_each_bound(share),
             interval=interval,
             plain=estimate.plain if planned else None,
             p=limit.p_value(estimate),
-            detectable=limit.detectable(estimate, risks),
+            detectable=limit.detectable(estimate, share),
             detects_margins=limit.detects_margins,
             marks=limit.marks,
-            verdict=limit.of(estimate, risks),
-            as_claimed=None if near_chance else _as_claimed(comparison, interval),
+            verdict=limit.verdict(estimate, share),
+            as_claimed=None if void else _as_claimed(comparison, interval),
             planned=planned,
             substituted=merged(planned_cell.substituted for planned_cell in cells),
-            near_chance=near_chance,
-            possible=planned > 0 and not self._too_late(comparison),
-            note="; ".join(self._notes(comparison, interval, planned)),
+            void=void,
+            too_late=any(map(self.measured.too_late, comparison.points)),
+            kept=self.measured.kept,
+            diverged=self.measured.diverged(comparison.points),
+            at_chance=self.measured.at_chance(comparison.points),
             runs=runs,
             missing=tuple(run for run in runs if not self.measured.collected(run)),
         )
 
-    def _notes(
-        self, comparison: Comparison, interval: Interval | None, planned: int
-    ) -> Iterator[str]:
-        if interval is None:
-            kept = self.measured.kept
-            yield "not run at this scale" if kept else "its table is left out at this scale"
-            return
-        if void := self._void(comparison):
-            yield void
-        if self._too_late(comparison):
-            yield "asks for a round after the last of this scale"
-        elif not interval.pairs and self.measured.complete(comparison.points):
-            yield "no run has this metric"
-        elif interval.pairs < planned:
-            yield f"{planned - interval.pairs} of {planned} pairs missing"
-        yield from _untested(interval)
-        for number, how in (
-            (self.measured.diverged(comparison.points), "diverged"),
-            (self.measured.at_chance(comparison.points), "near chance at the end"),
-        ):
-            if number:
-                yield f"{number} run{'' if number == 1 else 's'} {how}"
-
-    def _void(self, comparison: Comparison) -> str:
-        """Why nothing, or chance alone, is compared; empty where methods are."""
-        if self._is_of_one_run(comparison):
-            return "the runs are compared with themselves"
+    def _void(self, comparison: Comparison) -> Void | None:
+        """Why nothing, or chance alone, is compared; None where methods are."""
+        if comparison.is_of_one_run(self.measured.read_at):
+            return Void.SAME_RUNS
         return self.measured.near_chance(comparison.points)
-
-    def _is_of_one_run(self, comparison: Comparison) -> bool:
-        """Whether all sides are the same number of the same runs, as where two points are one."""
-        if isinstance(comparison, Averaged):
-            return all(map(self._is_of_one_run, comparison.parts))
-        sides = [self.measured.read_at(point) for point in comparison.points]
-        return len(sides) > 1 and bool(sides[0]) and all(side == sides[0] for side in sides)
-
-    def _too_late(self, comparison: Comparison) -> bool:
-        return any(self.measured.too_late(point) for point in comparison.points)
 
 
 def _as_claimed(comparison: Comparison, interval: Interval | None) -> bool | None:
@@ -167,20 +130,6 @@ def _as_claimed(comparison: Comparison, interval: Interval | None) -> bool | Non
     if interval is None or not comparison.orders or not np.isfinite(interval.effect):
         return None
     return comparison.limit.allows(interval.effect) if interval.effect else None
-
-
-def _untested(interval: Interval) -> Iterator[str]:
-    """Why a comparison that was run has no test."""
-    if 0 < interval.pairs < FEWEST:
-        yield f"{interval.pairs} pair{'s' if interval.pairs > 1 else ''}, too few for an interval"
-    elif interval.is_constant:
-        yield "the same in every pair, no spread to test"
-    elif interval.pairs and not interval.is_test:
-        yield (
-            "a value is not finite"
-            if np.isnan(interval.effect)
-            else "spreads that cannot be tested"
-        )
 
 
 def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:
@@ -211,7 +160,8 @@ def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     printed = _joined(members, on_printed, claim) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
     measured = _joined(members, [member.measured.verdict for member in members], claim)
-    return Finding(name, claim, printed, measured, rows, _together_could(claim, members))
+    could = _together_could(claim, members)
+    return Finding(name, claim, printed, measured, rows, could, members=tuple(members))
 
 
 def _together_could(claim: Together, members: list[Finding]) -> frozenset[Verdict]:

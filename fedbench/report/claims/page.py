@@ -1,117 +1,50 @@
-"""The claims as the paper's page and the command `fedbench claims` show them."""
+"""The claims as a paper's page, its CSV file and the command `fedbench claims` show them."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from fedbench import store
 from fedbench.base.errors import unknown
-from fedbench.paper.claims import Together
 from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_numbers
-from fedbench.report.claims import wording
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
-from fedbench.report.claims.plot import Plot, plots
-from fedbench.report.claims.reason import reason_words
+from fedbench.report.claims.tests import Interval
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-
-# What claims on a page can be filtered by → in words, the verdict on printed numbers first
-FILTERS = {
-    "printed-holds": "hold", "printed-fails": "fail", "printed-undecided": "undecided",
-    "printed-none": "none printed",
-    **{f"here-{label.name.lower().replace('_', '-')}": label.value for label in Label},
-    "reading-supported": "supported", "reading-not-supported": "not supported",
-    "reading-undecided": "undecided",
-}  # fmt: skip
+from fedbench.report.words import say
 
 
-@dataclass(frozen=True)
-class ClaimOnPage:
-    """A claim on the page: its words, its verdicts and the evidence for them."""
+class Filter(NamedTuple):
+    """What claims can be filtered by: a verdict, and what it is on, in words for a count of them.
 
-    finding: Finding
+    `group` is 'printed' for the printed numbers, 'here' for the runs here, and 'reading' for those
+    runs under a reading of ours; `mark` is the verdict in one word.
+    """
+
+    group: str
+    mark: str
+    words: str
 
     @property
-    def printed(self) -> str:
-        """The verdict on the printed numbers, in words."""
-        return wording.printed_words(self.finding)
+    def tag(self) -> str:
+        """Its name: 'here-not-supported'."""
+        return f"{self.group}-{self.mark}"
 
-    @property
-    def printed_verdict(self) -> str:
-        """The verdict on the printed numbers alone: 'fails', 'not printed'."""
-        return self.finding.printed.verdict.value if self.finding.printed else self.printed
 
-    @property
-    def printed_why(self) -> str:
-        """What that verdict rests on: 'holds in 1 of 3 printed cells', '−0.22 points'; or ''."""
-        why = self.printed.removeprefix(self.printed_verdict).lstrip(":; ")
-        return why[1:-1] if why.startswith("(") and why.endswith(")") else why
-
-    @property
-    def printed_mark(self) -> str:
-        """The verdict on the printed numbers in one word; 'none' where nothing is printed."""
-        return self.finding.printed.verdict.value if self.finding.printed else "none"
-
-    @property
-    def mark(self) -> str:
-        """The label as one word: 'not-supported'."""
-        return self.finding.label.value.replace(" ", "-")
-
-    @property
-    def joined(self) -> tuple[str, ...]:
-        """The keys of the claims that it joins."""
-        claim = self.finding.claim
-        return claim.claims if isinstance(claim, Together) else ()
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The entries of `FILTERS` that it belongs to.
-
-        Verdicts on a reading of ours stand apart, also on printed numbers, which they cannot
-        contradict.
-        """
-        reading = bool(self.finding.claim.reading)
-        printed = "none" if reading else self.printed_mark
-        return (
-            f"printed-{printed}",
-            f"{'reading' if self.finding.on_reading else 'here'}-{self.mark}",
-        )
-
-    @property
-    def reason(self) -> str:
-        """What the label rests on."""
-        return reason_words(self.finding)
-
-    @property
-    def basis(self) -> str:
-        """How the measured verdict was reached; empty where nothing was tested."""
-        return wording.basis(self.finding)
-
-    @property
-    def plots(self) -> list[Plot]:
-        """The effects between their bounds, one picture per unit."""
-        return plots(self.finding.rows)
-
-    @property
-    def rows(self) -> list[tuple[Evidence, str, str, str, str]]:
-        """Each comparison, with four texts.
-
-        The printed effect, the measured effect with its interval, the bounds that decide, and the
-        smallest effect that would have been shown.
-        """
-        return [
-            (
-                row,
-                "–" if row.printed is None else wording.amount(row.printed, row.unit),
-                wording.interval_words(row),
-                wording.bounds_words(row),
-                wording.detectable_words(row),
-            )
-            for row in self.finding.rows
-        ]
+_FILTERS = (
+    Filter("printed", "holds", "hold"),
+    Filter("printed", "fails", "fail"),
+    Filter("printed", "undecided", "undecided"),
+    Filter("printed", "none", "none printed"),
+    *(Filter("here", label.mark, label.value) for label in Label),
+    *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
+)
+FILTERS = {each.tag: each for each in _FILTERS}
 
 
 def verdicts(
@@ -125,21 +58,21 @@ def verdicts(
     for word in only:
         if word not in FILTERS:
             raise unknown("verdict", word, FILTERS)
-    found = (
-        (key, ClaimOnPage(finding))
-        for key in plan.papers
-        for finding in _findings(plan, key, results, papers)
-    )
-    return [_row(key, claim) for key, claim in found if not only or {*only} & {*claim.tags}]
+    found = ((key, x) for key in plan.papers for x in _findings(plan, key, results, papers))
+    return [_row(key, finding) for key, finding in found if not only or {*only} & {*finding.tags}]
 
 
-def _row(paper: str, claim: ClaimOnPage) -> dict[str, Any]:
-    finding = claim.finding
+def _row(paper: str, finding: Finding) -> dict[str, Any]:
     return {
         **{"paper": paper, "claim": finding.key, "says": finding.claim.text},
-        **{"ours": finding.claim.ours, "counts": finding.counts, "printed": claim.printed},
-        **{"measured": finding.words, "reason": claim.reason},
-        **{"basis": claim.basis, "tags": list(claim.tags)},
+        **{"ours": finding.claim.ours, "counts": finding.counts},
+        "printed_verdict": finding.printed_mark,
+        "printed": say("claims.printed", finding),
+        "mark": finding.label.mark,
+        "measured": say("claims.label", finding),
+        "reason": say("claims.reason", finding),
+        "basis": say("claims.basis", finding),
+        "tags": list(finding.tags),
     }
 
 
@@ -148,3 +81,50 @@ def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding
     frame = frames.read(paths.frame(plan.scale, key))
     printed = printed_numbers(papers, key, plan.whole[key])
     return findings(plan, key, Collected(frame, paths.runs), printed)
+
+
+def tidy(paper: str, judged: list[Finding]) -> pd.DataFrame:
+    """One row per comparison, with the verdicts of its claim.
+
+    `low95` to `high95` is the two-sided 95 % confidence interval, `p` the two-sided p-value. `low`
+    and `high` are the bounds that decide, `low_level` and `high_level` their confidence levels, 0
+    to 1; `hold_level` and `fail_level` are the levels that a bound needs for the comparison to hold
+    and to fail, which depend on how many comparisons the claim makes.
+    """
+    return pd.DataFrame(
+        {"paper": paper, **_of_claim(finding), **_of_row(row)}
+        for finding in judged
+        for row in finding.rows
+    )
+
+
+def _of_claim(finding: Finding) -> dict[str, object]:
+    claim = finding.claim
+    return {
+        **{"claim": finding.key, "kind": claim.kind, "text": claim.text},
+        **{"ours": claim.ours, "reading": claim.reading},
+        "printed": finding.printed.verdict.value if finding.printed else "",
+        "measured": say("claims.label", finding),
+        "reason": say("claims.reason", finding),
+    }
+
+
+def _of_row(row: Evidence) -> dict[str, object]:
+    nothing = Interval(math.nan, math.nan, math.nan, 0)
+    shown, plain = row.interval or nothing, row.plain or nothing
+    return {
+        **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
+        "printed_effect": row.printed,
+        "printed_verdict": row.printed_verdict.value if row.printed_verdict else None,
+        **{"effect": shown.effect, "low95": plain.low, "high95": plain.high, "p": row.p},
+        "as_claimed": row.as_claimed,
+        **{"low": shown.low, "high": shown.high},
+        **{"low_level": shown.low_level, "high_level": shown.high_level},
+        **{"hold_level": 1 - row.error_rates.hold, "fail_level": 1 - row.error_rates.fail},
+        "smallest_detectable": row.detectable,
+        **{"pairs": shown.pairs, "planned": row.planned},
+        "verdict": say("claims.verdict", row),
+        "substituted": say("scale.substitutions", row.substituted),
+        "note": say("claims.note", row),
+        "run_ids": ";".join(row.runs),
+    }

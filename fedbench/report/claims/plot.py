@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from fedbench.report.claims.finding import Evidence
-from fedbench.report.claims.wording import amount, interval_words
+from fedbench.report.values.numbers import amount
+from fedbench.report.words import say
 
 WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
@@ -105,7 +106,12 @@ def _plot(rows: Sequence[Evidence]) -> Plot:
 def _line(row: Evidence, scale: _Scale, y: float) -> Line:
     ends = [scale(x) for x in _bounds(row)] or [None, None]
     effect = scale(row.interval.effect if row.interval else None)
-    title = ": ".join(filter(None, (row.cell, row.label, f"{interval_words(row)}, {row.words}")))
+    title = ": ".join(
+        filter(
+            None,
+            (row.cell, row.label, f"{say('claims.interval', row)}, {say('claims.verdict', row)}"),
+        )
+    )
     return Line(y, ends[0], effect, ends[1], scale(row.printed), _look(row), title)
 
 

@@ -1,4 +1,4 @@
-"""Which points of a grid a claim compares, and which side each is on, cell by cell."""
+"""Which points of a grid a claim compares, which side each is on, and how they are called."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import SingleClaim, Trend
 from fedbench.paper.items import Grid, Table
+from fedbench.paper.metrics import Metric
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import At, Level, Where, as_tuple, is_pattern, reading, stems
+from fedbench.paper.places import At, Level, Where, as_tuple, is_pattern, level_text, reading, stems
 from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches, points
-from fedbench.report.claims.measured import Coords
+from fedbench.report.values.numbers import point_name
+
+Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis
 
 
 @dataclass(frozen=True)
@@ -164,3 +167,33 @@ def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tup
         taken = scope.spell(where_of(rival))
         return tuple(p for p in points if not matches(p, taken) and not scope.is_control(p))
     return tuple(p for p in points if matches(p, scope.spell(where_of(side))))
+
+
+def words(coords: Coords) -> str:
+    """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
+    return ", ".join(_level(axis, coords) for axis in coords)
+
+
+def member(x: Coords | float, named: frozenset[str]) -> str:
+    """One side of a comparison: a point, by the axes `named` alone, or a threshold."""
+    if isinstance(x, float):
+        return level_text(x)
+    return words({axis: level for axis, level in x.items() if axis in named})
+
+
+def _level(axis: str, coords: Coords) -> str:
+    if axis == "metric":
+        return metric_name(str(coords[axis]))
+    return str(coords[axis]) if axis == "method" else point_name(axis, coords[axis])
+
+
+def metric_name(spelled: str) -> str:
+    """A metric in words: 'accuracy@best' is 'Accuracy, best'; the moment 'final' is not said."""
+    asked = reading(spelled)
+    name = asked.metric if asked.at == "final" else spelled
+    return Metric(name).label.replace("/", ": ")
+
+
+def unit_of(point: Coords) -> str:
+    """The unit of a difference of values at that point; empty where it has no name."""
+    return Metric(str(point["metric"])).unit_of_differences

@@ -67,7 +67,7 @@ def wrapped(title: str, width: float) -> list[str]:
 def _framed(drawing: Drawing) -> Figure:
     """Panels under a title and above a legend."""
     panels = FigureLayout.of(drawing)
-    title = wrapped(drawing.title, panels.width - _room(drawing.substituted))
+    title = wrapped(drawing.title, panels.width - _room(bool(drawing.substituted)))
     below = explain(drawing, panels.width)
     above = 0.08 + 0.17 * len(title)
     height = panels.height + above + below.height
@@ -95,6 +95,6 @@ def _broken_labels(figure: Figure) -> bool:
     return any(share < 1 for _, share in long)
 
 
-def _room(note: str) -> float:
+def _room(noted: bool) -> float:
     """Inches that stay free beside the title."""
-    return 1.5 if note else 0.1
+    return 1.5 if noted else 0.1

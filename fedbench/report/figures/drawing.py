@@ -11,10 +11,10 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, Where, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches
+from fedbench.plan.substitutions import Substitutions, merged
 from fedbench.report.figures.kind import Kind
 from fedbench.report.figures.panel import Hue, Panel
 from fedbench.report.figures.styles import styles
-from fedbench.report.values.differences import merged
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import level_name, point_name
 
@@ -33,7 +33,7 @@ class Drawing:
     kind: Kind
     panels: tuple[Panel, ...] = field(repr=False)
     across: int
-    substituted: str
+    substituted: Substitutions
 
     @property
     def parts(self) -> tuple[str, ...]:

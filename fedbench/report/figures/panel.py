@@ -41,8 +41,7 @@ class Hue:
     @property
     def diverged(self) -> set[str]:
         """The ids of the runs that ended early."""
-        states = self.collected.states
-        return {c.run_id for c in self.measured if states[c.run_id].startswith("diverged")}
+        return {cell.run_id for cell in self.measured if self.collected.diverged(cell.run_id)}
 
     @property
     def factor(self) -> float:

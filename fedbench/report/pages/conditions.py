@@ -1,6 +1,7 @@
-"""What all runs behind a table have in common, and what its words mean, for who reads it alone."""
+"""What all runs behind a table have in common, and which of its words need to be explained."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import Any
 
 from fedbench.base import registry
 from fedbench.paper.places import reading
@@ -8,37 +9,38 @@ from fedbench.report.pages.items import TableOnPage
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
 
-_METRICS = {  # columns whose label alone does not say what is measured
-    "client_worst": (
-        "At a client the global model is scored on test data with the class shares of the "
-        "client's own training data; the worst tenth are the clients with the lowest such accuracy."
-    ),
-}
-_SKEW = "{}: how alike the clients' data are; the smaller, the more the clients differ."
-_SYMBOLS = ("δ", "α")
+EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is measured
+_SYMBOLS = ("δ", "α")  # of how alike the clients' data are
 
 
-def conditions(runs: Iterable[RunSpec]) -> tuple[str, ...]:
-    """'data set CIFAR10', '100 clients', '10 clients per round', …: what all of the runs share."""
+def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
+    """The settings that all of the runs share, by name, and their number of seeds.
+
+    dataset, model, clients, cohort and how many of these `local` steps or epochs, batch (0: all
+    data of a client), rounds. Empty if they share none.
+    """
     specs = list(runs)
-    told = [[*_told(spec)] for spec in specs]
-    shared = [words for words in told[0] if all(words in other for other in told)] if told else []
-    seeds = len({spec.seed for spec in specs})
-    return (*shared, _several(seeds, "seed")) if shared else ()
+    told = [_told(spec) for spec in specs]
+    first = told[0] if told else {}
+    shared = {name: x for name, x in first.items() if all(other[name] == x for other in told)}
+    return shared | {"seeds": len({spec.seed for spec in specs})} if shared else {}
 
 
-def _told(run: RunSpec) -> Iterator[str]:
-    yield f"data set {_class('dataset', run.dataset)}"
-    yield f"network {_class('model', run.model)}"
-    yield _several(run.clients, "client")
-    yield _per_round(run)
-    yield (
-        _several(run.steps, "local step")
-        if run.steps
-        else _several(run.local_epochs or 1, "local epoch")
-    )
-    yield f"batches of {run.batch}" if run.batch else "all data of a client in one batch"
-    yield _several(run.rounds, "round")
+def _told(run: RunSpec) -> dict[str, Any]:
+    """What is told of a run; where each client is drawn by itself a cohort is `about` its size."""
+    local = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
+    return {
+        "dataset": _class("dataset", run.dataset),
+        "model": _class("model", run.model),
+        "clients": run.clients,
+        "cohort": {
+            "size": cohort_size(run.clients, run.participation),
+            "about": run.sampler.name == "bernoulli",
+        },
+        "local": {"unit": local[0], "number": local[1]},
+        "batch": run.batch or 0,
+        "rounds": run.rounds,
+    }
 
 
 def _class(kind: str, chosen: Choice) -> str:
@@ -46,29 +48,16 @@ def _class(kind: str, chosen: Choice) -> str:
     return registry.find(kind, chosen.name).attribute
 
 
-def _per_round(run: RunSpec) -> str:
-    """The cohort's size; with a sampler that draws each client by itself, the mean size."""
-    size = cohort_size(run.clients, run.participation)
-    about = "about " if run.sampler.name == "bernoulli" else ""
-    return f"{about}{size} of them per round"
-
-
-def _several(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def meanings(item: TableOnPage) -> tuple[str, ...]:
-    """A sentence on each metric and each axis of the table that needs one."""
+def explained(item: TableOnPage) -> list[str]:
+    """The metrics of the table that a sentence explains."""
     columns = dict.fromkeys(reading(name).metric for name in item.table.metrics)
-    metrics = [_METRICS[name] for name in columns if name in _METRICS]
-    symbols = [symbol for symbol in _SYMBOLS if symbol in _headings(item)]
-    return (*metrics, *([_SKEW.format(" and ".join(symbols))] if symbols else []))
+    return [name for name in columns if name in EXPLAINED]
 
 
-def _headings(item: TableOnPage) -> str:
-    """Everything that stands above, beside and between the numbers."""
+def skews(item: TableOnPage) -> list[str]:
+    """The symbols above, beside and between the numbers that say how alike clients' data are."""
     layout = item.layout
     texts = [*layout.heads, *(group.title for group in layout.groups)]
     texts += [column.label for block in layout.blocks for column in block.columns]
     texts += [text for g in layout.groups for row in g.rows for text, _ in row.heads]
-    return " ".join(texts)
+    return [symbol for symbol in _SYMBOLS if any(symbol in text for text in texts)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import FactTable
@@ -14,7 +15,6 @@ from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
-_NAMED = 3  # methods beside the first that a card names as best in some setting
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TableOnPage:
     layout: TableLayout
     caption: str
     ranks: tuple[RanksOnPage, ...]
-    conditions: tuple[str, ...] = ()
+    conditions: dict[str, Any] = field(default_factory=dict)
 
     @property
     def scores(self) -> bool:
@@ -64,33 +64,24 @@ class TableOnPage:
         return [(n, x) for n, x in rows if n <= FRONT or BASE in {text for text, _ in x.heads}]
 
     @property
-    def size(self) -> str:
-        """'2 methods in 18 settings', or without methods '12 numbers'."""
-        methods = {cell.place.method for cell in self.cells if not cell.control}
-        settings = len({_setting(cell) for cell in self.cells})
-        if len(methods) < 2:
-            return f"{len(self.cells)} number{'' if len(self.cells) == 1 else 's'}"
-        return f"{len(methods)} methods in {_counted(settings)}"
+    def methods(self) -> int:
+        """How many methods it compares, controls aside."""
+        return len({cell.place.method for cell in self.cells if not cell.control})
 
     @property
-    def leaders(self) -> str:
-        """'MFL is best in 12, RMFL in 5 of 18 settings, 1 a tie, by the mean alone'; or ''.
+    def settings(self) -> int:
+        """In how many settings."""
+        return len({_setting(cell) for cell in self.cells})
+
+    @property
+    def wins(self) -> tuple[list[tuple[str, int]], int]:
+        """In how many settings each method alone is the best, the most first, and of how many.
 
         Settings count by the table's first metric where no run is a substitute and every method has
-        two seeds; empty if no cell of them is marked as best.
+        two seeds; none if no cell of them is marked as best.
         """
         best = [names for cells in self._compared if (names := _best(cells))]
-        wins = Counter(names[0] for names in best if len(names) == 1).most_common()
-        if not wins:
-            return ""
-        (first, most), *others = wins
-        if len(best) == 1:
-            return f"{first} is best, by the mean alone"
-        parts = [f"{first} is best in {most}", *(f"{name} in {n}" for name, n in others[:_NAMED])]
-        parts += [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
-        ties = len(best) - sum(n for _, n in wins)
-        tied = f", {ties} a tie" if ties else ""
-        return f"{', '.join(parts)} of {_counted(len(best))}{tied}, by the mean alone"
+        return Counter(names[0] for names in best if len(names) == 1).most_common(), len(best)
 
     @property
     def _compared(self) -> list[list[TableCell]]:
@@ -115,10 +106,6 @@ def _best(cells: list[TableCell]) -> list[str]:
     return [cell.place.method for cell in cells if cell.best]
 
 
-def _counted(settings: int) -> str:
-    return f"{settings} setting{'' if settings == 1 else 's'}"
-
-
 @dataclass(frozen=True)
 class FactOnPage:
     """A table that needs no run."""
@@ -126,14 +113,6 @@ class FactOnPage:
     key: str
     table: Facts
     content: FactTable
-
-    @property
-    def size(self) -> str:
-        """'8 rows × 5 columns'."""
-        rows, columns = len(self.content.rows), len(self.content.columns)
-        return (
-            f"{rows} row{'' if rows == 1 else 's'} × {columns} column{'' if columns == 1 else 's'}"
-        )
 
 
 @dataclass(frozen=True)
@@ -149,7 +128,7 @@ class FigureOnPage:
     name: str
     title: str
     caption: str
-    substituted: str
+    substituted: Substitutions
     svg: str = field(repr=False)
     readout: list[dict[str, Any]] = field(repr=False)
     lack: str = ""
@@ -169,29 +148,6 @@ class FigureOnPage:
 
 @dataclass(frozen=True)
 class EmptyOnPage:
-    """Figures beside each other of which nothing is drawn, for one reason: a line of the page."""
+    """Figures beside each other of which nothing is drawn, for one reason."""
 
     figures: tuple[FigureOnPage, ...]
-
-    @property
-    def text(self) -> str:
-        """Their names and the reason, as in 'Figs. 16 to 18 and 22: no run is finished.'."""
-        found = [re.fullmatch(r"Fig\. (\d+)", figure.name) for figure in self.figures]
-        numbers = [int(match[1]) for match in found if match]
-        named = [x.title for x, match in zip(self.figures, found, strict=True) if not match]
-        counted = [f"Fig{'s' * (len(numbers) > 1)}. {_ranges(numbers)}"] if numbers else []
-        return f"{'; '.join(counted + named)}: {self.figures[0].lack}."
-
-
-def _ranges(numbers: list[int]) -> str:
-    """'3, 5 to 7 and 9' of 3, 5, 6, 7, 9."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    texts = [
-        f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs
-    ]
-    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))

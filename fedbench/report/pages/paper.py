@@ -2,23 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 
-from fedbench.base import registry
 from fedbench.paper.claims import Claim, Together
-from fedbench.paper.items import Facts, Figure, Table
+from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Where, as_tuple, reading
-from fedbench.report.claims.page import ClaimOnPage
+from fedbench.plan.substitutions import Substitutions
+from fedbench.report.claims.finding import Finding, Label
 from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
 from fedbench.report.pages.making import Making
 from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import UNTESTED
 
-Shown = TableOnPage | FigureOnPage
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
 
@@ -33,7 +30,7 @@ class RunCount:
 
     planned: int
     missing: dict[str, str]
-    diverged: dict[str, str]
+    diverged: dict[str, int]
     substitutes: tuple[str, ...]
 
     @property
@@ -66,7 +63,7 @@ class PaperPage:
     tables: tuple[TableOnPage, ...] = field(repr=False)
     facts: tuple[FactOnPage, ...] = field(repr=False)
     figures: tuple[FigureOnPage, ...] = field(repr=False)
-    claims: tuple[ClaimOnPage, ...] = field(repr=False)
+    claims: tuple[Finding, ...] = field(repr=False)
     count: RunCount = field(repr=False)
     hours: Hours
     making: Making | None
@@ -137,24 +134,24 @@ class PaperPage:
         return [diagram for table in self.tables for diagram in table.ranks]
 
     @property
-    def stated(self) -> tuple[ClaimOnPage, ...]:
+    def stated(self) -> tuple[Finding, ...]:
         """The claims of the paper; of a study its own."""
         beside = self.paper.prints
-        return tuple(x for x in self.claims if not (beside and x.finding.claim.ours))
+        return tuple(x for x in self.claims if not (beside and x.claim.ours))
 
     @property
-    def own(self) -> tuple[ClaimOnPage, ...]:
+    def own(self) -> tuple[Finding, ...]:
         """The claims that are ours, beside those of the paper."""
         return tuple(x for x in self.claims if x not in self.stated)
 
     @property
-    def counted(self) -> list[ClaimOnPage]:
+    def counted(self) -> list[Finding]:
         """The claims of the paper, with a sentence that can be read in several ways once."""
-        return [claim for claim in self.stated if claim.finding.counts]
+        return [claim for claim in self.stated if claim.counts]
 
     @property
     def tally(self) -> Counter[str]:
-        """How many of the counted claims have each tag of `ClaimOnPage.tags`."""
+        """How many of the counted claims have each tag of `Finding.tags`."""
         return Counter(tag for claim in self.counted for tag in claim.tags)
 
     @property
@@ -169,8 +166,8 @@ class PaperPage:
         Left out are claims on readings of ours, and those of which we say that the runs are no
         fair test.
         """
-        fair = [x for x in self.counted if not (x.finding.claim.reading or x.finding.claim.wants)]
-        open_ = [x.finding.signs for x in fair if x.mark in ("undecided", "not-tested")]
+        fair = [x for x in self.counted if not (x.claim.reading or x.claim.wants)]
+        open_ = [x.signs for x in fair if x.label in (Label.UNDECIDED, Label.NOT_TESTED)]
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property
@@ -183,100 +180,32 @@ class PaperPage:
         return drawn
 
     @property
-    def swapped(self) -> list[tuple[str, str]]:
-        """What was substituted in figures, each text once with the names of its figures."""
-        named: dict[str, list[str]] = {}
+    def swapped(self) -> list[tuple[str, Substitutions]]:
+        """What was substituted in figures, each once with the names of its figures."""
+        named: dict[Substitutions, list[str]] = {}
         for figure in self.figures:
             if figure.substituted:
                 named.setdefault(figure.substituted, []).append(figure.title)
-        return [("; ".join(titles), text) for text, titles in named.items()]
+        return [("; ".join(titles), found) for found, titles in named.items()]
 
-    def shown_by(self, claim: ClaimOnPage) -> list[Shown]:
-        """Tables and figures that show a claim: those it names, else some of its runs and metrics.
-
-        A figure that it names but that draws something else stands back behind one that does not.
-        """
-        singles = list(self._singles(claim.finding.claim))
-        tables = [x for x in self.tables if x.key in {getattr(c, "table", "") for c in singles}]
-        texts = " ".join(c.text for c in singles)
-        named = [x for x in self.figures if re.search(rf"{re.escape(x.name)}(?!\w)", texts)]
-        drawn = self._drawing(singles)
-        both = [x for x in named if x in drawn]
-        figures = both or (named if tables or not drawn else drawn)
-        shown: list[Shown] = [*tables, *figures]
-        return _spread(shown or self._of_same_runs(singles))
-
-    def _drawing(self, claims: list[Claim]) -> list[FigureOnPage]:
-        """The figures that draw what one of the claims compares."""
-        near = {x.key for claim in claims for x in self._nearest(claim)}
-        return [x for x in self.figures if x.key in near]
-
-    def _nearest(self, claim: Claim) -> list[FigureOnPage]:
-        """The figures that draw a claim: of several columns of a table those most like its own."""
-        column = {x.key: _column(self.paper.figures[x.key]) for x in self.figures}
-        drawn = [x for x in self.figures if not x.lack and _draws(self.paper.figures[x.key], claim)]
-        longest = max((len(column[x.key]) for x in drawn), default=0)
-        return [x for x in drawn if len(column[x.key]) == longest]
-
-    def _of_same_runs(self, claims: list[Claim]) -> list[Shown]:
-        """The first table of the claims' grids that has a metric of theirs."""
-        listing = (x for x in self.tables if any(_lists(x.table, claim) for claim in claims))
-        return [*islice(listing, 1)]
-
-    def _singles(self, claim: Claim) -> Iterator[Claim]:
-        yield claim
-        if isinstance(claim, Together):
-            known = {each.finding.key: each.finding.claim for each in self.claims}
-            yield from (known[key] for key in claim.claims)
+    def shown_by(self, finding: Finding) -> list[TableOnPage | FigureOnPage]:
+        """The tables and figures that show what is claimed, the first and the last among them."""
+        named = [finding] if finding.claim.shown_in else [finding, *finding.members]
+        keys = {key for one in named for key in _shown_in(one.claim)}
+        return _spread([item for item in self.of_runs if item.key in keys])
 
 
-def _spread(items: list[Shown]) -> list[Shown]:
+def _shown_in(claim: Claim) -> tuple[str, ...]:
+    """The keys of the tables and figures that show a claim."""
+    own = "" if isinstance(claim, Together) else claim.table
+    return (own, *claim.shown_in)
+
+
+def _spread(items: list[TableOnPage | FigureOnPage]) -> list[TableOnPage | FigureOnPage]:
     """At most so many as a claim leads to, from the first to the last."""
     if len(items) <= _LINKS:
         return items
     return [items[round(i * (len(items) - 1) / (_LINKS - 1))] for i in range(_LINKS)]
-
-
-def _draws(figure: Figure, claim: Claim) -> bool:
-    """Whether a figure shows runs of a claim, and draws what it compares."""
-    column, metrics = _column(figure), _metrics(claim)
-    table = registry.find("figure", figure.kind.name).constants.get("reads")
-    if column:
-        shows = any(column in metric for metric in metrics)
-    elif table:
-        shows = any(metric.startswith(f"{table}/") for metric in metrics)
-    else:
-        shows = not metrics.isdisjoint(_read(figure.metrics))
-    return shows and _meets(figure, claim)
-
-
-def _lists(table: Table, claim: Claim) -> bool:
-    """Whether a table shows runs of a claim and has a metric of it."""
-    return _meets(table, claim) and not _metrics(claim).isdisjoint(_read(table.metrics))
-
-
-def _meets(item: Figure | Table, claim: Claim) -> bool:
-    """Whether a figure or table is of the claim's grid, with a level in common on every axis."""
-    wanted: Where = getattr(claim, "where", {})
-    return item.grid == getattr(claim, "grid", "") and all(
-        {*as_tuple(levels)} & {*as_tuple(item.where.get(axis, levels))}
-        for axis, levels in wanted.items()
-    )
-
-
-def _column(figure: Figure) -> str:
-    """The column of a probe's table that a figure draws, such as cosine; empty if it draws none."""
-    return str(figure.kind.params.get("column", ""))
-
-
-def _metrics(claim: Claim) -> set[str]:
-    """The columns of the history, or of a probe's table, that a claim compares."""
-    return _read(getattr(claim, "metrics", ()) or ("accuracy",))
-
-
-def _read(metrics: tuple[str, ...]) -> set[str]:
-    """The columns that metrics read, at whatever moment."""
-    return {reading(metric).metric for metric in metrics}
 
 
 def _number(table: Table | Facts) -> int:

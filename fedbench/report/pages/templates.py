@@ -12,13 +12,16 @@ from markupsafe import Markup, escape
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.report.claims.page import FILTERS
-from fedbench.report.pages.conditions import meanings
+from fedbench.report.claims.plot import plots
+from fedbench.report.pages.conditions import explained, skews
 from fedbench.report.pages.items import FRONT, TableOnPage
-from fedbench.report.pages.opening import claims_words, leaders_words, ordinal
+from fedbench.report.pages.leaderboard import board
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.fact_table import shown
 from fedbench.report.tables.said import ABSENT, BLIND, POOLED
 from fedbench.report.values import numbers
+from fedbench.report.words import FILTERS as WORDS
+from fedbench.report.words import say
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
 _REPORT = Path(__file__).parents[1]
@@ -79,10 +82,10 @@ def _templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
-    made.globals |= {"change": change, "filters": FILTERS}
+    made.filters |= WORDS
+    made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
-    made.globals |= {"blind": BLIND, "shown_rows": FRONT, "ordinal": ordinal}
-    made.globals |= {"claims_words": claims_words, "leaders_words": leaders_words}
-    made.globals |= {"meanings": meanings, "published": PUBLISHED}
+    made.globals |= {"blind": BLIND, "shown_rows": FRONT, "board": board}
+    made.globals |= {"explained": explained, "skews": skews, "published": PUBLISHED}
     made.tests |= {"table": _is_table, "contains": operator.contains}
     return made

@@ -1,29 +1,42 @@
 """A cell of a paper's table: the printed number, the measured one, and the runs behind it."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Stat
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.pooled import Pooled
+
+
+class Status(StrEnum):
+    """What is known of a planned run, as a table asks for a number of it."""
+
+    FINISHED = "finished"
+    DIVERGED = "diverged"
+    MISSING = "missing"
+    TOO_SHORT = "too short"  # the table asks for a later round than the run's last
+    NO_NUMBER = "no number"  # it did not measure what is asked for
 
 
 @dataclass(frozen=True)
 class Run:
     """A run behind a cell.
 
-    `state` is 'finished', 'diverged at round n', 'missing', 'ends at round n' if the table asks for
-    a later round, or 'has no such number' if it did not measure what is asked for. `tuned` is what
-    a search chose for it. `at` tells it from the cell's other runs of the same seed: 'α = 0.2'.
+    `end` is the round after which it diverged, or is planned to end if it is too short. `tuned` is
+    what a search chose for it. `at` tells it from the cell's other runs of the same seed:
+    'α = 0.2'.
     """
 
     id: str
     seed: int
-    state: str
+    status: Status
     value: float | None
     tuned: str = ""
     at: str = ""
+    end: int = 0
 
     @property
     def name(self) -> str:
@@ -33,7 +46,7 @@ class Run:
     @property
     def diverged(self) -> bool:
         """Whether it ended early."""
-        return self.state.startswith("diverged")
+        return self.status is Status.DIVERGED
 
 
 @dataclass(frozen=True)
@@ -51,7 +64,7 @@ class TableCell:
     control: bool
     printed: Stat | None
     runs: tuple[Run, ...]
-    substituted: str
+    substituted: Substitutions
     near: float | None = None  # below this, in the table's unit, a number is near chance
     blind: bool = False
     best: bool = False
@@ -88,7 +101,7 @@ class TableCell:
     @property
     def missing(self) -> tuple[Run, ...]:
         """The planned runs that have not been collected."""
-        return tuple(run for run in self.runs if run.state == "missing")
+        return tuple(run for run in self.runs if run.status is Status.MISSING)
 
     @property
     def awaited(self) -> bool:

@@ -14,11 +14,12 @@ from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
 from fedbench.report.tables.best import mark_best
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.pooled import pool
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, GuessOf, declared
 from fedbench.report.values.numbers import point_name
+from fedbench.store import RunState
 
 
 def table_cells(
@@ -104,10 +105,10 @@ def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
 
 @dataclass(frozen=True)
 class _RunsBehind:
-    """The runs behind a table: their states, what a search chose, what is subtracted."""
+    """The runs behind a table: how they ended, what a search chose, what is subtracted."""
 
     table: Table
-    states: dict[str, str]
+    states: dict[str, RunState]
     tuned: dict[str, str]
     bases: dict[tuple[str, int], str]
 
@@ -116,15 +117,16 @@ class _RunsBehind:
         name, rounds = cell.run_id, cell.run.rounds
         short = rounds < asked.needs
         value = None if short else self._value(cell, values)
-        state = f"ends at round {rounds}" if short else self._state(cell, value)
+        status = Status.TOO_SHORT if short else self._status(cell, value)
+        end = self.states[name].round if status is Status.DIVERGED else rounds
         at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
-        return Run(name, cell.seed, state, value, self.tuned.get(name, ""), at)
+        return Run(name, cell.seed, status, value, self.tuned.get(name, ""), at, end)
 
-    def _state(self, cell: Cell, value: float | None) -> str:
+    def _status(self, cell: Cell, value: float | None) -> Status:
         base = self.bases.get((str(cell.coords), cell.seed), cell.run_id)
         if not {cell.run_id, base} <= self.states.keys():
-            return "missing"
-        return self.states[cell.run_id] if value is not None else "has no such number"
+            return Status.MISSING
+        return Status(self.states[cell.run_id].status) if value is not None else Status.NO_NUMBER
 
     def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
         """The run's value minus that of the run to subtract, if any; None if either is missing.

@@ -11,10 +11,12 @@ from pylatexenc.latexencode import (
 )
 
 from fedbench.paper.items import Table
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
 from fedbench.report.tables.said import Said, absent, heads, pooled, said
 from fedbench.report.values.numbers import UNTESTED
+from fedbench.report.words import say
 
 _OURS = {
     ord("|"): r"\ensuremath{|}", ord("✓"): r"\ensuremath{\checkmark}", ord("✗"): r"\texttimes{}",
@@ -74,10 +76,15 @@ def to_latex(label: str, table: Table, layout: TableLayout, caption: str) -> str
 
 def _remarks(layout: TableLayout) -> list[str]:
     """What cells have together and what was substituted, each remark once, for the caption."""
-    remarks = [f"{UNTESTED.capitalize()}: {'; '.join(layout.common)}."] if layout.common else []
-    remarks += [f"({mark}) {UNTESTED}: {layout.note(text)}." for text, mark in layout.notes.items()]
-    named = [f"{names}: {UNTESTED} ({text})." for names, text in layout.named]
+    notes = {mark: _swapped(layout.note(found)) for found, mark in layout.notes.items()}
+    remarks = [f"{UNTESTED.capitalize()}: {_swapped(layout.common)}."] if layout.common else []
+    remarks += [f"({mark}) {UNTESTED}: {text}." for mark, text in notes.items()]
+    named = [f"{names}: {UNTESTED} ({_swapped(found)})." for names, found in layout.named]
     return [*filter(None, [absent(layout), pooled(layout)]), *named, *remarks]
+
+
+def _swapped(found: Substitutions) -> str:
+    return say("scale.substitutions", found)
 
 
 def _header(layout: TableLayout) -> list[str]:

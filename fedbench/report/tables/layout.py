@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import axes
+from fedbench.plan.substitutions import Substitutions, common, merged
 from fedbench.report.tables.absent import fold
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.order import in_order
 from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
-from fedbench.report.values.differences import common, merged, rest
 from fedbench.report.values.numbers import axis_name, fixed
 
 _ROOM = 6  # how many columns a page has room for
@@ -59,30 +59,30 @@ class TableLayout:
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     groups: tuple[Group, ...]
-    notes: dict[str, str]  # what was substituted → its mark
-    common: tuple[str, ...]
-    swap: str  # all substitutions in one line; empty if some cells are the paper's experiment
+    notes: dict[Substitutions, str]  # what was substituted → its mark
+    common: Substitutions
+    swap: Substitutions  # all of them together; none if some cells are the paper's experiment
     pooled: tuple[str, ...]
     absent: tuple[str, ...] = ()
 
-    def note(self, text: str) -> str:
-        """The part of a substitution that not all cells share."""
-        return rest(text, self.common)
+    def note(self, found: Substitutions) -> Substitutions:
+        """Those that not all cells share."""
+        return tuple(each for each in found if each not in self.common)
 
     @property
-    def swaps(self) -> list[tuple[str, str]]:
-        """What was substituted in groups or in all rows, each text after the name of its rows."""
+    def swaps(self) -> list[tuple[str, Substitutions]]:
+        """What was substituted in groups or in all rows, each after the name of its rows."""
         named = self.named
         return [*named, ("Other rows" if named else "", self.swap)] if self.swap else named
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """What was substituted in whole groups: each text once, with the names of its groups."""
-        names: dict[str, list[str]] = {}
+    def named(self) -> list[tuple[str, Substitutions]]:
+        """What was substituted in whole groups: each once, with the names of its groups."""
+        names: dict[Substitutions, list[str]] = {}
         for group in self.groups:
             if group.substituted:
                 names.setdefault(group.substituted, []).append(group.title or "All rows")
-        return [(", ".join(titles), text) for text, titles in names.items()]
+        return [(", ".join(titles), found) for found, titles in names.items()]
 
     @property
     def each(self) -> str:
@@ -124,11 +124,11 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         group_of(label_of(first, title), in_order(table, part), inner, columns)
         for title, part in parts.items()
     )
-    heads, texts = tuple(_head(axis) for axis in inner), _substitutions(groups)
-    shared = common(texts)
-    noted = [text for text in texts if rest(text, shared)]
-    notes = {text: str(mark) for mark, text in enumerate(noted, start=1)}
-    swap = merged(texts) if all(texts) else ""
+    heads, swaps = tuple(_head(axis) for axis in inner), _substitutions(groups)
+    shared = common(swaps)
+    noted = [found for found in swaps if {*found} - {*shared}]
+    notes = {found: str(mark) for mark, found in enumerate(noted, start=1)}
+    swap = merged(swaps) if all(swaps) else ()
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
     return TableLayout(heads, blocks, groups, notes, shared, swap, pooled, absent)
@@ -178,8 +178,8 @@ def _are_equal(axis: str, cells: list[TableCell]) -> bool:
     return len({str(cell.coords[axis]) for cell in cells}) == 1
 
 
-def _substitutions(groups: tuple[Group, ...]) -> list[str]:
-    """What is substituted in the cells of groups whose cells differ in it; '' for nothing."""
+def _substitutions(groups: tuple[Group, ...]) -> list[Substitutions]:
+    """What is substituted in the cells of groups whose cells differ in it, each once."""
     cells = [
         cell
         for group in groups

@@ -10,6 +10,7 @@ from fedbench.report.tables.fact_table import FactTable, shown
 from fedbench.report.tables.layout import Block, Column, TableLayout
 from fedbench.report.tables.rows import Group
 from fedbench.report.tables.said import Said, absent, heads, pooled, said
+from fedbench.report.words import say
 
 
 def to_markdown(table: Table, layout: TableLayout, caption: str) -> str:
@@ -17,8 +18,9 @@ def to_markdown(table: Table, layout: TableLayout, caption: str) -> str:
     pairs = [(block, column) for block in layout.blocks for column in block.columns]
     names = [*layout.heads, *(_name(block, column) for block, column in pairs)]
     rows = [line for group in layout.groups for line in _group(group, pairs, layout, table)]
-    remarks = [f"{name}: {text}" for name, text in layout.named]
-    remarks += [f"({mark}) {layout.note(text)}" for text, mark in layout.notes.items()]
+    swaps = {f"{name}:": found for name, found in layout.named}
+    swaps |= {f"({mark})": layout.note(found) for found, mark in layout.notes.items()}
+    remarks = [f"{head} {say('scale.substitutions', found)}" for head, found in swaps.items()]
     return _written(
         names, rows, len(layout.heads), [caption, absent(layout), pooled(layout), *remarks]
     )

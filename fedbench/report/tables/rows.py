@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fedbench.paper.places import Level
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.values.numbers import level_name, point_name
 
@@ -31,7 +32,7 @@ class Group:
 
     title: str
     rows: tuple[Row, ...]
-    substituted: str
+    substituted: Substitutions
 
 
 def point_of(cell: TableCell, names: Names) -> Point:
@@ -57,7 +58,7 @@ def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -
         for i, row in enumerate(rows)
     )
     same = {cell.substituted for cell in cells}
-    return Group(title, drawn, same.pop() if len(same) == 1 else "")
+    return Group(title, drawn, same.pop() if len(same) == 1 else ())
 
 
 def _in_order(cells: list[TableCell], names: Names) -> list[Point]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from fedbench.report.tables.cells import TableCell
+from fedbench.report.words import say
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
@@ -33,5 +34,6 @@ def _record(paper: str, cell: TableCell, notes: Mapping[str, str]) -> tuple[obje
     lost = [run for run in cell.measured_runs if run.diverged]
     seeds = [len({run.seed for run in runs}) for runs in (cell.measured_runs, lost, cell.runs)]
     said = " ".join(dict.fromkeys(notes[r.id] for r in cell.measured_runs if r.id in notes))
-    about = (int(cell.blind), ids, cell.substituted, said)
+    swapped = say("scale.substitutions", cell.substituted)
+    about = (int(cell.blind), ids, swapped, said)
     return (*where, *stats[0], *stats[1], *pooled, *seeds, *about)

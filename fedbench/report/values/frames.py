@@ -14,7 +14,7 @@ from fedbench.plan.search import Winner
 from fedbench.report.values.guessing import GuessOf, guess_of
 from fedbench.report.values.searched import winner
 from fedbench.spec import RunSpec
-from fedbench.store import Results, RunFolder, read_frame
+from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
 
 def holdings(clients: pd.DataFrame) -> pd.DataFrame:
@@ -59,11 +59,11 @@ def _refuse_damaged(path: Path, frame: pd.DataFrame) -> None:
         raise FedbenchError(f"{path}: run {run} has round {at} twice; collect the runs again")
 
 
-def states(frame: pd.DataFrame) -> dict[str, str]:
-    """'finished' or 'diverged at round n', by run."""
+def states(frame: pd.DataFrame) -> dict[str, RunState]:
+    """How each run ended, finished or diverged, and after which round."""
     last = frame.drop_duplicates("run_id", keep="last")
     rows = zip(last["run_id"], last["status"], last["round"], strict=True)
-    return {run: f"diverged at round {at}" if how == "diverged" else how for run, how, at in rows}
+    return {run: RunState(Status(how), int(at)) for run, how, at in rows}
 
 
 def data_notes(frame: pd.DataFrame) -> dict[str, str]:
@@ -117,9 +117,13 @@ class Collected:
     _winners: dict[str, Winner] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def states(self) -> dict[str, str]:
-        """'finished' or 'diverged at round n', by run."""
+    def states(self) -> dict[str, RunState]:
+        """How each run ended."""
         return states(self.frame)
+
+    def diverged(self, run: str) -> bool:
+        """Whether a run is finished, and diverged."""
+        return run in self.states and self.states[run].status is Status.diverged
 
     @cached_property
     def guess_of(self) -> GuessOf:

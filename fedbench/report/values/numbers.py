@@ -41,6 +41,21 @@ def signed(value: float, digits: int) -> str:
     return ("+" if value > 0 else "−") + text
 
 
+_DIGITS = {"points": 2, "%": 1, "rounds": 1}  # of an effect, by its unit
+
+
+def amount(value: float, unit: str, *, named: bool = True) -> str:
+    """An effect with its sign and, where it is `named`, its unit: '+2.10 points'."""
+    if not math.isfinite(value):
+        return "not finite"
+    if unit in _DIGITS:
+        text = signed(value, _DIGITS[unit])
+    else:
+        text = f"{value:+,.0f}" if abs(value) >= 1000 else f"{value:+.3g}"
+        text = text.replace("-", "−")
+    return f"{text} {unit}" if unit and named else text
+
+
 def power(value: float) -> str:
     """A power of ten with its exponent: 0.001 is 10⁻³."""
     return "10" + str(round(math.log10(value))).translate(_RAISED)

@@ -1,5 +1,6 @@
 """What the front page says first, and what it says of the runs behind a leaderboard."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -8,12 +9,16 @@ import pytest
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
-from fedbench.report.pages.conditions import conditions, meanings
+from fedbench.plan.substitutions import Substitution, Substitutions
+from fedbench.report.claims.page import FILTERS
+from fedbench.report.pages.conditions import EXPLAINED, conditions, explained, skews
 from fedbench.report.pages.items import TableOnPage
-from fedbench.report.pages.opening import claims_words, leaders_words, ordinal
-from fedbench.report.tables.cells import Run, TableCell
+from fedbench.report.pages.leaderboard import Leader, board
+from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
 from fedbench.report.tables.rows import Group, Row
+from fedbench.report.words import FILTERS as WORDS
+from fedbench.report.words import say
 from fedbench.spec import RunSpec
 from tests.report.answers_case import PAPER, written
 from tests.report.test_pages import text
@@ -25,8 +30,10 @@ TWO = {
 }
 
 
-def board(
-    parts: dict[str, dict[str, list[float]]], metric: str = "accuracy", substituted: str = ""
+def shown(
+    parts: dict[str, dict[str, list[float]]],
+    metric: str = "accuracy",
+    substituted: Substitutions = (),
 ) -> TableOnPage:
     """A leaderboard with a group of rows per part: values by method, one per seed."""
     table = Table(title="T", grid="g", metrics=(metric,), rows=("split", "method"), columns=())
@@ -34,7 +41,9 @@ def board(
     for part, methods in parts.items():
         rows = []
         for method, values in methods.items():
-            runs = tuple(Run(f"{part}{method}{n}", n, "finished", x) for n, x in enumerate(values))
+            runs = tuple(
+                Run(f"{part}{method}{n}", n, Status.FINISHED, x) for n, x in enumerate(values)
+            )
             place = Place("t", "MNIST", part, method, metric)
             cell = TableCell(place, {}, False, None, runs, substituted)
             rows.append(Row(((method, 1),), {(metric,): cell}, False))
@@ -44,38 +53,41 @@ def board(
 
 
 def test_a_leaderboard_says_who_leads_and_how_many_significantly() -> None:
-    assert leaders_words(board(TWO)) == (
-        "3 methods and variants under the same conditions. Accuracy: at δ = 0.5 A leads with "
-        "61.00 %, FedAvg has 51.00 % (2nd of 3); at δ = 0.1 A leads with 61.00 %, FedAvg has "
-        "51.00 % (2nd of 3). Beside FedAvg, seed by seed and over all parts, A is 10.0 points "
-        "ahead and 1 is significantly ahead (5 %, for all methods together)."
-    )
+    found = board(shown(TWO))
+    assert found is not None
+    leader = Leader("δ = 0.5", "A", 61.0, 51.0, 2, 3)
+    assert found.leaders == (leader, replace(leader, part="δ = 0.1"))
+    assert (found.methods, found.best, found.size, found.ahead) == (3, "A", 10.0, 1)
+    said = say("tables.board", found)
+    facts = ("A leads with 61.00 %", "51.00 % (2nd of 3)", "10.0 points", "1 is significantly")
+    assert [fact for fact in facts if fact not in said] == []
 
 
 def test_where_less_is_better_the_lowest_leads() -> None:
-    words = leaders_words(board({"": TWO["δ = 0.5"]}, metric="loss"))
-    assert "Loss: FedAvg leads with 51.00." in words
-    assert "Beside" not in words  # three seeds of one setting test nothing
+    found = board(shown({"": TWO["δ = 0.5"]}, metric="loss"))
+    assert found is not None
+    assert found.leaders == (Leader("", "FedAvg", 51.0, None, 0, 3),)
+    assert found.ahead is None  # three seeds of one setting test nothing
 
 
 def test_of_stand_ins_and_without_fedavg_no_lead_is_said_to_be_significant() -> None:
-    stand_ins = leaders_words(board(TWO, substituted="dataset digits in place of mnist"))
-    assert "A leads with 61.00 %" in stand_ins
-    assert "significant" not in stand_ins
-    others = {"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}}
-    assert leaders_words(board(others)) == (
-        "2 methods and variants under the same conditions. Accuracy: A leads with 2.50 %."
-    )
-    assert leaders_words(board({"": {"A": [2.0]}})) == ""
+    stand_ins = board(shown(TWO, substituted=(Substitution("dataset", "digits", "mnist"),)))
+    assert stand_ins is not None
+    assert (stand_ins.leaders[0].name, stand_ins.best, stand_ins.ahead) == ("A", "", None)
+    assert "significant" not in say("tables.board", stand_ins)
+    others = board(shown({"": {"A": [2.0, 3.0], "B": [1.0, 2.0]}}))
+    assert others is not None
+    assert (others.leaders, others.best) == ((Leader("", "A", 2.5, None, 0, 2),), "")
+    assert board(shown({"": {"A": [2.0]}})) is None
 
 
 def test_the_claims_are_counted_by_verdict(tmp_path: Path) -> None:
     folder = written(tmp_path)  # of 3 claims 2 hold and 1 fails
     seen = text(folder / "index.html")
-    words = "Claims: 3 claims of 1 paper (toy): 2 are supported, 1 is not supported. Scorecard"
+    words = "Claims: 3 claims of 1 paper (toy): 2 are supported, 1 is not supported."
     assert words in seen
     assert seen.index("Claims:") < seen.index("Scale: full")
-    assert claims_words([]) == ""
+    assert say("tables.claims", [], FILTERS.values()) == ""
 
 
 def test_claims_of_a_study_are_no_papers(tmp_path: Path) -> None:
@@ -98,17 +110,21 @@ def test_claims_of_a_study_are_no_papers(tmp_path: Path) -> None:
     ],
 )
 def test_places_in_words(number: int, words: str) -> None:
-    assert ordinal(number) == words
+    assert WORDS["ordinal"](number) == words
 
 
 def test_conditions_are_what_all_runs_share() -> None:
     run = RunSpec(clients=100, participation=0.1, rounds=150, batch=50)
     other = run.model_copy(update={"seed": 1, "batch": 10})
-    assert conditions([run, other]) == (
-        "data set Digits", "network MLP", "100 clients", "10 of them per round", "1 local epoch",
-        "150 rounds", "2 seeds",
-    )  # fmt: skip
-    assert conditions([]) == ()
+    shared = conditions([run, other])
+    assert shared == {
+        **{"dataset": "Digits", "model": "MLP", "clients": 100, "rounds": 150, "seeds": 2},
+        "cohort": {"size": 10, "about": False},
+        "local": {"unit": "epoch", "number": 1},
+    }  # but not the batches
+    assert conditions([]) == {}
+    facts = ("Digits", "MLP", "100 clients", "10 of them", "1 local epoch", "150 rounds", "2 seeds")
+    assert [fact for fact in facts if fact not in say("tables.conditions", shared)] == []
 
 
 def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
@@ -121,8 +137,8 @@ def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
 
 
 def test_words_of_a_leaderboard_are_explained_where_they_stand() -> None:
-    skew, worst = "δ and α: how alike", "the worst tenth are the clients with the lowest"
-    found = " ".join(meanings(board({"δ = 0.5, α = 1": TWO["δ = 0.5"]}, metric="client_worst")))
-    assert skew in found
-    assert worst in found
-    assert meanings(board({"": TWO["δ = 0.5"]})) == ()
+    item = shown({"δ = 0.5, α = 1": TWO["δ = 0.5"]}, metric="client_worst")
+    assert (explained(item), skews(item)) == (["client_worst"], ["δ", "α"])
+    plain = shown({"": TWO["δ = 0.5"]})
+    assert (explained(plain), skews(plain)) == ([], [])
+    assert {*EXPLAINED} == {name for name in EXPLAINED if say("tables.meaning", name)}

@@ -1,28 +1,36 @@
-"""The numbers that a claim compares: a base class for their sources, and those of finished runs."""
+"""The numbers that a claim compares, at points of a grid: those printed and those of finished runs.
+
+Scores are in percent.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from fedbench.paper import moments
+from fedbench.paper.claims import SingleClaim
 from fedbench.paper.columns import HELD
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level, reading
+from fedbench.paper.places import reading
 from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.points import matches, points
+from fedbench.plan.printed import Printed, Stat, place_of
+from fedbench.report.claims.finding import Void
+from fedbench.report.claims.sides import Coords, spelled
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.searched import near_chance
 from fedbench.spec import RunSpec
 
-Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
 
 
 class Numbers(ABC):
-    """Numbers at the points of a grid; scores are in percent."""
+    """Numbers at the points of a grid."""
 
     @abstractmethod
     def values(self, point: Coords) -> Repeats:
@@ -53,12 +61,8 @@ class MeasuredNumbers(Numbers):
         *,
         kept: bool = True,
     ) -> None:
-        self._axes, self._over, self._collected = (
-            plan.asked[at[0]].grids[at[1]].axes,
-            over,
-            collected,
-        )
-        self._searches, self.kept = plan.searches, kept
+        self._axes, self._over = plan.asked[at[0]].grids[at[1]].axes, over
+        self._searches, self._collected, self.kept = plan.searches, collected, kept
         self._cells: dict[str, list[Cell]] = {}
         for cell in plan.select(*at, {}) if kept else ():
             self._cells.setdefault(self._key(cell.coords), []).append(cell)
@@ -70,53 +74,46 @@ class MeasuredNumbers(Numbers):
         """The cells planned at a point, one per repeat."""
         return self._cells.get(self._key(point), [])
 
-    def read_at(self, point: Coords) -> set[tuple[str, str]]:
+    def runs(self, points: Iterable[Coords]) -> dict[str, RunSpec]:
+        """The runs behind some points, by id."""
+        return {cell.run_id: cell.run for point in points for cell in self.cells(point)}
+
+    def read_at(self, point: Coords) -> frozenset[tuple[str, str]]:
         """What is read at a point: ids of runs, each with the levels that are no axis' of the grid.
 
         Those are the metric, and places in a probe's table.
         """
         place = str(sorted((k, v) for k, v in point.items() if k not in self._axes))
-        return {(cell.run_id, place) for cell in self.cells(point)}
+        return frozenset((cell.run_id, place) for cell in self.cells(point))
 
     def diverged(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points ended early."""
-        ids = {cell.run_id for point in points for cell in self.cells(point)}
-        return sum(self._collected.states.get(run, "").startswith("diverged") for run in ids)
+        return sum(self._collected.diverged(run) for run in self.runs(points))
 
-    def near_chance(self, points: Sequence[Coords]) -> str:
-        """Why what is compared at these points is chance as much as the methods; empty if not.
+    def near_chance(self, points: Sequence[Coords]) -> Void | None:
+        """Why what is compared at these points is chance as much as the methods, if it is.
 
         Nothing of it is chance where it is what the clients hold.
         """
-        if self._chosen_near_chance(points):
-            return "settings chosen by trials near chance"
-        return "all compared accuracies are near chance" if self._only_guesses(points) else ""
+        served = self.runs(point for point in points if not _is_held(point))
+        if any(self._is_chosen_near_chance(run) for run in served.values()):
+            return Void.CHOSEN_NEAR_CHANCE
+        return Void.NEAR_CHANCE if self._only_guesses(points) else None
 
-    def _chosen_near_chance(self, points: Iterable[Coords]) -> bool:
-        """Whether settings of a run behind these were chosen by trials that learned nothing."""
-        cells = (
-            cell
-            for point in points
-            if not _is_held(point)
-            for cell in self.cells(point)
-            if cell.run_id in self._searches
-        )
-        return any(self._is_near_chance(cell) for cell in cells)
-
-    def _is_near_chance(self, cell: Cell) -> bool:
-        found = self._collected.winner(self._searches[cell.run_id], cell.run)
-        guess_of, trained = self._collected.guess_of, self.collected(cell.run_id)
-        return near_chance(found, cell.run, guess_of, trained)
+    def _is_chosen_near_chance(self, run: RunSpec) -> bool:
+        """Whether settings of a run were chosen by trials that learned nothing."""
+        if run.id not in self._searches:
+            return False
+        found = self._collected.winner(self._searches[run.id], run)
+        return near_chance(found, run, self._collected.guess_of, self.collected(run.id))
 
     def at_chance(self, points: Iterable[Coords]) -> int:
         """How many of the runs behind these points end with an accuracy near that of guessing.
 
         It does not matter to what the clients hold.
         """
-        learned = [point for point in points if not _is_held(point)]
-        run_of = {cell.run_id: cell.run for point in learned for cell in self.cells(point)}
-        limits = {run_id: self._limit(run) for run_id, run in run_of.items()}
-        return sum(self._ends.get(run, 1.0) < limit for run, limit in limits.items())
+        served = self.runs(point for point in points if not _is_held(point))
+        return sum(self._ends.get(name, 1.0) < self._limit(run) for name, run in served.items())
 
     def _limit(self, run: RunSpec) -> float:
         """The accuracy below which a run may only guess; 0 where that is unknown."""
@@ -128,16 +125,14 @@ class MeasuredNumbers(Numbers):
 
         That two methods are equal while neither has learned says nothing about them.
         """
-        planned = [point for point in points if self.cells(point)]
-        values = {n: self.values(point).values() for n, point in enumerate(planned)}
-        near = {n: self._near(point) for n, point in enumerate(planned)}
-        compared = [value < near[n] for n, of_point in values.items() for value in of_point]
-        scores = (Metric(str(point["metric"])).is_of_labels for point in points)
-        return bool(compared) and all(compared) and all(scores)
-
-    def _near(self, point: Coords) -> float:
-        """Below this value, in percent, an accuracy at a point is near that of guessing."""
-        return 100 * self._limit(self.cells(point)[0].run)
+        if not all(Metric(str(point["metric"])).is_of_labels for point in points):
+            return False
+        near = [
+            value < 100 * self._limit(self.cells(point)[0].run)
+            for point in points
+            for value in self.values(point).values()
+        ]
+        return bool(near) and all(near)
 
     @cached_property
     def _ends(self) -> dict[str, float]:
@@ -145,24 +140,18 @@ class MeasuredNumbers(Numbers):
         frame = self._collected.frame
         return moments.values(frame, "accuracy", "final") if "accuracy" in frame else {}
 
-    def complete(self, points: Iterable[Coords]) -> bool:
-        """Whether all runs behind these points have been collected."""
-        ids = {cell.run_id for point in points for cell in self.cells(point)}
-        return ids <= self._collected.states.keys()
-
     def collected(self, run_id: str) -> bool:
         """Whether the run is finished."""
         return run_id in self._collected.states
 
     def too_late(self, point: Coords) -> bool:
         """Whether the metric asks for rounds that the runs do not have."""
-        asked = reading(str(point["metric"]))
-        runs = [cell.run for cell in self.cells(point)]
-        return any(run.rounds < asked.needs for run in runs)
+        needs = reading(str(point["metric"])).needs
+        return any(cell.run.rounds < needs for cell in self.cells(point))
 
     def values(self, point: Coords) -> Repeats:
         """One value per run; a run that ends before the rounds asked for has none."""
-        key = str(sorted(point.items()))
+        key = _key(point)
         if key not in self._values:
             read = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
             factor = _factor(str(point["metric"]))
@@ -197,11 +186,10 @@ class MeasuredNumbers(Numbers):
         return float(table[column].mean()) if column in table and len(table) else None
 
     def _curve(self, run: RunSpec, metric: str) -> pd.Series:
-        if metric not in self._collected.frame or run.id not in self._collected.states:
+        if metric not in self._collected.frame or not self.collected(run.id):
             return pd.Series(dtype=float)
-        curve: pd.Series = frames.curves(self._histories.get_group((run.id,)), metric, [run])[
-            run.id
-        ]
+        of_run = self._histories.get_group((run.id,))
+        curve: pd.Series = frames.curves(of_run, metric, [run])[run.id]
         return curve.dropna()
 
     @cached_property
@@ -223,3 +211,76 @@ def _is_held(point: Coords) -> bool:
 def _factor(metric: str) -> float:
     """What a value of the frame is multiplied by: scores are fractions there, percent here."""
     return 100.0 if Metric(metric).is_score else 1.0
+
+
+def _key(point: Coords) -> str:
+    return str(sorted(point.items()))
+
+
+@dataclass(frozen=True)
+class PrintedNumbers(Numbers):
+    """What the paper prints, by point."""
+
+    stats: dict[str, Stat]
+
+    def values(self, point: Coords) -> Repeats:
+        """The printed mean as the only repeat; empty if none is printed."""
+        stat = self.stats.get(_key(point))
+        return {"printed": stat.mean} if stat else {}
+
+    def spread(self, point: Coords) -> float | None:
+        """The printed standard deviation; None if none is printed."""
+        stat = self.stats.get(_key(point))
+        return stat.std if stat else None
+
+
+@dataclass(frozen=True, eq=False)
+class PaperNumbers:
+    """Measured and printed numbers of one paper, read once for all of its claims."""
+
+    plan: Plan = field(repr=False)
+    key: str
+    collected: Collected = field(repr=False)
+    printed: Printed = field(repr=False)
+    _measured: dict[tuple[str, tuple[str, ...], bool], MeasuredNumbers] = field(
+        default_factory=dict, repr=False
+    )
+    _tables: dict[str, dict[str, Stat]] = field(default_factory=dict, repr=False)
+
+    def measured_for(self, claim: SingleClaim) -> MeasuredNumbers:
+        """What was measured on the claim's grid; nothing if the scale leaves the table out."""
+        tables = self.plan.asked[self.key].tables
+        over = tables[claim.table].over if claim.table else ()
+        grid = claim.grid or tables[claim.table].grid
+        kept = not claim.table or claim.table in self.plan.papers[self.key].tables
+        if (grid, over, kept) not in self._measured:
+            at = (self.key, grid)
+            numbers = MeasuredNumbers(self.plan, at, over, self.collected, kept=kept)
+            self._measured[grid, over, kept] = numbers
+        return self._measured[grid, over, kept]
+
+    def printed_for(self, claim: SingleClaim) -> PrintedNumbers:
+        """The printed numbers of the claim's table, or of its grid's tables; the first wins."""
+        stats: dict[str, Stat] = {}
+        for key, table in self.plan.asked[self.key].tables.items():
+            fitting = claim.table == key or (not claim.table and table.grid == claim.grid)
+            if fitting and not table.minus:
+                stats = self._table(key) | stats
+        return PrintedNumbers(stats)
+
+    def _table(self, key: str) -> dict[str, Stat]:
+        """The printed numbers of the table `key`, each by its point."""
+        if key not in self._tables:
+            found = self._tables[key] = {}
+            paper = self.plan.asked[self.key]
+            table = paper.tables[key]
+            shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
+            for metric in table.metrics:
+                factor = Metric(metric).points(table)
+                at: Coords = {"metric": spelled(metric, table.at)}
+                for point in shown:
+                    if stat := self.printed.numbers.get(place_of(key, paper, point, metric)):
+                        where = {axis: x for axis, x in point.items() if axis not in table.over}
+                        std = None if stat.std is None else stat.std * factor
+                        found[_key(where | at)] = Stat(stat.mean * factor, std)
+        return self._tables[key]

@@ -1,4 +1,4 @@
-"""Confidence intervals of an effect from a handful of seeds, each bound one-sided at any risk.
+"""Decides a comparison: the bounds of an effect over a handful of seeds, and a limit on it.
 
 Means get the bounds of Student's t-test, from three pairs on. The bounds of a bootstrap (BCa) of
 ten values are too narrow: at a risk of 5 % they call a difference that is zero positive in 7 % of
@@ -12,12 +12,14 @@ differences of a method that collapses now and then spread in neither way, and t
 occur in none of the seeds.
 
 Where all values are equal there is nothing to test, and the interval has no width: such a
-comparison is decided by the value itself, and its note says so.
+comparison is decided by the value itself. `expand` says how the verdicts on several comparisons
+become that on a claim.
 """
 
 import math
-from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 
 import numpy as np
@@ -27,8 +29,46 @@ from typing_extensions import override
 
 Values = npt.NDArray[np.float64]
 FEWEST = 3  # with fewer repeats there are no bounds
-_ROUNDING = 1e-9  # differences that vary by less than this share of their size count as equal
 POWER = 0.8  # the probability with which the smallest detectable effect is shown
+_ROUNDING = 1e-9  # differences that vary by less than this share of their size count as equal
+
+
+class Verdict(StrEnum):
+    """What the numbers say of a statement."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+    @property
+    def opposite(self) -> "Verdict":
+        """The verdict on the statement that denies this one."""
+        return {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}.get(self, self)
+
+
+def at_least(k: int, verdicts: Sequence[Verdict]) -> Verdict:
+    """Whether at least k of the statements hold; it fails once k can no longer be reached."""
+    if verdicts.count(Verdict.HOLDS) >= k:
+        return Verdict.HOLDS
+    possible = len(verdicts) - verdicts.count(Verdict.FAILS)
+    return Verdict.FAILS if possible < k else Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """With what probability, at most, a verdict may be wrong: a wrong 'holds', a wrong 'fails'."""
+
+    hold: float
+    fail: float
+
+    @property
+    def swapped(self) -> "ErrorRates":
+        """Those of the statement that denies this one."""
+        return ErrorRates(self.fail, self.hold)
+
+    def each(self, k: int, n: int) -> "ErrorRates":
+        """Those of each of n statements if at least k of them must hold: see `expand`."""
+        return ErrorRates(self.hold / (n - k + 1), self.fail / k)
 
 
 @dataclass(frozen=True)
@@ -58,11 +98,11 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Estimate(ABC):
-    """An effect estimated from pairs of runs.
+class Estimate:
+    """The mean of differences between the runs of pairs, with bounds at mean ± t · error.
 
-    `error`: its standard error, by which a bound moves for each unit of t; 0 where nothing varies,
-    not a number below three pairs and where a value is not finite.
+    `error`: its standard error; 0 where nothing varies, not a number below three pairs and where a
+    value is not finite.
     """
 
     effect: float
@@ -70,17 +110,17 @@ class Estimate(ABC):
     error: float
 
     @property
-    @abstractmethod
     def freedom(self) -> int:
         """Degrees of freedom of Student's t."""
+        return self.pairs - 1
 
-    @abstractmethod
     def moved(self, start: float, t: float) -> float:
         """The effect that lies `t` standard errors above the effect `start`."""
+        return start + t * self.error
 
-    @abstractmethod
     def distance(self, limit: float) -> float:
         """How many standard errors the effect lies above `limit`."""
+        return (self.effect - limit) / self.error
 
     def above(self, limit: float) -> float:
         """The p-value, one-sided, of an effect above `limit`; not a number without a test."""
@@ -120,23 +160,6 @@ class Estimate(ABC):
         return Interval(self.effect, self.low(low), self.high(high), self.pairs, *levels)
 
 
-class Mean(Estimate):
-    """The mean of differences: bounds at mean ± t · s / √n."""
-
-    @property
-    @override
-    def freedom(self) -> int:
-        return self.pairs - 1
-
-    @override
-    def moved(self, start: float, t: float) -> float:
-        return start + t * self.error
-
-    @override
-    def distance(self, limit: float) -> float:
-        return (self.effect - limit) / self.error
-
-
 class Gain(Estimate):
     """By how many percent one standard deviation is below another.
 
@@ -159,15 +182,15 @@ class Gain(Estimate):
         return math.sinh(math.log((1 - limit / 100) / (1 - self.effect / 100))) / self.error
 
 
-def of_mean(x: Values) -> Mean:
+def of_mean(x: Values) -> Estimate:
     """The mean of the differences `x`, one per pair."""
     n = len(x)
     mean = float(np.mean(x)) if n else math.nan
     if n < FEWEST or not np.isfinite(x).all():
-        return Mean(mean, n, math.nan)
+        return Estimate(mean, n, math.nan)
     if np.ptp(x) <= _ROUNDING * np.abs(x).max():
-        return Mean(mean, n, 0.0)
-    return Mean(mean, n, float(np.std(x, ddof=1)) / math.sqrt(n))
+        return Estimate(mean, n, 0.0)
+    return Estimate(mean, n, float(np.std(x, ddof=1)) / math.sqrt(n))
 
 
 def of_spread(first: Values, second: Values) -> Gain:
@@ -178,19 +201,11 @@ def of_spread(first: Values, second: Values) -> Gain:
     """
     n = len(first)
     one, other = (float(np.std(x, ddof=1)) if n > 1 else math.nan for x in (first, second))
-    if not (one > 0 and other > 0) or math.isinf(one + other):
-        return Gain(_gain(one, other), n, math.nan)
-    if n < FEWEST:
-        return Gain(_gain(one, other), n, math.nan)
-    r = float(np.corrcoef(first, second)[0, 1])
-    left = 1 - r * r
-    return Gain(_gain(one, other), n, math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan)
-
-
-def _gain(one: float, other: float) -> float:
-    if one == other == 0:
-        return 0.0
-    return 100 * (1 - one / other) if other else -math.inf
+    gain = 0.0 if one == other == 0 else 100 * (1 - one / other) if other else -math.inf
+    if n < FEWEST or not (one > 0 and other > 0) or math.isinf(one + other):
+        return Gain(gain, n, math.nan)
+    left = 1 - float(np.corrcoef(first, second)[0, 1]) ** 2
+    return Gain(gain, n, math.sqrt(left / (n - 2)) if left > _ROUNDING else math.nan)
 
 
 @cache

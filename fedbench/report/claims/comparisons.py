@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,10 +12,12 @@ import pandas as pd
 from typing_extensions import override
 
 from fedbench.paper.metrics import Metric
-from fedbench.report.claims.interval import Estimate, of_mean, of_spread
+from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.limits import Limit
-from fedbench.report.claims.measured import Coords, Numbers, Repeats
+from fedbench.report.claims.sides import Coords
+from fedbench.report.claims.tests import Estimate, of_mean, of_spread
 
+Read = Callable[[Coords], frozenset[tuple[str, str]]]  # what is read of which runs at a point
 _ROUNDING = 1e-9  # 0.29 times 100 is a little below 29
 
 
@@ -40,56 +43,22 @@ class Comparison(ABC):
         """Whether it says no more than which side is better: no size, threshold or equality."""
         return self.limit.orders
 
+    def is_of_one_run(self, read: Read) -> bool:
+        """Whether the sides are the same runs, so that these are compared with themselves."""
+        first, *others = (read(point) for point in self.points)
+        return bool(first and others) and all(first == other for other in others)
+
     def effects(self, numbers: Numbers) -> Repeats:
         """The effect of each repeat that all sides have."""
         raise NotImplementedError
 
     def measured(self, numbers: Numbers) -> Estimate:
         """The effect as estimated from the measured pairs."""
-        estimate = of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
-        least = self.least_error(numbers, max(estimate.pairs, 1))
-        return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
-
-    def least_error(self, numbers: Numbers, pairs: int) -> float:
-        """A standard error that the mean of so many pairs has at least, however alike they are."""
-        return 0.0
+        return of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
 
     def printed(self, numbers: Numbers) -> float | None:
         """The effect on printed numbers; None where one is not printed."""
         return next(iter(self.effects(numbers).values()), None)
-
-
-@dataclass(frozen=True, eq=False)
-class Averaged(Comparison):
-    """The mean of the same comparison over several cells, repeat by repeat."""
-
-    parts: tuple[Comparison, ...]
-
-    @property
-    @override
-    def points(self) -> tuple[Coords, ...]:
-        return tuple(point for part in self.parts for point in part.points)
-
-    @property
-    @override
-    def orders(self) -> bool:
-        return all(part.orders for part in self.parts)
-
-    @override
-    def effects(self, numbers: Numbers) -> Repeats:
-        rows = side_by_side([part.effects(numbers) for part in self.parts])
-        return {repeat: _mean(row) for repeat, row in rows.items()}
-
-    @override
-    def least_error(self, numbers: Numbers, pairs: int) -> float:
-        each = (part.least_error(numbers, pairs) for part in self.parts)
-        return math.hypot(*each) / len(self.parts)
-
-
-def _mean(row: tuple[float, ...]) -> float:
-    """The mean of the row; zero where nothing but rounding is left of it."""
-    total = sum(row)
-    return 0.0 if abs(total) <= 1e-9 * sum(map(abs, row)) else total / len(row)
 
 
 def side_by_side(columns: Sequence[Repeats]) -> dict[str, tuple[float, ...]]:
@@ -134,6 +103,14 @@ class Difference(Comparison):
         return self.limit.orders and not self.constant
 
     @override
+    def is_of_one_run(self, read: Read) -> bool:
+        """Whether nothing is left of the sum, as the runs of its terms are the same."""
+        sums: dict[frozenset[tuple[str, str]], float] = defaultdict(float)
+        for term in self.terms:
+            sums[frozenset[tuple[str, str]]().union(*map(read, term.points))] += term.weight
+        return all(sums) and all(abs(x) < _ROUNDING for x in (*sums.values(), self.constant))
+
+    @override
     def effects(self, numbers: Numbers) -> Repeats:
         rows = side_by_side([term.values(numbers) for term in self.terms])
         sums = {repeat: self._sum(row) for repeat, row in rows.items()}
@@ -148,6 +125,13 @@ class Difference(Comparison):
         total = math.fsum([*weighed, self.constant])
         size = math.fsum(map(abs, [*weighed, self.constant]))
         return 0.0 if abs(total) <= 1e-12 * size else total
+
+
+def mean_of(label: str, same: Sequence[Difference]) -> Difference:
+    """The mean of differences that are alike, each in a cell of its own."""
+    terms = [Term(term.weight / len(same), term.points) for one in same for term in one.terms]
+    constant = math.fsum(one.constant for one in same) / len(same)
+    return Difference(label, same[0].unit, same[0].limit, tuple(terms), constant)
 
 
 def _percent(value: float, base: float) -> float:
@@ -187,10 +171,12 @@ class Speed(Comparison):
         return {key: self._lead(*pair) for key, pair in pairs.items()}
 
     @override
-    def least_error(self, numbers: Numbers, pairs: int) -> float:
+    def measured(self, numbers: Numbers) -> Estimate:
+        estimate = super().measured(numbers)
         curves = [curve for side in self.points for curve in numbers.history(side).values()]
         every = max((float(np.diff(c.index, prepend=0).max()) for c in curves), default=0.0)
-        return every / math.sqrt(6 * pairs)
+        least = every / math.sqrt(6 * max(estimate.pairs, 1))
+        return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
 
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
         sign = -1.0 if Metric(str(self.winner["metric"])).lower_is_better else 1.0

@@ -1,0 +1,113 @@
+"""What a leaderboard comes to: who leads in each of its parts, and how sure that is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fedbench.paper.metrics import Metric
+from fedbench.report.pages.items import BASE, TableOnPage
+from fedbench.report.tables.rows import Group
+from fedbench.report.values.leads import Leads, leads
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The first method of a part, and FedAvg there: its mean and its rank, 0 if it is the first."""
+
+    part: str
+    name: str
+    mean: float
+    base: float | None
+    rank: int
+    methods: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """How many methods a table compares, and who leads.
+
+    `best` is the method with the largest mean lead over FedAvg over all parts, and `size` that
+    lead; `ahead` is how many methods are significantly ahead, None where that is not tested. Of
+    runs with stand-ins, as they test nothing, and without FedAvg `best` is empty.
+    """
+
+    item: TableOnPage
+    methods: int
+    leaders: tuple[Leader, ...]
+    best: str = ""
+    size: float = 0.0
+    ahead: int | None = None
+    base: str = BASE
+
+    @property
+    def metric(self) -> Metric:
+        """What methods are compared by: the table's first metric."""
+        return Metric(self.item.table.metrics[0])
+
+    @property
+    def percent(self) -> bool:
+        """Whether its numbers are shown in percent."""
+        return self.metric.factor(self.item.table) > 1
+
+    @property
+    def digits(self) -> int:
+        """With how many decimals the table shows its numbers."""
+        return self.item.table.digits
+
+
+def board(item: TableOnPage) -> Board | None:
+    """What the table comes to; None if it does not compare two methods."""
+    measured = {cell.place.method for cell in item.cells if cell.measured and cell.place.method}
+    if len(measured) < 2:
+        return None
+    leaders = tuple(_leaders(item))
+    found = None if item.substituted else table_leads(item)
+    if found is None:
+        return Board(item, len(measured), leaders)
+    best = str(found.mean.index[0])
+    size = float(Metric(item.table.metrics[0]).points(item.table) * found.mean[best])
+    beyond = [x for x in found.mean.index if found.mean[x] > 0 and found.tells(str(x))]
+    ahead = len(beyond) if found.tested else None
+    return Board(item, len(measured), leaders, best, size, ahead)
+
+
+def _leaders(item: TableOnPage) -> Iterator[Leader]:
+    """The leader of each part in which all methods have one number."""
+    metric = Metric(item.table.metrics[0])
+    sign = 1 if metric.lower_is_better else -1
+    for group in item.layout.groups:
+        means = _means(group, metric.name)
+        names = sorted(means, key=lambda name: sign * means[name])
+        if not names:
+            continue
+        as_shown = {name: round(sign * means[name], item.table.digits) for name in names}
+        behind = BASE in names[1:]
+        rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
+        base = means[BASE] if behind else None
+        yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
+
+
+def _means(group: Group, metric: str) -> dict[str, float]:
+    """The mean of each method; none if there is one method, or several settings in the part."""
+    cells = [c for row in group.rows for c in row.cells.values() if c.place.metric == metric]
+    means = [(cell.place.method, cell.measured.mean) for cell in cells if cell.measured]
+    return dict(means) if len(dict(means)) >= max(2, len(means)) else {}
+
+
+def table_leads(item: TableOnPage) -> Leads | None:
+    """Every method's lead over FedAvg by the first metric, over all settings and seeds."""
+    metric = item.table.metrics[0]
+    sign = -1 if Metric(metric).lower_is_better else 1
+    values: dict[str, dict[tuple[str, ...], float]] = {}
+    collapsed: set[str] = set()
+    for cell in item.cells:
+        if cell.place.metric == metric:
+            of_method = values.setdefault(cell.place.method, {})
+            where = (cell.place.dataset, cell.place.setting)
+            of_method |= {
+                (*where, r.name): sign * r.value for r in cell.runs if r.value is not None
+            }
+            low = [r for r in cell.measured_runs if cell.near and (r.value or 0.0) < cell.near]
+            collapsed |= {cell.place.method} if cell.diverged or low else set()
+    return leads(pd.DataFrame(values), BASE, collapsed) if BASE in values else None

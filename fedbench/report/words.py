@@ -1,0 +1,84 @@
+"""What reports say in words: the macros of `templates/*.words.j2`, filled, as plain text.
+
+Pages, CSV files and the command line say the same, so that each sentence is written once.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from fedbench.paper.metrics import Metric
+from fedbench.paper.places import level_text
+from fedbench.paper.scale import quoted
+from fedbench.plan.substitutions import Substitution
+from fedbench.report.claims.finding import LABELS, Label, spans
+from fedbench.report.claims.tests import FEWEST
+from fedbench.report.values.numbers import amount, fixed, signed
+
+_FOLDER = Path(__file__).with_name("templates")
+
+
+def say(name: str, *shown: Any) -> str:
+    """The words of the macro `name` ('claims.reason') on what is shown, in one line."""
+    file, _, macro = name.partition(".")
+    return " ".join(getattr(_macros(file), macro)(*shown).split())
+
+
+def _counted(number: int, word: str) -> str:
+    """'1 cell', '3 cells'."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _ordinal(number: int) -> str:
+    """'1st', '2nd', '3rd', '11th', '30th'."""
+    few = number % 100 not in (11, 12, 13)
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if few else "th"
+    return f"{number}{ending}"
+
+
+def _by_setting(found: Iterable[Substitution]) -> list[list[Substitution]]:
+    """Substitutions that stand next to each other, those of one setting together."""
+    return [[*same] for _, same in groupby(found, key=lambda each: each.setting)]
+
+
+def _confidence(error_rate: float) -> str:
+    """The level in percent: '97.5'; four decimals above 99.9 %."""
+    digits = 2 if error_rate >= 0.001 else 4
+    return f"{100 * (1 - error_rate):.{digits}f}".rstrip("0").rstrip(".")
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "amount": amount,
+    "by_setting": _by_setting,
+    "confidence": _confidence,
+    "counted": _counted,
+    "detectable_spans": lambda rows: spans(rows, lambda row: row.detectable),
+    "effect_spans": lambda rows: spans(rows, lambda row: row.effect, apart=True),
+    "fixed": fixed,
+    "level": level_text,
+    "ordinal": _ordinal,
+    "quoted": quoted,
+    "signed": signed,
+}
+
+
+@cache
+def _macros(file: str) -> Any:
+    """The macros of a file; what they say is escaped where a page shows it."""
+    made = jinja2.Environment(  # noqa: S701
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= FILTERS
+    made.tests["nan"] = math.isnan
+    made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
+    made.globals["labels"] = [*Label]
+    made.globals["fewest"] = FEWEST
+    return made.get_template(f"{file}.words.j2").module

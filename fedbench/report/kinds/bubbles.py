@@ -1,17 +1,24 @@
-"""Which client holds how many samples of which class."""
+"""Which client holds how many samples of which class: bubbles whose area is the count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import accumulate
+from typing import Any, ClassVar
 
 import numpy as np
-from matplotlib.figure import Figure
+import seaborn as sns
 from numpy.typing import NDArray
 
 from fedbench.base.checked import Natural
-from fedbench.report.figures import partitions
-from fedbench.report.figures.kind import Kind
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.layout import blank, entitle
+from fedbench.report.figures.panels import Axes, Figure, Kind, Panel
+from fedbench.report.figures.style import BLUE
+
+# Inches: all panels together, a column or row where there is room, the least width of the figure,
+# which has room for its title, and the margins around and between the panels.
+_WIDTH, _HEIGHT, _CELL, _LEAST = 6.0, 6.0, 0.19, 4.0
+_LEFT, _RIGHT, _BELOW, _ABOVE, _BETWEEN = 0.5, 0.9, 0.5, 0.48, 0.15
+_BUBBLE: Any = {"color": BLUE, "alpha": 0.75, "linewidth": 0}
 
 
 @dataclass(frozen=True)
@@ -28,8 +35,8 @@ class Bubbles(Kind):
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, all bubbles at one scale."""
-        drawn = [partitions.PartitionCounts(p.title, self._counts(p)) for p in panels]
-        return partitions.draw_partitions(drawn, title, self.first or None)
+        drawn = [PartitionCounts(p.title, self._counts(p)) for p in panels]
+        return draw_partitions(drawn, title, self.first or None)
 
     def _counts(self, panel: Panel) -> NDArray[np.int64]:
         """Samples (clients, classes) of the first run."""
@@ -37,3 +44,101 @@ class Bubbles(Kind):
         counts = np.zeros((table["client"].max() + 1, table["label"].max() + 1), dtype=np.int64)
         counts[table["client"], table["label"]] = table["count"]
         return counts
+
+
+@dataclass(frozen=True)
+class PartitionCounts:
+    """A partition's name and its label counts (clients × classes)."""
+
+    title: str
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """How large everything is, in inches; columns and rows shrink where there are many."""
+
+    clients: tuple[int, ...]  # how many each panel shows
+    classes: int
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Width of a client's column and height of a class's row."""
+        return min(_CELL, _WIDTH / sum(self.clients)), min(_CELL, _HEIGHT / self.classes)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the figure."""
+        width, height = self.cell
+        panels = width * sum(self.clients) + _BETWEEN * (len(self.clients) - 1)
+        return max(_LEAST, _LEFT + panels + _RIGHT), _BELOW + height * self.classes + _ABOVE
+
+    @property
+    def largest(self) -> float:
+        """Area of the largest bubble, in square points: a fifth above a cell, as few are full."""
+        width, height = (72 * length for length in self.cell)
+        return width * height * 1.2
+
+    def boxes(self) -> list[tuple[float, float, float, float]]:
+        """Left, bottom, width and height of each panel, as shares of the figure."""
+        (across, up), (width, height) = self.cell, self.size
+        ends = accumulate((across * n + _BETWEEN for n in self.clients), initial=_LEFT)
+        bottom, tall = _BELOW / height, up * self.classes / height
+        return [
+            (left / width, bottom, across * n / width, tall)
+            for left, n in zip(ends, self.clients, strict=False)
+        ]
+
+
+def draw_partitions(
+    panels: Sequence[PartitionCounts], title: str = "", first: int | None = None
+) -> Figure:
+    """Draw partitions of the same data side by side, all bubbles at one scale.
+
+    Only the `first` clients of each are shown (None: all). One colour, so that it reads in grey.
+    """
+    shown = [panel.counts[:first] for panel in panels]
+    page = _Page(tuple(len(counts) for counts in shown), shown[0].shape[1])
+    most = max(int(counts.max()) for counts in shown)
+    figure = blank(*page.size)
+    axes = [figure.add_axes(box) for box in page.boxes()]
+    for ax, panel, counts in zip(axes, panels, shown, strict=True):
+        _draw(ax, counts, page.largest / most)
+        ax.set_title(panel.title, fontsize=9)
+        ax.set_xlabel(_clients(len(counts), len(panel.counts)))
+        ax.tick_params(labelleft=ax is axes[0])
+    axes[0].set_ylabel("class")
+    entitle(figure, [title], _LEFT)
+    _explain(axes[-1], page.largest / most, most)
+    return figure
+
+
+def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
+    """One panel; `scale` is the area per sample, in square points."""
+    client, label = np.nonzero(counts)
+    held, most = counts[client, label], int(counts.max())
+    sns.scatterplot(
+        x=client, y=label, size=held, sizes=(0, most * scale), size_norm=(0, most), legend=False,
+        clip_on=False, ax=axes, **_BUBBLE,
+    )  # fmt: skip
+    axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
+    for axis, numbers in (("x", 7), ("y", 10)):
+        axes.locator_params(axis=axis, nbins=numbers, steps=[1, 2, 5, 10], integer=True)
+
+
+def _clients(shown: int, all_: int) -> str:
+    return "client" if shown == all_ else f"client (first {shown} of {all_})"
+
+
+def _explain(axes: Axes, scale: float, most: int) -> None:
+    """The legend: how many samples a bubble stands for."""
+    counts = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
+    key = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in counts]
+    where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}
+    axes.legend(handles=key, title="samples", labelspacing=0.9, scatterpoints=1, **where)
+
+
+def _round_down(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 50, … that is not above `value`."""
+    power: int = 10 ** int(np.log10(value))
+    return max(step * power for step in (1, 2, 5) if step * power <= value)

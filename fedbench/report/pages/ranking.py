@@ -5,7 +5,6 @@ from math import comb
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks, Significance
 
 
@@ -13,13 +12,15 @@ from fedbench.report.tables.ranks import MANY, Ranks, Significance
 class RanksOnPage:
     """A diagram of mean ranks and its caption, ready to stand in a page.
 
-    `svg` is empty where the critical difference is too large for a diagram to say anything.
+    `svg` is empty where the critical difference is too large for a diagram to say anything;
+    `missing_letters` are boxes in its PNG and PDF.
     """
 
     key: str
     title: str
     ranks: Ranks
     svg: str = field(repr=False)
+    missing_letters: str = ""
 
     @property
     def caption(self) -> str:
@@ -35,8 +36,6 @@ class RanksOnPage:
             )
         if ranks.awaited:
             sentences.append(f"{_more(ranks.awaited, ranks)} left out, which most methods lack.")
-        if self.svg and moved(ranks):
-            sentences.append("Equal or nearly equal mean ranks are drawn a little apart.")
         sentences += _tested(ranks)
         if ranks.left_out:
             seeds = " with these seeds" * ranks.uneven

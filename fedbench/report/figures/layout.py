@@ -17,7 +17,8 @@ from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
 from fedbench.report.values.numbers import UNTESTED
 
 _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
-_LETTER = 0.078  # inches that a letter of a title takes
+_LETTER, _NAME = 0.078, 0.064  # inches that a letter of a title takes, and of a line's name
+_ROW, _FOOT = 0.165, 0.68  # inches of a line in a list, and of what stands below the list
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,32 @@ def blank(width: float, height: float) -> Figure:
     figure = Figure((width, height))
     FigureCanvasAgg(figure)
     return figure
+
+
+def listed(
+    title: str, names: Sequence[Sequence[str]], width: float, free: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a line for each name: axes side by side, one per list of names.
+
+    Each has `width` inches with its names; `free` inches beside the title stay free.
+    """
+    wide = width * len(names)
+    lines = wrapped(title, wide - free)
+    high = _ROW * max(map(len, names))
+    tall = 0.4 + 0.17 * len(lines) + high + _FOOT
+    figure = blank(wide, tall)
+    entitle(figure, lines)
+    left = 0.2 + _NAME * max(len(name) for each in names for name in each)
+    sides = [(i * width + left, width - left - 0.15) for i in range(len(names))]
+    boxes = [(x / wide, _FOOT / tall, across / wide, high / tall) for x, across in sides]
+    return figure, [figure.add_axes(box) for box in boxes]
+
+
+def name_lines(axes: Axes, names: Sequence[str]) -> None:
+    """Write the names at the left, the first on top, each at a thin line."""
+    axes.set_yticks(range(len(names)), names, fontsize=7.5)
+    axes.set(ylim=(len(names) - 0.4, -0.6), ylabel="")
+    axes.grid(visible=True, axis="y")
 
 
 def wrapped(title: str, width: float) -> list[str]:

@@ -12,7 +12,15 @@ import seaborn as sns
 from matplotlib.text import Text
 
 from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.layout import blank, entitle, remark, under, wrapped
+from fedbench.report.figures.layout import (
+    blank,
+    entitle,
+    listed,
+    name_lines,
+    remark,
+    under,
+    wrapped,
+)
 from fedbench.report.figures.panels import Axes, Figure
 from fedbench.report.figures.save import Written, write
 from fedbench.report.figures.style import INK, styles
@@ -37,23 +45,16 @@ def draw(ranks: Ranks, title: str) -> Figure:
 
 def _list(ranks: Ranks, title: str) -> Figure:
     """A line per method with its mean rank; a band as wide as the critical difference."""
-    width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
-    above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
-    left, below = 0.2 + 0.064 * max(map(len, names)), 0.68
-    tall = above + high + below
-    figure = blank(width, tall)
-    axes = figure.add_axes((left / width, below / tall, 1 - (left + 0.15) / width, high / tall))
+    figure, (axes,) = listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
     best = float(ranks.mean.iloc[0])
     if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
     sns.stripplot(x=ranks.mean.to_numpy(), y=names, color=INK, size=5, jitter=False, ax=axes)
-    axes.tick_params("y", labelsize=7.5)
-    axes.grid(visible=True, axis="y")
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    name_lines(axes, names)
     axes.set_xlim(0, len(names) + 1)
     axes.set_xlabel(textwrap.fill(_axis(ranks), _AXIS))
-    return _titled(figure, lines, ranks)
+    return _remarked(figure, ranks)
 
 
 def _axis(ranks: Ranks) -> str:
@@ -74,11 +75,11 @@ def _bars(ranks: Ranks, title: str) -> Figure:
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
     figure.set_size_inches(width, height)
     figure.set_layout_engine(under(lines, height))
-    return _titled(figure, lines, ranks)
-
-
-def _titled(figure: Figure, lines: list[str], ranks: Ranks) -> Figure:
     entitle(figure, lines)
+    return _remarked(figure, ranks)
+
+
+def _remarked(figure: Figure, ranks: Ranks) -> Figure:
     if ranks.test is None:
         remark(figure, UNTESTED)
     return figure

@@ -18,7 +18,7 @@ from fedbench.paper.places import Level
 Dashes = str | tuple[int, tuple[int, ...]]
 
 INK, PAPER = "#1a1b1e", "#fffffe"  # in a page's SVG they are replaced by the page's colours
-THEME: dict[str, Any] = {
+THEME: Any = {
     **sns.axes_style("ticks"), **sns.plotting_context("paper", font_scale=9 / 9.6),
     # one font on all machines: letters of another width would move what stands beside them
     "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"],

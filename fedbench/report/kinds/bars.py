@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -83,7 +83,7 @@ class Bars(Kind):
                 yield place, of["value"]
 
 
-def _look(hue: Hue) -> dict[str, str | float]:
+def _look(hue: Hue) -> dict[str, Any]:
     return filling(hue.style, 0.4 if hue.style.hollow else 1.0)
 
 
@@ -97,7 +97,7 @@ def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narro
     mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
     top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
     text = fixed(mean, 1 if hue.factor == 100 else 2)
-    look = {"ha": "center", "rotation": 90 if narrow else 0, "fontsize": 7.5}
+    look: dict[str, Any] = {"rotation": 90 if narrow else 0, "ha": "center", "fontsize": 7.5}
     axes.annotate(text, (at, top), (0, 3), textcoords="offset points", **look)
 
 

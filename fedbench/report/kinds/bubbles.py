@@ -54,42 +54,6 @@ class PartitionCounts:
     counts: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Page:
-    """How large everything is, in inches; columns and rows shrink where there are many."""
-
-    clients: tuple[int, ...]  # how many each panel shows
-    classes: int
-
-    @property
-    def cell(self) -> tuple[float, float]:
-        """Width of a client's column and height of a class's row."""
-        return min(_CELL, _WIDTH / sum(self.clients)), min(_CELL, _HEIGHT / self.classes)
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the figure."""
-        width, height = self.cell
-        panels = width * sum(self.clients) + _BETWEEN * (len(self.clients) - 1)
-        return max(_LEAST, _LEFT + panels + _RIGHT), _BELOW + height * self.classes + _ABOVE
-
-    @property
-    def largest(self) -> float:
-        """Area of the largest bubble, in square points: a fifth above a cell, as few are full."""
-        width, height = (72 * length for length in self.cell)
-        return width * height * 1.2
-
-    def boxes(self) -> list[tuple[float, float, float, float]]:
-        """Left, bottom, width and height of each panel, as shares of the figure."""
-        (across, up), (width, height) = self.cell, self.size
-        ends = accumulate((across * n + _BETWEEN for n in self.clients), initial=_LEFT)
-        bottom, tall = _BELOW / height, up * self.classes / height
-        return [
-            (left / width, bottom, across * n / width, tall)
-            for left, n in zip(ends, self.clients, strict=False)
-        ]
-
-
 def draw_partitions(
     panels: Sequence[PartitionCounts], title: str = "", first: int | None = None
 ) -> Figure:
@@ -98,18 +62,25 @@ def draw_partitions(
     Only the `first` clients of each are shown (None: all). One colour, so that it reads in grey.
     """
     shown = [panel.counts[:first] for panel in panels]
-    page = _Page(tuple(len(counts) for counts in shown), shown[0].shape[1])
+    clients, classes = [len(counts) for counts in shown], shown[0].shape[1]
+    # inches of a client's column and of a class's row, which shrink where there are many
+    across, up = min(_CELL, _WIDTH / sum(clients)), min(_CELL, _HEIGHT / classes)
+    inner = across * sum(clients) + _BETWEEN * (len(clients) - 1)
+    width, height = max(_LEAST, _LEFT + inner + _RIGHT), _BELOW + up * classes + _ABOVE
     most = max(int(counts.max()) for counts in shown)
-    figure = blank(*page.size)
-    axes = [figure.add_axes(box) for box in page.boxes()]
-    for ax, panel, counts in zip(axes, panels, shown, strict=True):
-        _draw(ax, counts, page.largest / most)
-        ax.set_title(panel.title, fontsize=9)
-        ax.set_xlabel(_clients(len(counts), len(panel.counts)))
-        ax.tick_params(labelleft=ax is axes[0])
-    axes[0].set_ylabel("class")
+    largest = 1.2 * (72 * across) * (72 * up)  # square points: above a cell, as few are full
+    figure = blank(width, height)
     entitle(figure, [title], _LEFT)
-    _explain(axes[-1], page.largest / most, most)
+    lefts = accumulate((across * n + _BETWEEN for n in clients), initial=_LEFT)
+    for place, (left, panel, counts) in enumerate(zip(lefts, panels, shown, strict=False)):
+        box = (left / width, _BELOW / height, across * len(counts) / width, up * classes / height)
+        axes = figure.add_axes(box)
+        _draw(axes, counts, largest / most)
+        axes.set_title(panel.title, fontsize=9)
+        axes.set_xlabel(_clients(len(counts), len(panel.counts)))
+        axes.set_ylabel("" if place else "class")
+        axes.tick_params(labelleft=not place)
+    _explain(axes, largest / most, most)
     return figure
 
 
@@ -122,8 +93,8 @@ def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
         clip_on=False, ax=axes, **_BUBBLE,
     )  # fmt: skip
     axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
-    for axis, numbers in (("x", 7), ("y", 10)):
-        axes.locator_params(axis=axis, nbins=numbers, steps=[1, 2, 5, 10], integer=True)
+    axes.locator_params(axis="x", nbins=7, steps=[1, 2, 5, 10], integer=True)
+    axes.locator_params(axis="y", nbins=10, steps=[1, 2, 5, 10], integer=True)
 
 
 def _clients(shown: int, all_: int) -> str:

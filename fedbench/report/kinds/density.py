@@ -45,4 +45,4 @@ def _mean(table: pd.DataFrame) -> "pd.Series[float]":
     seeds = [rows.sort_values("eigenvalue") for _, rows in table.groupby("seed")]
     at = np.unique(np.concatenate([rows["eigenvalue"].to_numpy() for rows in seeds]))
     each = [np.interp(at, rows["eigenvalue"], rows["density"], left=0, right=0) for rows in seeds]
-    return pd.Series(np.mean(each, axis=0), index=at)
+    return pd.Series(np.mean(each, axis=0), index=at, dtype=float)

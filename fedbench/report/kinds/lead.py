@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
-from fedbench.report.figures.layout import blank, entitle, wrapped
+from fedbench.report.figures.layout import listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke
 from fedbench.report.values.leads import Leads, leads
@@ -20,8 +20,7 @@ COLUMNS = (
     *("lead", "low95", "high95"),
     *("p", "significant", "collapsed", "pairs"),
 )  # of a figure's numbers
-_WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
-_LETTER = 0.064  # inches of a letter of its name
+_WIDE = 4.6  # inches of a panel
 
 
 @dataclass(frozen=True)
@@ -64,18 +63,10 @@ class Lead(Kind):
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, each as high as its methods need."""
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
-        names = [str(name) for _, lead in found for name in lead.mean.index]
-        wide = _WIDE * len(found)
-        lines = wrapped(title, wide - 1.5)
-        above, high = 0.4 + 0.17 * len(lines), _LINE * max(len(lead.mean) for _, lead in found)
-        tall = above + high + 0.55
-        figure = blank(wide, tall)
-        entitle(figure, lines)
-        left = 0.2 + _LETTER * max(map(len, names))
-        for column, (panel, lead) in enumerate(found):
-            x, width = column * _WIDE + left, _WIDE - left - 0.15
-            axes = figure.add_axes((x / wide, 0.55 / tall, width / wide, high / tall))
-            self._draw(axes, panel, lead)
+        names = [[str(name) for name in lead.mean.index] for _, lead in found]
+        figure, columns = listed(title, names, _WIDE, free=1.5)
+        for axes, each in zip(columns, found, strict=True):
+            self._draw(axes, *each)
         return figure
 
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
@@ -127,11 +118,9 @@ class Lead(Kind):
         room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
         axes.axvline(0, color=INK, linewidth=0.8)
-        axes.set_yticks(range(len(names)), names, fontsize=7.5)
+        name_lines(axes, names)
         for label in axes.get_yticklabels():
             label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
-        axes.set(ylim=(len(names) - 0.4, -0.6), ylabel="")
-        axes.grid(visible=True, axis="y")
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         axes.set_title(

@@ -47,7 +47,7 @@ class Weights(Kind):
         chosen = [H for H in self.steps if _PART.format(H) == panel.part]
         steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
         rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
-        looks = {name: filling(style, 0.55) for name, style in styles(["MFL", "RMFL"]).items()}
+        looks = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
         bars(
             axes, rows.melt("step", var_name="hue"), ("step", "value"), looks, native_scale=True,
             width=0.84, gap=0.05, errorbar=None,

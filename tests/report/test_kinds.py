@@ -168,6 +168,25 @@ def test_a_curve_is_the_mean_over_the_seeds(made):
     assert line.get_xdata()[-1] == 60
 
 
+def test_a_band_is_one_sample_deviation_on_either_side(made):
+    (band,) = shown(made, "one").axes[0].collections[0].get_paths()
+    values = 100 * own(made, "one")
+    for t in (1, 60):
+        low, high = (f(y for x, y in band.vertices if x == t) for f in (min, max))
+        mean, std = values.loc[t].mean(), values.loc[t].std(ddof=1)
+        assert (low, high) == (pytest.approx(mean - std), pytest.approx(mean + std))
+
+
+def test_rounds_that_cost_nothing_are_no_further_runs(tmp_path):
+    plan = made_up(tmp_path, text=PAPER.replace("x: units", "x: megabytes"))
+    frame = history(plan.runs)
+    until = frame["round"].clip(upper=30)  # as if all runs had diverged then
+    axes = shown((plan, Collected(frame.assign(megabytes=2.0 * until), tmp_path)), "units").axes[0]
+    assert axes.lines[0].get_xdata().tolist() == [2.0 * t for t in range(1, 31)]
+    hue = draw_from(plan, "units", Collected(frame, tmp_path)).panels[0].hues[0]
+    assert axes.lines[0].get_ydata()[-1] == pytest.approx(hue.curves.loc[60].mean())
+
+
 def test_a_smoothed_curve_averages_the_values_before(made):
     line = shown(made, "smooth").axes[0].lines[0]
     mean = own(made, "smooth", "step_norm").mean(axis=1).to_numpy()
@@ -281,6 +300,16 @@ def test_bars_start_at_zero_and_say_their_value(made):
     assert np.diff(heights) == pytest.approx([3.3, 0.4, 0.4])
     assert f"{heights[0]:.1f}" in texts(figure)
     assert figure.axes[0].get_xticklabels()[0].get_text() == "Global model"
+
+
+def test_a_bar_of_which_a_run_is_infinite_is_not_drawn_and_says_so(made):
+    frame = made[1].frame.copy()
+    run = min(panel_of(made, "bars").hues[1].planned)
+    frame.loc[frame["run_id"] == run, "personal_none"] = np.inf
+    figure = shown((made[0], Collected(frame, made[1].runs)), "bars")
+    whole = shown(made, "bars")
+    assert len(figure.axes[0].patches) == len(whole.axes[0].patches) - 1
+    assert "not reached" in texts(figure)
 
 
 def test_bars_in_groups(made):

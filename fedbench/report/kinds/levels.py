@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import seaborn as sns
 
 from fedbench.base.errors import FedbenchError
@@ -25,7 +26,7 @@ class Levels(Kind):
     log: bool = False
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line per hue; a level of which a run has no number breaks it."""
+        """One line per hue; a level of which a run has no finite number breaks it."""
         levels = self._levels(panel)
         if self.log:
             axes.set_xscale("log")
@@ -39,7 +40,7 @@ class Levels(Kind):
 
     def _line(self, axes: Axes, hue: Hue) -> None:
         rows = hue.readings
-        known = rows["value"].notna().groupby(rows[self.axis]).transform("all")
+        known = np.isfinite(rows["value"]).groupby(rows[self.axis]).transform("all")
         sns.pointplot(
             rows.assign(value=rows["value"].where(known)), x=self.axis, y="value", errorbar="sd",
             native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6}, linewidth=1.6, ax=axes,

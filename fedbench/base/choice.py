@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what `Choice.build` returns; no room above this one is impo
     from fedbench.data.source import Source
     from fedbench.engine.probe import Probe
     from fedbench.models.architecture import Architecture
-    from fedbench.report.figures.kind import Kind
+    from fedbench.report.figures.panels import Kind
     from fedbench.report.tables.fact import Fact
     from fedbench.sampling.sampler import Sampler
 

@@ -80,11 +80,15 @@ def partition(
 
 
 def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
-    from fedbench.report.figures.look import write
-    from fedbench.report.figures.partitions import PartitionCounts, draw_partitions
+    from fedbench.report.figures.save import write
+    from fedbench.report.kinds.bubbles import PartitionCounts, draw_partitions
 
     panels = [PartitionCounts(each.title, each.counts) for each in splits]
-    write(lambda: draw_partitions(panels, splits[0].heading, first), out)
+    drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
+    if drawn.missing_letters and out.suffix != ".svg":
+        typer.echo(
+            f"{out}: boxes for {drawn.missing_letters}: no font installed has them", err=True
+        )
 
 
 def _print(splits: "list[Preview]") -> None:

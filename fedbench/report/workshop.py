@@ -16,7 +16,8 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.report.claims import Finding, findings
 from fedbench.report.claims.page import tidy as tidy_claims
-from fedbench.report.figures import draw, rank_figure
+from fedbench.report.figures import ranks as rank_figure
+from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.pages.conditions import conditions
 from fedbench.report.pages.items import FactOnPage, FigureOnPage, TableOnPage
@@ -172,15 +173,16 @@ class _Bench:
     def figure(self, at: tuple[str, str]) -> FigureOnPage:
         """A figure."""
         drawn = drawing(self.plan, at, self.of_paper.collected)
-        files, told = draw.save(drawn, self.folder / "figures" / at[0])
-        self.files.extend(files)
-        svg = draw.inline(self.files[0].read_text(encoding="utf-8"), at[1])
+        written, told = save.save(drawn, self.folder / "figures" / at[0])
+        self.files.extend(written.files)
+        svg = save.inline(written.files[0].read_text(encoding="utf-8"), at[1])
         numbers = drawn.kind.numbers([panel for panel in drawn.panels if drawn.kind.has(panel)])
         if not numbers.empty:
             self._text(f"figures/{at[0]}/{at[1]}.csv", to_csv(numbers))
         name = self.plan.papers[at[0]].figures[at[1]].title
         words = (name, drawn.title, drawn.caption, drawn.substituted)
-        return FigureOnPage(at[1], *words, svg, told, drawn.lack, not numbers.empty)
+        told_too = (drawn.lack, not numbers.empty, written.missing_letters)
+        return FigureOnPage(at[1], *words, svg, told, *told_too)
 
     def claims(self, at: tuple[str, str]) -> tuple[Finding, ...]:
         """All claims of a paper."""
@@ -199,9 +201,9 @@ class _Bench:
         if placed.test and not placed.tells:
             return RanksOnPage(key, title, placed, "")
         written = rank_figure.save(placed, title, self.folder / "figures" / at[0] / key)
-        self.files.extend(written)
-        svg = draw.inline(written[0].read_text(encoding="utf-8"), key)
-        return RanksOnPage(key, title, placed, svg)
+        self.files.extend(written.files)
+        svg = save.inline(written.files[0].read_text(encoding="utf-8"), key)
+        return RanksOnPage(key, title, placed, svg, written.missing_letters)
 
     def _text(self, name: str, text: str) -> None:
         write_text(self.folder / name, text)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.panels import Panel
 from fedbench.report.kinds.dissimilarity import Dissimilarity, _lines
 
 

@@ -1,14 +1,35 @@
-"""Letters in PDF figures: embedded as letters, without the rules by which text is shaped."""
+"""Letters in figures: embedded in a PDF, taken from other fonts, and named where none has them."""
 
 import re
 import zlib
 from io import BytesIO
 
-from fontTools import subset
+import pytest
 from fontTools.ttLib import TTFont
 from matplotlib.figure import Figure
 
-from fedbench.report.figures.look import write
+from fedbench.report import build
+from fedbench.report.figures import save
+from fedbench.report.figures.save import write
+from tests.report.report_case import FULL, case, frame_of
+
+SCRIPT = "\U0001d49c"  # a script A, which STIX has and DejaVu Sans has not; both are matplotlib's
+
+
+def titled(text):
+    def draw():
+        figure = Figure()
+        figure.subplots().set_title(text)
+        return figure
+
+    return draw
+
+
+@pytest.fixture
+def own_fonts(monkeypatch):
+    """Only the fonts that come with matplotlib, on any machine."""
+    known = [font for font in save.fontManager.ttflist if "mpl-data" in font.fname]
+    monkeypatch.setattr(save.fontManager, "ttflist", known)
 
 
 def embedded(pdf):
@@ -18,14 +39,36 @@ def embedded(pdf):
     return [TTFont(BytesIO(data)) for data in found if data.startswith(b"\0\1\0\0")]
 
 
-def test_a_pdf_has_the_letters_and_no_rules_for_placing_them(tmp_path):
-    def draw():
-        figure = Figure()
-        figure.subplots().set_title("α AV")
-        return figure
+def test_letters_of_a_pdf_stay_letters(tmp_path):
+    write(titled("α AV"), tmp_path / "f.pdf")
+    assert any("alpha" in font.getGlyphOrder() for font in embedded(tmp_path / "f.pdf"))
 
-    write(draw, tmp_path / "f.pdf")
-    fonts = embedded(tmp_path / "f.pdf")
-    assert any("alpha" in font.getGlyphOrder() for font in fonts)
-    assert not [tag for font in fonts for tag in ("GSUB", "GPOS", "GDEF", "kern") if tag in font]
-    assert "GPOS" not in subset.Options().drop_tables  # of whoever cuts a font down afterwards
+
+def test_letters_come_from_another_font_if_one_has_them(own_fonts, tmp_path):
+    written = write(titled(f"{SCRIPT} A"), tmp_path / "f.svg", tmp_path / "f.png")
+    assert written.missing_letters == ""
+    assert len(written.figure.axes[0].title.get_fontfamily()) == 2
+    plain = write(titled("A A"), tmp_path / "plain.svg")
+    assert plain.figure.axes[0].title.get_fontfamily() == ["sans-serif"]
+
+
+def test_letters_that_no_font_has_are_named(own_fonts, tmp_path):
+    written = write(titled("联邦 α 联"), tmp_path / "f.svg")
+    assert written.missing_letters == "".join(sorted("联邦"))
+    assert "联邦" in (tmp_path / "f.svg").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_figure_says_which_letters_are_boxes(own_fonts, tmp_path):
+    plan = case(tmp_path, FULL, ("t", "f"))
+    paper = plan.papers["toy"]
+    for title, boxes in (("Fig. 1", 0), ("联邦", 1)):
+        figure = paper.figures["f"].model_copy(update={"title": title})
+        plan.papers["toy"] = paper.model_copy(update={"figures": {"f": figure}})
+        results = tmp_path / "results"
+        (results / FULL).mkdir(parents=True, exist_ok=True)
+        frame_of(plan, {0: [0.1, 0.5]}).to_parquet(results / FULL / "toy.parquet")
+        build(plan, results, tmp_path / "reports", tmp_path / "workflow/papers")
+        page = (tmp_path / "reports" / FULL / "toy.html").read_text(encoding="utf-8")
+        found = re.findall(r'<span class="missing">[^<]*</span>', page)
+        assert len(found) == boxes
+        assert all("联邦" in text or "邦联" in text for text in found)

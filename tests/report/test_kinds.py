@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from fedbench.base import registry
 from fedbench.paper.compositions import compositions
 from fedbench.plan.outlook import planned
-from fedbench.report.figures.draw import _broken_labels, draw, inline, save
-from fedbench.report.figures.look import INK, LOOK
-from fedbench.report.figures.readout import readout
-from fedbench.report.figures.styles import _luminance, styles
+from fedbench.report.figures.layout import _broken_labels, draw
+from fedbench.report.figures.save import inline, readout, save
+from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds.density import _mean
 from fedbench.report.values.frames import Collected
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
@@ -45,7 +44,7 @@ def made(tmp_path_factory):
 
 
 def shown(made, key):
-    with mpl.rc_context(LOOK):
+    with mpl.rc_context(THEME):
         return draw(draw_from(made[0], key, made[1]))
 
 
@@ -154,8 +153,8 @@ def test_a_figure_of_an_axis_that_is_not_there_is_refused(refuses, tmp_path):
 
 def test_the_same_figure_has_the_same_bytes_and_takes_the_pages_colours(made, tmp_path):
     drawing = draw_from(made[0], "boxes", made[1])
-    first = [file.read_bytes() for file in save(drawing, tmp_path)[0]]
-    assert [file.read_bytes() for file in save(drawing, tmp_path)[0]] == first
+    first = [file.read_bytes() for file in save(drawing, tmp_path)[0].files]
+    assert [file.read_bytes() for file in save(drawing, tmp_path)[0].files] == first
     assert INK in first[0].decode()
     assert INK not in inline(first[0].decode(), "x")
 
@@ -167,6 +166,25 @@ def test_a_curve_is_the_mean_over_the_seeds(made):
     line = shown(made, "one").axes[0].lines[0]
     np.testing.assert_allclose(line.get_ydata(), 100 * own(made, "one").mean(axis=1))
     assert line.get_xdata()[-1] == 60
+
+
+def test_a_band_is_one_sample_deviation_on_either_side(made):
+    (band,) = shown(made, "one").axes[0].collections[0].get_paths()
+    values = 100 * own(made, "one")
+    for t in (1, 60):
+        low, high = (f(y for x, y in band.vertices if x == t) for f in (min, max))
+        mean, std = values.loc[t].mean(), values.loc[t].std(ddof=1)
+        assert (low, high) == (pytest.approx(mean - std), pytest.approx(mean + std))
+
+
+def test_rounds_that_cost_nothing_are_no_further_runs(tmp_path):
+    plan = made_up(tmp_path, text=PAPER.replace("x: units", "x: megabytes"))
+    frame = history(plan.runs)
+    until = frame["round"].clip(upper=30)  # as if all runs had diverged then
+    axes = shown((plan, Collected(frame.assign(megabytes=2.0 * until), tmp_path)), "units").axes[0]
+    assert axes.lines[0].get_xdata().tolist() == [2.0 * t for t in range(1, 31)]
+    hue = draw_from(plan, "units", Collected(frame, tmp_path)).panels[0].hues[0]
+    assert axes.lines[0].get_ydata()[-1] == pytest.approx(hue.curves.loc[60].mean())
 
 
 def test_a_smoothed_curve_averages_the_values_before(made):
@@ -284,6 +302,16 @@ def test_bars_start_at_zero_and_say_their_value(made):
     assert figure.axes[0].get_xticklabels()[0].get_text() == "Global model"
 
 
+def test_a_bar_of_which_a_run_is_infinite_is_not_drawn_and_says_so(made):
+    frame = made[1].frame.copy()
+    run = min(panel_of(made, "bars").hues[1].planned)
+    frame.loc[frame["run_id"] == run, "personal_none"] = np.inf
+    figure = shown((made[0], Collected(frame, made[1].runs)), "bars")
+    whole = shown(made, "bars")
+    assert len(figure.axes[0].patches) == len(whole.axes[0].patches) - 1
+    assert "not finite" in texts(figure)
+
+
 def test_bars_in_groups(made):
     axes = shown(made, "grouped").axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["α = 1", "α = 0.5", "α = 0.1"]
@@ -311,14 +339,14 @@ def test_an_embedding_has_a_panel_for_each_method_and_model(made):
 
 
 def test_the_density_is_a_mean_over_seeds_on_both_grids():
-    grid, density = _mean(
+    density = _mean(
         pd.DataFrame({
             "seed": [0, 0, 1, 1], "eigenvalue": [0.0, 2.0, 1.0, 2.0],
             "density": [2.0, 4.0, 5.0, 0.0],
-        }), 0.5,
+        })
     )  # fmt: skip
-    assert grid.tolist() == [0, 1, 2]
-    assert density.tolist() == [1.0, 4.0, 2.0]  # (2 + 0)/2, (3 + 5)/2, (4 + 0)/2
+    # (2 + 0)/2, (3 + 5)/2, (4 + 0)/2
+    assert density.to_dict() == {0: 1.0, 1: 4.0, 2: 2.0}
 
 
 def test_changes_are_in_points_and_ordered_by_the_clients_samples(made):
@@ -397,8 +425,8 @@ def test_the_methods_of_a_paper_differ_in_colour_and_in_grey(paper):
 def test_a_variant_has_a_shade_of_its_methods_colour_and_another_line_and_marker():
     looks = styles(["MFL", "MFL, V scaled by 1−β", "MFL (again)", "FedDyn+ASD", "FedDyn+ASD (x)"])
     mfl, scaled, again, asd, uniform = looks.values()
-    # #0072B2 has the luminance 0.15; of 0.42, 0.18 and 0.06 the first and the last are furthest
-    assert (scaled.colour, again.colour) == ("#33b6ff", "#004b75")
+    # #0173b2 has the luminance 0.16; of 0.42, 0.18 and 0.06 the first and the last are furthest
+    assert (scaled.colour, again.colour) == ("#34b6fe", "#014b75")
     for family in ((mfl, scaled, again), (asd, uniform)):
         hues = [colorsys.rgb_to_hls(*mpl.colors.to_rgb(look.colour))[0] for look in family]
         assert hues == pytest.approx([hues[0]] * len(family), abs=0.01)
@@ -410,8 +438,8 @@ def test_any_two_of_a_papers_variants_can_be_told_apart_in_grey():
     names = ["FedDPC", "FedDPC (projection only)", "Two-sided FedAvg"]
     looks = styles([*names, f"{names[1]}, step 1+λ", f"{names[2]}, step 1+λ"])
     assert len({(look.line, look.marker, look.hollow) for look in looks.values()}) == 5
-    light = [round(_luminance(mpl.colors.to_rgb(look.colour)), 2) for look in looks.values()]
-    assert light == [0.15, 0.42, 0.22, 0.22, 0.06]  # in lines and markers the two of 0.22 differ
+    light = [round(luminance(look.colour), 2) for look in looks.values()]
+    assert light == [0.16, 0.42, 0.22, 0.22, 0.06]  # in lines and markers the two of 0.22 differ
 
 
 def test_markers_of_lines_that_run_together_stand_apart(made):
@@ -438,7 +466,7 @@ def test_numbers_on_both_sides_of_zero_are_blue_and_red():
     rgb = {x: mpl.colors.to_rgb(look.colour) for x, look in looks.items()}
     assert all((rgb[x][2] > rgb[x][0]) == (x < 0) for x in rgb if x)  # more blue than red
     for side in ((-2, -1, -0.5), (5, 2, 1, 0.5)):
-        light = [_luminance(rgb[x]) for x in side]
+        light = [luminance(looks[x].colour) for x in side]
         assert light == sorted(light)  # the further from 0 the darker
 
 

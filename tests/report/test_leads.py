@@ -10,8 +10,8 @@ from scipy import stats
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Figure
 from fedbench.plan.plan import Plan
-from fedbench.report.figures.draw import draw
 from fedbench.report.figures.drawing import Drawing, drawing
+from fedbench.report.figures.layout import draw
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.leads import leads
 from fedbench.spec import Choice
@@ -179,8 +179,9 @@ def test_a_figure_pairs_seeds_and_settings(tmp_path: Path) -> None:
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["<b>", "A"]
     assert axes.get_title(loc="left") == "6 pairs each"
-    points = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
-    assert points == [pytest.approx(10), pytest.approx(0)]
+    drawn = [line.get_xydata() for line in axes.lines if line.get_marker() == "o"]
+    points = sorted((y, x) for at in drawn for x, y in at if np.isfinite(x))
+    assert points == [(0, pytest.approx(10)), (1, pytest.approx(0))]
     assert axes.get_xlabel() == "Accuracy:\nahead of A (points)"
 
 

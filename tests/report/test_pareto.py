@@ -7,10 +7,9 @@ import pytest
 from matplotlib.figure import Figure as MplFigure
 
 from fedbench.paper.items import Figure
-from fedbench.report.figures.crowd import side_by_side
-from fedbench.report.figures.draw import draw
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.layout import draw
+from fedbench.report.figures.style import styles
 from fedbench.report.kinds import pareto
 from fedbench.report.kinds.pareto import Point, _over_seeds, _point, front
 from fedbench.report.values.frames import Collected
@@ -71,28 +70,25 @@ def test_methods_of_ones_own_folder_are_named_among_many(monkeypatch):
     assert [text.get_text() for text in axes.texts] == ["M0", "M3"]
 
 
-def test_the_base_is_named_and_grey_points_have_no_bars(monkeypatch):
+def test_the_base_is_named_and_grey_points_have_no_bars_and_stay_in_their_places(monkeypatch):
     monkeypatch.setattr(pareto, "MOST", 2)
     points = {"FedAvg": (1, 30.0), "M1": (1, 50.0), "M2": (1, 40.0), "M3": (2, 60.0)}
+    points["M4"] = points["M2"]
     hues = [SimpleNamespace(label=name, style=STYLE, place=i) for i, name in enumerate(points)]
     made = {hue.label: Point(hue, *points[hue.label], 2.0) for hue in hues}
     monkeypatch.setattr(pareto, "_point", lambda hue, cost: made[hue.label])
     axes = MplFigure().subplots()
     pareto.Pareto().draw(axes, SimpleNamespace(hues=hues, metric="accuracy"))
     assert {text.get_text() for text in axes.texts} == {"FedAvg", "M1", "M3"}  # M1, M3: the front
-    assert len(axes.containers) == 3  # bars of those that are named
-    marks = {(bars[0].get_marker(), bars[0].get_color()) for bars in axes.containers}
+    found = [line for line in axes.lines if line.get_drawstyle() == "default"]  # not the front
+    bars = [line.get_xydata() for line in found if len(line.get_xdata()) == 2]
+    assert [bar.tolist() for bar in bars] == [
+        [[cost, score - 2], [cost, score + 2]] for cost, score in ((1, 30), (1, 50), (2, 60))
+    ]
+    assert axes.collections[0].get_offsets().tolist() == [[1, 40], [1, 40]]  # neither is moved
+    alone = [line for line in found if len(line.get_xdata()) == 1]
+    marks = {(line.get_marker(), line.get_color()) for line in alone}
     assert len(marks) == 3  # though all have the same style elsewhere
-
-
-def test_points_of_one_cost_stand_side_by_side():
-    # 0.022 of the scores' range of 100 is 2.2: 50 and 51 are too near, 60 is not
-    crowd = [(10, 50.0), (10, 51.0), (10, 60.0), (10, 50.5)]
-    step = 1.8  # 0.018 of the costs' range
-    placed = side_by_side(crowd, [(0, 0.0), (100, 100.0)])
-    assert placed == pytest.approx([10, 10 + step, 10, 10 - step])
-    assert side_by_side([(1, 1.0)], []) == [1]
-    assert side_by_side([], []) == []
 
 
 def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
-from fedbench.report.figures.rank_figure import draw
+from fedbench.report.figures.ranks import draw
 from fedbench.report.pages.ranking import RanksOnPage, rank_title
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks
@@ -231,15 +231,16 @@ def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
     assert any("not tested" in t.get_text() for t in figure.texts) == bool(substituted)
 
 
-def test_the_scale_ends_within_the_picture_and_tied_stems_stand_apart() -> None:
+def test_the_scale_ends_within_the_picture_and_stems_stand_at_the_mean_ranks() -> None:
     found = ranks(TABLE, cells())
     assert found is not None
     tied = replace(found, mean=found.mean.where(found.mean > 2, 1.5))
     axes = draw(tied, rank_title(TABLE, tied)).axes[0]
     assert axes.get_xlim() == (1, 3)
     assert list(axes.get_xticks()) == [1, 2, 3]
-    stems = [line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) == 3]
-    assert len(set(stems)) == 3
+    stems = [line.get_xdata()[-1] for line in axes.lines if line.get_marker() != "None"]
+    assert sorted(stems) == [1.5, 1.5, 3]
+    assert len({text.get_position() for text in axes.texts}) == 3
 
 
 def test_a_bar_is_drawn_from_left_to_right_whatever_order_the_process_gives_to_a_set() -> None:
@@ -263,8 +264,8 @@ def test_many_methods_are_listed() -> None:
     assert "; shaded from the first on." in say("tables.ranks", RanksOnPage("k", "T", found, ""))
     (axes,) = draw(found, "T").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(values)
-    (line,) = axes.lines
-    assert list(line.get_xdata()) == [float(i) for i in range(1, MANY + 2)]
+    points = [tuple(at) for dots in axes.collections for at in dots.get_offsets()]
+    assert sorted(points) == [(i + 1.0, float(i)) for i in range(MANY + 1)]
     (band,) = axes.patches
     assert found.test is not None
     assert band.get_x() == 1

@@ -12,8 +12,8 @@ import pytest
 from fedbench.plan.plan import make_plan
 from fedbench.plan.speeds import Speeds
 from fedbench.report import build
-from fedbench.report.figures.draw import inline
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.save import inline
+from fedbench.report.figures.style import styles
 from fedbench.report.pages.templates import code
 from fedbench.report.site import _hours
 from fedbench.report.tables.latex import escape

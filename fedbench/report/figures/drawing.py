@@ -12,9 +12,8 @@ from fedbench.paper.places import Level, Where, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches
 from fedbench.plan.substitutions import Substitutions, merged
-from fedbench.report.figures.kind import Kind
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.panels import Hue, Kind, Panel
+from fedbench.report.figures.style import styles
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import level_name, point_name
 

@@ -1,18 +1,24 @@
-"""How the panels of a figure are laid out in rows and columns, and filled."""
+"""Draws a figure: its title, its panels in rows and columns, its legend."""
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from fedbench.paper.metrics import Metric
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.kind import panel_id
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.legend import explain
+from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
+from fedbench.report.values.numbers import UNTESTED
 
 _WIDEST = 9.0  # inches that a page shows without shrinking the letters too far
+_LETTER, _NAME = 0.078, 0.064  # inches that a letter of a title takes, and of a line's name
+_ROW, _FOOT = 0.165, 0.68  # inches of a line in a list, and of what stands below the list
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,36 @@ class FigureLayout:
         return (panel, part) if self.parts == self.columns else (part, panel)
 
 
-def fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
+def draw(drawing: Drawing) -> Figure:
+    """The whole figure: title, panels, legend, and the mark of a figure that is not tested."""
+    full = [panel for panel in drawing.panels if drawing.kind.has(panel)]
+    figure = drawing.kind.whole(full, drawing.title) if full else None
+    figure = figure or _framed(drawing)
+    if drawing.substituted:
+        remark(figure, UNTESTED)
+    return figure
+
+
+def _framed(drawing: Drawing) -> Figure:
+    """Panels under a title and above a legend."""
+    panels = FigureLayout.of(drawing)
+    title = wrapped(drawing.title, panels.width - (1.5 if drawing.substituted else 0.1))
+    below = explain(drawing, panels.width)
+    height = panels.height + above(title) + below.height
+    figure = blank(panels.width, height)
+    layout = under(title, height)
+    figure.set_layout_engine(layout)
+    _fill(drawing, figure.subplots(panels.rows, panels.columns, squeeze=False), panels)
+    below.place(figure)
+    entitle(figure, title)
+    layout.execute(figure)
+    if _broken_labels(figure):
+        layout.execute(figure)
+    figure.set_layout_engine(None)  # laid out once, for all files
+    return figure
+
+
+def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
     """Draw every part of every panel; unused places stay empty."""
     drawn = set()
     for i, panel in enumerate(drawing.panels):
@@ -119,3 +154,75 @@ def _places(layout: FigureLayout) -> list[tuple[int, int]]:
 def _same_below(axes: NDArray[Any], where: tuple[int, int]) -> bool:
     below = axes[where[0] + 1, where[1]]
     return bool(axes[where].get_xlabel() == below.get_xlabel())
+
+
+def _broken_labels(figure: Figure) -> bool:
+    """Break labels that are longer than their axes are high into lines; whether there was any."""
+    labels = [(axes.yaxis.label, axes.bbox.height) for axes in figure.axes if axes.axison]
+    long = [(x, high / x.get_window_extent().height) for x, high in labels if x.get_text()]
+    for label, share in long:
+        if share < 1:
+            label.set_text(textwrap.fill(label.get_text(), int(share * len(label.get_text()))))
+    return any(share < 1 for _, share in long)
+
+
+def blank(width: float, height: float) -> Figure:
+    """An empty figure of that size in inches, in which letters can be measured."""
+    figure = Figure((width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def listed(
+    title: str, names: Sequence[Sequence[str]], width: float, free: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a line for each name: axes side by side, one per list of names.
+
+    Each has `width` inches with its names; `free` inches beside the title stay free.
+    """
+    wide = width * len(names)
+    lines = wrapped(title, wide - free)
+    high = _ROW * max(map(len, names))
+    tall = 0.4 + 0.17 * len(lines) + high + _FOOT
+    figure = blank(wide, tall)
+    entitle(figure, lines)
+    left = 0.2 + _NAME * max(len(name) for each in names for name in each)
+    sides = [(i * width + left, width - left - 0.15) for i in range(len(names))]
+    boxes = [(x / wide, _FOOT / tall, across / wide, high / tall) for x, across in sides]
+    return figure, [figure.add_axes(box) for box in boxes]
+
+
+def name_lines(axes: Axes, names: Sequence[str]) -> None:
+    """Write the names at the left, the first on top, each at a thin line."""
+    axes.set_yticks(range(len(names)), names, fontsize=7.5)
+    axes.set(ylim=(len(names) - 0.4, -0.6), ylabel="")
+    axes.grid(visible=True, axis="y")
+
+
+def wrapped(title: str, width: float) -> list[str]:
+    """The title in lines of at most `width` inches; 'α = 0.1' is not broken."""
+    return textwrap.wrap(title.replace(" = ", "\u00a0=\u00a0"), max(12, int(width / _LETTER)))
+
+
+def above(lines: Sequence[str]) -> float:
+    """Inches that a title of so many lines takes."""
+    return 0.08 + 0.17 * len(lines)
+
+
+def under(lines: Sequence[str], height: float) -> ConstrainedLayoutEngine:
+    """Lays out all axes of a figure of that height under its title."""
+    return ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - above(lines) / height))
+
+
+def entitle(figure: Figure, lines: Sequence[str], left: float = 0.06) -> None:
+    """Write the title's lines at the top, `left` inches from the edge."""
+    width, height = figure.get_size_inches()
+    place = {"x": left / width, "y": 1 - 0.04 / height, "ha": "left", "va": "top"}
+    figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", **place)
+
+
+def remark(figure: Figure, text: str) -> None:
+    """Write a remark in the upper right corner."""
+    width, height = figure.get_size_inches()
+    place = {"x": 1 - 0.06 / width, "y": 1 - 0.04 / height, "ha": "right", "va": "top"}
+    figure.text(s=text, fontsize=7.5, style="italic", alpha=0.75, **place)

@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
-
 from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.panels import Entries, Figure, Hue, Panel
 from fedbench.report.values.numbers import level_name
 
 _LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line
@@ -17,7 +14,7 @@ _LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps,
 class Legend:
     """The entries of a legend and in how many columns they stand."""
 
-    entries: list[tuple[Artist, str]]
+    entries: Entries
     columns: int
 
     @property
@@ -66,7 +63,7 @@ def _setting(panel: Panel) -> str:
     return ", ".join(part for part in parts if part != metric)
 
 
-def _hues(drawing: Drawing) -> list[tuple[Artist, str]]:
+def _hues(drawing: Drawing) -> Entries:
     by_label = _by_label(drawing)
     entries = [(drawing.kind.handle(hues[0][1]), _text(hues)) for hues in by_label.values()]
     titles = {panel.title for panel in drawing.panels}

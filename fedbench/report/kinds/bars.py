@@ -1,21 +1,19 @@
 """One bar per hue."""
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from fedbench.paper.places import Level
-from fedbench.report.figures.kind import Kind, filling, metric_label
-from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch, metric_label
+from fedbench.report.figures.style import INK, bars, filling
 from fedbench.report.values.numbers import fixed, point_name
 
+_WIDTH = 0.82  # of a group, where neighbours are 1 apart
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
 
 
@@ -34,18 +32,26 @@ class Bars(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Groups of bars that start at zero."""
         groups = self._groups(panel)
-        width = 0.82 / len(panel.hues)
-        for i, hue in enumerate(panel.hues):
-            shift = (i - (len(panel.hues) - 1) / 2) * width
-            for j, group in enumerate(groups):
-                self._bar(axes, hue, self._values(hue, group), (j + shift, width))
+        values = {
+            (i, j): x for i, hue in enumerate(panel.hues) for j, x in self._values(hue, groups)
+        }
+        rows = [
+            (panel.hues[i].label, j, x) for (i, j), of in values.items() for x in of if _all(of)
+        ]
+        bars(
+            axes, pd.DataFrame(rows, columns=["hue", "group", "value"]), ("group", "value"),
+            {hue.label: _look(hue) for hue in panel.hues}, order=range(len(groups)), width=_WIDTH,
+            gap=0.08, errorbar="sd", capsize=0.15, err_kws={"color": INK, "linewidth": 0.9},
+        )  # fmt: skip
+        for (i, j), of in values.items():
+            at = j + (i - (len(panel.hues) - 1) / 2) * _WIDTH / len(panel.hues)
+            _write(axes, at, of, panel.hues[i], narrow=_WIDTH / len(panel.hues) < _NARROW)
         if self.axis:
             axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
         else:
             self._name(axes, panel)
-        axes.grid(visible=False, axis="x")
         axes.margins(y=0.18)
-        axes.set_ylabel(_label(panel))
+        axes.set(xlabel="", ylabel=_label(panel))
 
     @property
     def named(self) -> bool:
@@ -54,12 +60,12 @@ class Bars(Kind):
 
     def handle(self, hue: Hue) -> Artist:
         """A filled rectangle."""
-        return Patch(**filling(hue.style, 0.4 if hue.style.hollow else 1.0))
+        return Patch(**_look(hue))
 
     def _name(self, axes: Axes, panel: Panel) -> None:
         """Write each bar's name below it."""
         count = len(panel.hues)
-        at = [(i - (count - 1) / 2) * 0.82 / count for i in range(count)]
+        at = [(i - (count - 1) / 2) * _WIDTH / count for i in range(count)]
         names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
         axes.set_xticks(at, names, fontsize=7)
 
@@ -68,25 +74,31 @@ class Bars(Kind):
             return [""]
         return list(dict.fromkeys(c.coords[self.axis] for hue in panel.hues for c in hue.cells))
 
-    def _values(self, hue: Hue, group: Level) -> "pd.Series[Any]":
+    def _values(self, hue: Hue, groups: list[Level]) -> Iterator[tuple[int, "pd.Series[float]"]]:
+        """The values of each group that has some, with the group's place."""
         rows = hue.readings
-        of_group = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
-        return of_group["value"]
+        for place, group in enumerate(groups):
+            of = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
+            if len(of):
+                yield place, of["value"]
 
-    def _bar(
-        self, axes: Axes, hue: Hue, values: "pd.Series[Any]", place: tuple[float, float]
-    ) -> None:
-        at, width = place
-        if values.empty:
-            return
-        mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
-        axes.bar(at, mean, width * 0.92, **filling(hue.style, 0.4 if hue.style.hollow else 1.0))
-        if np.isfinite(std):
-            axes.errorbar(at, mean, std, color=INK, linewidth=0.9, capsize=2)
-        top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
-        text = fixed(mean, 1 if hue.factor == 100 else 2)
-        turned: Any = {"rotation": 90 if width < _NARROW else 0, "fontsize": 7.5}
-        axes.annotate(text, (at, top), (0, 3), textcoords="offset points", ha="center", **turned)
+
+def _look(hue: Hue) -> dict[str, Any]:
+    return filling(hue.style, 0.4 if hue.style.hollow else 1.0)
+
+
+def _all(values: "pd.Series[float]") -> bool:
+    """Whether all values are finite: of others there is no mean to draw."""
+    return bool(np.isfinite(values).all())
+
+
+def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narrow: bool) -> None:
+    """Write the mean above its bar, or why there is none."""
+    mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
+    top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
+    text = fixed(mean, 1 if hue.factor == 100 else 2)
+    look: dict[str, Any] = {"rotation": 90 if narrow else 0, "ha": "center", "fontsize": 7.5}
+    axes.annotate(text, (at, top), (0, 3), textcoords="offset points", **look)
 
 
 def _label(panel: Panel) -> str:

@@ -5,17 +5,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+import seaborn as sns
 
 from fedbench.base.checked import Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import column_label
-from fedbench.report.figures.kind import Kind, filling
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import Style
+from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch
+from fedbench.report.figures.style import Style, filling, stroke
 
 
 @dataclass(frozen=True)
@@ -48,12 +44,18 @@ class Boxes(Kind):
         """The boxes of the hues side by side."""
         tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
         full = {hue: values for hue, values in tables.items() if len(values)}
-        width = self._gap(pd.concat(full.values())) * 0.8 / max(1, len(full))
-        for i, (hue, values) in enumerate(full.items()):
-            self._boxes(axes, hue.style, values, (i - (len(full) - 1) / 2) * width, width)
+        colours = {hue.label: filling(hue.style, 0.25)["facecolor"] for hue in full}
+        rows = [values.assign(hue=hue.label) for hue, values in full.items()]
+        sns.boxplot(
+            pd.concat(rows, ignore_index=True), x="at", y="value", hue="hue", palette=colours,
+            saturation=1, native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
+            legend=False, ax=axes,
+        )  # fmt: skip
+        for boxes, hue in zip(axes.containers, full, strict=True):
+            _style(boxes, hue.style)
         axes.set_xlabel(column_label(self.table, self.by))
         axes.set_ylabel(column_label(self.table, self.column))
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.locator_params(axis="x", nbins=8, integer=True)
 
     def handle(self, hue: Hue) -> Artist:
         """A filled rectangle."""
@@ -84,20 +86,16 @@ class Boxes(Kind):
         middle = {value: group.mean() for group in groups for value in group}
         return at.map(middle)
 
-    def _gap(self, values: pd.DataFrame) -> float:
-        distances = np.diff(np.sort(values["at"].unique()))
-        return float(distances.min()) if len(distances) else 1.0
 
-    def _boxes(
-        self, axes: Axes, style: Style, values: pd.DataFrame, shift: float, width: float
-    ) -> None:
-        groups = {at: rows["value"].to_numpy() for at, rows in values.groupby("at")}
-        places = np.array(list(groups), dtype=float) + shift
-        thin: dict[str, Any] = {"color": style.colour, "linewidth": 0.9}
-        axes.boxplot(
-            list(groups.values()), positions=places, widths=width * 0.85, manage_ticks=False,
-            showfliers=False, patch_artist=True, showmeans=True, boxprops=filling(style, 0.25),
-            whiskerprops=thin, capprops=thin, medianprops=thin | {"linewidth": 1.6},
-            meanprops={"marker": style.marker, "markersize": 2.6, "markeredgecolor": style.colour,
-                       "markerfacecolor": style.face},
-        )  # fmt: skip
+def _style(boxes: Any, style: Style) -> None:
+    """Give one hue's boxes its colour, its hatching and its marker at the mean."""
+    parts: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("boxes", filling(style, 0.25)),
+        ("whiskers", {"color": style.colour, "linewidth": 0.9}),
+        ("caps", {"color": style.colour, "linewidth": 0.9}),
+        ("medians", {"color": style.colour, "linewidth": 1.6}),
+        ("means", stroke(style) | {"linestyle": "", "markersize": 2.6}),
+    )
+    for name, look in parts:
+        for artist in getattr(boxes, name):
+            artist.set(**look)

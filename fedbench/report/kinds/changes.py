@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from fedbench.base.checked import Count
-from fedbench.report.figures.kind import Kind, filling
-from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch
+from fedbench.report.figures.style import INK, bars, filling
 
 
 @dataclass(frozen=True)
@@ -41,15 +36,16 @@ class Changes(Kind):
         client = int(panel.part.removeprefix("Client "))
         tables = {hue: _of(client, hue) for hue in panel.hues if _has(hue)}
         counts = next(iter(tables.values()))["count"]
-        places, width = np.arange(len(counts)), 0.8 / len(tables)
-        first = -(len(tables) - 1) / 2
-        for i, (hue, table) in enumerate(tables.items()):
-            change = 100 * (table["after"] - table["before"]).loc[counts.index]
-            axes.bar(places + (first + i) * width, change, width, **_look(hue))
+        rows = pd.concat([table.assign(hue=hue.label) for hue, table in tables.items()])
+        rows["change"] = 100 * (rows["after"] - rows["before"])
+        looks = {hue.label: _look(hue) for hue in tables}
+        at, order = ("label", "change"), list(counts.index)
+        bars(axes, rows.reset_index(), at, looks, order=order, width=0.8, errorbar=None)
         axes.axhline(0, color=INK, linewidth=0.8)
-        axes.set_xticks(places, [f"{label}\n{n}" for label, n in counts.items()], fontsize=6)
+        axes.set_xticks(
+            range(len(counts)), [f"{label}\n{n}" for label, n in counts.items()], fontsize=6
+        )
         axes.set_ylim(-100, 100)
-        axes.grid(visible=False, axis="x")
         axes.set_xlabel("Class and number of samples")
         axes.set_ylabel("Change (points)")
 

@@ -6,17 +6,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+import seaborn as sns
 from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import Count, Natural
 from fedbench.base.errors import FedbenchError
-from fedbench.report.figures.kind import Kind, metric_label, stroke
-from fedbench.report.figures.look import INK, PAPER
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import GREY
+from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.style import GREY, INK, PAPER, stroke
 from fedbench.report.values.numbers import signed
 from fedbench.spec import RunSpec
 
@@ -84,7 +81,7 @@ class Curves(Kind):
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
         if self.x == "round":
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axes.locator_params(axis="x", nbins=6, integer=True)
         if self.mark:
             self._mark(axes, panel)
 
@@ -104,14 +101,18 @@ class Curves(Kind):
         Its first marker is moved by a share of the distance between two of them, so that markers of
         lines that run together do not hide each other.
         """
-        runs, name = self._smoothed(hue), f"{axes.get_gid()}-{place}"
-        mean, std = runs.mean(axis=1), runs.std(axis=1, ddof=1)
-        x = self._along(hue)
-        band: dict[str, Any] = {"color": hue.style.colour, "alpha": 0.16, "linewidth": 0}
-        axes.fill_between(x, mean - std, mean + std, gid=f"{name}-band", **band)
-        width, every = max(1.1, 2.2 - 0.2 * place), max(1, len(mean) // 8)
-        marks = (int(shift * every), every)
-        axes.plot(x, mean, linewidth=width, markevery=marks, gid=name, **stroke(hue))
+        name = f"{axes.get_gid()}-{place}"
+        runs = self._smoothed(hue).set_axis(self._along(hue))
+        # rounds after the last run has diverged cost nothing, and are no further runs at one place
+        runs = runs[~runs.index.duplicated(keep="last")]
+        rows = runs.melt(ignore_index=False).reset_index(names="x")
+        every = max(1, len(runs) // 8)
+        sns.lineplot(
+            rows, x="x", y="value", errorbar="sd", ax=axes, gid=name,
+            err_kws={"gid": f"{name}-band", "alpha": 0.16, "linewidth": 0},
+            linewidth=max(1.1, 2.2 - 0.2 * place), markevery=(int(shift * every), every),
+            **stroke(hue.style),
+        )  # fmt: skip
 
     def _smoothed(self, hue: Hue) -> pd.DataFrame:
         return hue.curves.rolling(self.smooth, min_periods=1).mean()

@@ -1,15 +1,15 @@
 """The density of the eigenvalues of the loss's Hessian."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from matplotlib.axes import Axes
-from numpy.typing import NDArray
+import pandas as pd
+import seaborn as sns
 
 from fedbench.base.checked import Positive
-from fedbench.report.figures.kind import Kind, stroke
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.panels import Axes, Kind, Panel
+from fedbench.report.figures.style import stroke
 from fedbench.report.values.numbers import power
 
 
@@ -29,14 +29,10 @@ class Density(Kind):
         for hue in panel.hues:
             table = hue.table(self.reads)
             if len(table):
-                eigenvalues, density = _mean(table, self.floor)
-                axes.plot(
-                    eigenvalues,
-                    density,
-                    linewidth=1.3,
-                    markevery=max(1, len(density) // 9),
-                    **stroke(hue),
-                )
+                mean = _mean(table)
+                marks = max(1, len(mean) // 9)
+                look = {"linewidth": 1.3, "markevery": marks} | stroke(hue.style)
+                sns.lineplot(mean, estimator=None, ax=axes, **look)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: power(value))
         axes.set_ylim(bottom=self.floor)
@@ -44,10 +40,9 @@ class Density(Kind):
         axes.set_ylabel("Density")
 
 
-def _mean(table: Any, floor: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _mean(table: pd.DataFrame) -> "pd.Series[float]":
     """The mean density at the eigenvalues of all seeds, interpolated where a seed has none."""
     seeds = [rows.sort_values("eigenvalue") for _, rows in table.groupby("seed")]
     at = np.unique(np.concatenate([rows["eigenvalue"].to_numpy() for rows in seeds]))
     each = [np.interp(at, rows["eigenvalue"], rows["density"], left=0, right=0) for rows in seeds]
-    mean = np.mean(each, axis=0)
-    return at, np.where(mean < floor, np.nan, mean)
+    return pd.Series(np.mean(each, axis=0), index=at, dtype=float)

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+import seaborn as sns
 
-from fedbench.report.figures.kind import Kind, metric_label
-from fedbench.report.figures.panel import Panel
-from fedbench.report.figures.styles import BLUE, RED
+from fedbench.report.figures.panels import Axes, Entries, Kind, Line2D, Panel, metric_label
+from fedbench.report.figures.style import BLUE, RED, Style, stroke
 from fedbench.report.values.numbers import axis_name
 
 _COLOURS = {"mean": BLUE, "single": RED}
@@ -31,11 +28,11 @@ class Dissimilarity(Kind):
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One line per model and scaling."""
         for model, weights, line in _lines(panel):
-            axes.plot(line.index, line, **_look(model, weights))
+            sns.lineplot(line, estimator=None, ax=axes, **_look(model, weights))
         axes.set_xlabel(axis_name("lam"))
         axes.set_ylabel(metric_label("dissimilarity"))
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The models with their scalings."""
         shown = {(model, weights): None for p in panels for model, weights, _ in _lines(p)}
         return [
@@ -65,5 +62,5 @@ def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
 
 
 def _look(model: str, weights: str) -> dict[str, Any]:
-    line = {"color": _COLOURS[model], "linestyle": _LINES[weights], "linewidth": 1.6}
-    return line | {"marker": "o" if model == "mean" else "s", "markersize": 3.5}
+    look = Style(_COLOURS[model], _LINES[weights], "o" if model == "mean" else "s")
+    return stroke(look) | {"linewidth": 1.6, "markersize": 3.5}

@@ -1,18 +1,18 @@
 """The features of test samples, mapped to a plane."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
+import pandas as pd
+import seaborn as sns
 
 from fedbench.base.checked import Count
-from fedbench.report.figures import classes
-from fedbench.report.figures.kind import Kind
-from fedbench.report.figures.panel import Panel
+from fedbench.report.figures.panels import Axes, Entries, Kind, Line2D, Panel
+from fedbench.report.figures.style import style
 
 _MODELS = {"Global model": "global", "A client's model": "local"}
+_MOST = 20  # classes that a legend has room for
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,36 @@ class Embedding(Kind):
         hue, model = panel.hues[0], _MODELS[panel.part]
         table = hue.first(self.reads)
         shown = table[table["model"] == model].iloc[: self.points]
-        classes.scatter(axes, shown, ("x", "y"), s=7, alpha=0.65, linewidths=0)
-        axes.set(xticks=[], yticks=[])
+        scatter(axes, shown, ("x", "y"), s=7, alpha=0.65, linewidth=0)
+        axes.set(xticks=[], yticks=[], xlabel="", ylabel="")
         axes.grid(visible=False)
         if "accuracy" in shown:
             text = f"test accuracy {100 * shown['accuracy'].iloc[0]:.1f} %"
             axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The classes, where they are few enough."""
         tables = [panel.table(self.reads) for panel in panels]
-        return classes.legend(tables, markersize=4.5, markeredgewidth=0)
+        return of_classes(tables, markersize=4.5, markeredgewidth=0)
+
+
+def scatter(axes: Axes, points: pd.DataFrame, at: tuple[str, str], **look: Any) -> None:
+    """Draw the points of a table with a column `label`, each class in its own style."""
+    points = points.astype({"label": int})
+    marks = {label: style(label) for label in sorted(points["label"].unique())}
+    sns.scatterplot(
+        points, x=at[0], y=at[1], hue="label", style="label", legend=False, ax=axes,
+        palette={label: mark.colour for label, mark in marks.items()},
+        markers={label: mark.marker for label, mark in marks.items()}, **look,
+    )  # fmt: skip
+
+
+def of_classes(tables: Iterable[pd.DataFrame], **look: Any) -> Entries:
+    """One entry per class; no entry where there are more than a legend has room for."""
+    seen = [table["label"].astype(int).tolist() for table in tables if len(table)]
+    labels = sorted({label for labels in seen for label in labels})
+    marks = [(label, style(label)) for label in labels if len(labels) <= _MOST]
+    return [
+        (Line2D([], [], linestyle="", color=m.colour, marker=m.marker, **look), f"class {label}")
+        for label, m in marks
+    ]

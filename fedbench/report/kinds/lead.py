@@ -2,23 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
-from fedbench.report.figures.draw import wrapped
-from fedbench.report.figures.kind import Kind
-from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import GREY
+from fedbench.report.figures.layout import listed, name_lines
+from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel
+from fedbench.report.figures.style import GREY, INK, Style, points, stroke
 from fedbench.report.values.leads import Leads, leads
 
 COLUMNS = (
@@ -26,10 +20,7 @@ COLUMNS = (
     *("lead", "low95", "high95"),
     *("p", "significant", "collapsed", "pairs"),
 )  # of a figure's numbers
-_WIDE, _LINE = 4.6, 0.165  # inches of a panel, and of a method's line
-_LETTER = 0.064  # inches of a letter of its name
-_APART: dict[str, Any] = {"color": INK, "markersize": 5, "marker": "o"}
-_ALIKE: dict[str, Any] = _APART | {"color": GREY, "markerfacecolor": "none"}
+_WIDE = 4.6  # inches of a panel
 
 
 @dataclass(frozen=True)
@@ -72,20 +63,10 @@ class Lead(Kind):
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, each as high as its methods need."""
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
-        names = [str(name) for _, lead in found for name in lead.mean.index]
-        wide = _WIDE * len(found)
-        lines = wrapped(title, wide - 1.5)
-        above, high = 0.4 + 0.17 * len(lines), _LINE * max(len(lead.mean) for _, lead in found)
-        tall = above + high + 0.55
-        figure = Figure((wide, tall))
-        FigureCanvasAgg(figure)
-        place = {"x": 0.06 / wide, "y": 1 - 0.04 / tall, "ha": "left", "va": "top"}
-        figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", **place)
-        left = 0.2 + _LETTER * max(map(len, names))
-        for column, (panel, lead) in enumerate(found):
-            x, width = column * _WIDE + left, _WIDE - left - 0.15
-            axes = figure.add_axes((x / wide, 0.55 / tall, width / wide, high / tall))
-            self._draw(axes, panel, lead)
+        names = [[str(name) for name in lead.mean.index] for _, lead in found]
+        figure, columns = listed(title, names, _WIDE, free=1.5)
+        for axes, each in zip(columns, found, strict=True):
+            self._draw(axes, *each)
         return figure
 
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
@@ -105,7 +86,7 @@ class Lead(Kind):
         )
         return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """None is needed: each line has its name."""
         return []
 
@@ -125,21 +106,21 @@ class Lead(Kind):
 
     def _draw(self, axes: Axes, panel: Panel, lead: Leads) -> None:
         names = [str(name) for name in lead.mean.index]
-        for line, name in enumerate(names):
-            look = (_APART if lead.tells(name) else _ALIKE) | (
-                {"marker": "s"} if name in lead.collapsed else {}
-            )
-            bar = None if name == self.base else lead.half[name]
-            axes.errorbar(
-                lead.mean[name], line, xerr=bar, linestyle="", elinewidth=1, capsize=2, **look
+        rows = pd.DataFrame({"name": names, "lead": lead.mean.to_numpy()})
+        rows["half"] = [float("nan") if x == self.base else lead.half[x] for x in names]
+        rows["told"] = [lead.tells(name) for name in names]
+        rows["collapsed"] = [name in lead.collapsed for name in names]
+        for (told, collapsed), alike in rows.groupby(["told", "collapsed"]):
+            look = stroke(Style(INK if told else GREY, "", "s" if collapsed else "o", not told))
+            points(
+                axes, alike, ("name", "lead"), "half", orient="y", order=names, capsize=0.35, **look
             )
         room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
         axes.axvline(0, color=INK, linewidth=0.8)
-        axes.set_yticks(range(len(names)), names, fontsize=7.5)
+        name_lines(axes, names)
         for label in axes.get_yticklabels():
             label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
-        axes.set_ylim(len(names) - 0.4, -0.6)
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
         axes.set_title(

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from matplotlib.axes import Axes
+import numpy as np
+import seaborn as sns
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.places import level_text
-from fedbench.report.figures.kind import Kind, metric_label, stroke
-from fedbench.report.figures.panel import Hue, Panel
+from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.style import stroke
 from fedbench.report.values.numbers import axis_title
 
 
@@ -25,22 +26,26 @@ class Levels(Kind):
     log: bool = False
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """One line per hue."""
-        for hue in panel.hues:
-            if hue.measured and len(hue.readings):
-                self._line(axes, hue)
+        """One line per hue; a level of which a run has no finite number breaks it."""
+        levels = self._levels(panel)
         if self.log:
             axes.set_xscale("log")
             axes.minorticks_off()
-        levels = self._levels(panel)
+        for hue in panel.hues:
+            if hue.measured and len(hue.readings):
+                self._line(axes, hue)
         axes.set_xticks(levels, [level_text(level) for level in levels])
         axes.set_xlabel(axis_title(self.axis))
         axes.set_ylabel(metric_label(panel.metric))
 
     def _line(self, axes: Axes, hue: Hue) -> None:
-        groups = hue.readings.groupby(self.axis)["value"]
-        mean, std = (groups.agg(of, skipna=False) for of in ("mean", "std"))
-        axes.errorbar(mean.index, mean, std, linewidth=1.6, capsize=2.5, **stroke(hue))
+        rows = hue.readings
+        known = np.isfinite(rows["value"]).groupby(rows[self.axis]).transform("all")
+        sns.pointplot(
+            rows.assign(value=rows["value"].where(known)), x=self.axis, y="value", errorbar="sd",
+            native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6}, linewidth=1.6, ax=axes,
+            **stroke(hue.style),
+        )  # fmt: skip
 
     def _levels(self, panel: Panel) -> list[float]:
         levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}

@@ -1,30 +1,24 @@
 """What methods cost against what they reach, and those that no other beats in both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
+import seaborn as sns
 
 from fedbench.base import registry
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import reading
-from fedbench.report.figures.crowd import side_by_side
-from fedbench.report.figures.kind import Kind, metric_label, stroke
-from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import GREY, style
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
 _COMPUTATION = ("sample_passes", "compute", "kilopasses")
 _HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
-_CROWD = (
-    "Grey points are the other methods; those that would hide each other are moved to the side."
-)
-_PLAIN: dict[str, Any] = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": "none"}
+_CROWD = "Grey points are the other methods, darker where they lie on each other."
+_PLAIN: dict[str, Any] = {"edgecolor": GREY, "s": 13, "linewidth": 0.7}
 
 
 class Point(NamedTuple):
@@ -46,10 +40,9 @@ class Pareto(Kind):
     one's own folder are named too. Points are means over the seeds, bars one sample standard
     deviation of the metric on either side; where a mean is over settings too, the deviation over
     the seeds is pooled over them. Of more hues than a legend can tell apart, those without a name
-    are grey points without a bar, and points that would hide each other stand side by side. A hue
-    with a diverged run has no point: it spent less than planned, and would seem to be cheap. Of
-    computation, which is counted at the clients alone, methods whose server computes on samples too
-    are hollow points that are not on the front.
+    are grey points without a bar. A hue with a diverged run has no point: it spent less than
+    planned, and would seem to be cheap. Of computation, which is counted at the clients alone,
+    methods whose server computes on samples too are hollow points that are not on the front.
     """
 
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
@@ -70,20 +63,22 @@ class Pareto(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """One point per hue, and the front."""
-        points = [point for hue in panel.hues if (point := _point(hue, self.cost))]
-        counted = [point for point in points if not self._is_uncounted(point.hue)]
+        found = [point for hue in panel.hues if (point := _point(hue, self.cost))]
+        counted = [point for point in found if not self._is_uncounted(point.hue)]
         best = front(counted, Metric(panel.metric).lower_is_better)
-        named = [p for p in points if p in best or p.hue.label in {self.base, *own_methods()}]
-        crowd = [p for p in points if p not in named] if len(panel.hues) > MOST else []
-        at = side_by_side([p[1:3] for p in crowd], [p[1:3] for p in named])
-        for point, cost in zip(crowd, at, strict=True):
-            axes.plot(cost, point.score, **_PLAIN | self._face(point))
-        for point in (p for p in points if p not in crowd):
-            look = stroke(point.hue) | {"linestyle": "none"}
-            look |= (self._mark(point, panel) if crowd else {}) | self._face(point)
-            axes.errorbar(point.cost, point.score, point.spread, elinewidth=0.8, **look)
-        steps: dict[str, Any] = {"where": "post", "color": INK, "linewidth": 0.8, "zorder": 1}
-        axes.step([p.cost for p in best], [p.score for p in best], **steps)
+        named = [p for p in found if p in best or p.hue.label in {self.base, *own_methods()}]
+        crowd = [p for p in found if p not in named] if len(panel.hues) > MOST else []
+        self._crowd(axes, crowd)
+        for point in (p for p in found if p not in crowd):
+            mark = self._mark(point, panel) if crowd else point.hue.style
+            look = stroke(replace(mark, hollow=mark.hollow or self._is_uncounted(point.hue)))
+            row = pd.DataFrame([point[1:]], columns=["cost", "score", "spread"])
+            look |= {"native_scale": True, "err_kws": {"linewidth": 0.8}}
+            points(axes, row, ("cost", "score"), "spread", **look)
+        steps: dict[str, Any] = {"drawstyle": "steps-post", "color": INK, "linewidth": 0.8}
+        sns.lineplot(
+            x=[p.cost for p in best], y=[p.score for p in best], zorder=1, ax=axes, **steps
+        )
         for point in named:
             _name(axes, point, aside=bool(crowd) and point not in best)
         axes.margins(0.12)
@@ -104,15 +99,20 @@ class Pareto(Kind):
         diverged = f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
         return " ".join(filter(None, [crowd, uncounted, diverged]))
 
-    def _mark(self, point: Point, panel: Panel) -> dict[str, Any]:
+    def _mark(self, point: Point, panel: Panel) -> Style:
         """A colour and a marker that no other hue has; variants of a method share theirs."""
         look = style(panel.hues.index(point.hue))
-        colour = INK if point.hue.label == self.base else look.colour
-        return {"color": colour, "marker": look.marker, "markerfacecolor": colour}
+        return replace(look, colour=INK) if point.hue.label == self.base else look
 
-    def _face(self, point: Point) -> dict[str, Any]:
-        """Hollow where the server computes what is not counted."""
-        return {"markerfacecolor": "none"} if self._is_uncounted(point.hue) else {}
+    def _crowd(self, axes: Axes, crowd: Sequence[Point]) -> None:
+        """Grey points, hollow where the server computes what is not counted.
+
+        They lie where their numbers are; their edges show how many lie on each other.
+        """
+        for uncounted, strength in ((False, 0.7), (True, 0.0)):
+            at = [p for p in crowd if self._is_uncounted(p.hue) == uncounted]
+            x, y = [p.cost for p in at], [p.score for p in at]
+            sns.scatterplot(x=x, y=y, color=(GREY, strength), ax=axes, **_PLAIN)
 
     def _is_uncounted(self, hue: Hue) -> bool:
         """Whether the hue's server computes what the cost leaves out."""
@@ -121,7 +121,7 @@ class Pareto(Kind):
         parts = (registry.find("method", part.name) for part in hue.cells[0].run.parts)
         return any(part.constants.get("computes_at_server", False) for part in parts)
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """No legend where it could not tell the hues apart."""
         return [] if any(len(panel.hues) > MOST for panel in panels) else None
 

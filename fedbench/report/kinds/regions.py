@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm, ListedColormap
+import seaborn as sns
 
-from fedbench.report.figures import classes
-from fedbench.report.figures.kind import Kind
-from fedbench.report.figures.look import INK
-from fedbench.report.figures.panel import Panel
-from fedbench.report.figures.styles import style
+from fedbench.report.figures.panels import Axes, Entries, Kind, Panel
+from fedbench.report.figures.style import INK, style
+from fedbench.report.kinds.embedding import of_classes, scatter
 
 
 @dataclass(frozen=True)
@@ -41,24 +38,23 @@ class Regions(Kind):
         shown = table if model == "global" else table[table["model"] == model]
         _areas(axes, table[(table["model"] == model) & (table["kind"] == "grid")])
         points = shown[shown["kind"] == "point"]
-        classes.scatter(axes, points, ("x1", "x2"), s=13, edgecolors=INK, linewidths=0.3)
+        scatter(axes, points, ("x1", "x2"), s=13, edgecolor=INK, linewidth=0.3)
         axes.set(xlabel="x₁", ylabel="x₂", aspect="equal")
         axes.locator_params(nbins=4)
         axes.grid(visible=False)
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The classes."""
         tables = [panel.table(self.reads) for panel in panels if self.has(panel)]
         points = [table[table["kind"] == "point"] for table in tables]
-        return classes.legend(points, markersize=5, markeredgecolor=INK, markeredgewidth=0.4)
+        return of_classes(points, markersize=5, markeredgecolor=INK, markeredgewidth=0.4)
 
 
 def _areas(axes: Axes, grid: pd.DataFrame) -> None:
     plane = grid.pivot_table(index="x2", columns="x1", values="predicted").sort_index()
-    count = int(grid["predicted"].max()) + 1
-    colours = ListedColormap([style(label).colour for label in range(count)])
+    colours = sns.color_palette([style(i).colour for i in range(int(grid["predicted"].max()) + 1)])
     axes.pcolormesh(
-        plane.columns.to_numpy(), plane.index.to_numpy(), plane.to_numpy(), alpha=0.38,
-        cmap=colours, norm=BoundaryNorm([i - 0.5 for i in range(count + 1)], count),
+        plane.columns.to_numpy(), plane.index.to_numpy(),
+        np.array(colours)[plane.to_numpy(dtype=int)], alpha=0.38,
         shading="nearest", rasterized=True, linewidth=0,
     )  # fmt: skip

@@ -6,19 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+import seaborn as sns
 from numpy.typing import NDArray
 
 from fedbench.base import registry
 from fedbench.base.checked import BelowOne, Count
 from fedbench.paper.metrics import column_label
-from fedbench.report.figures.kind import Kind, filling, stroke
-from fedbench.report.figures.panel import Hue, Panel
-from fedbench.report.figures.styles import GREEN, styles
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
+from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
 
 _PART = "H = {}"
 
@@ -51,11 +46,14 @@ class Weights(Kind):
         biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
         chosen = [H for H in self.steps if _PART.format(H) == panel.part]
         steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
-        style_of = styles(["MFL", "RMFL"])
-        for (name, weights), shift in zip(self._weights(steps).items(), (-0.21, 0.21), strict=True):
-            axes.bar(np.arange(steps) + shift, weights, 0.4, **filling(style_of[name], 0.55))
+        rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
+        looks = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
+        bars(
+            axes, rows.melt("step", var_name="hue"), ("step", "value"), looks, native_scale=True,
+            width=0.84, gap=0.05, errorbar=None,
+        )  # fmt: skip
         self._lines(axes.twinx(), {hue: bias.loc[: steps - 1] for hue, bias in biases.items()})
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.locator_params(axis="x", nbins=8, integer=True)
         axes.set_xlabel("Local step")
         axes.set_ylabel("Share of the gradient")
 
@@ -63,15 +61,15 @@ class Weights(Kind):
         right.spines["right"].set_visible(True)
         right.grid(visible=False)
         for hue, bias in biases.items():
-            right.plot(bias.index, bias, linewidth=1.6, **_line(hue, len(biases)))
+            sns.lineplot(bias, estimator=None, linewidth=1.6, ax=right, **_line(hue, len(biases)))
         right.margins(y=0.08)  # the marks of the highest point stay whole
         right.set_ylim(bottom=0)
         cosine = self.column == "cosine"
         right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.reads, self.column))
 
-    def legend(self, panels: Sequence[Panel]) -> list[tuple[Artist, str]] | None:
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The two weightings, then the biases."""
-        entries: list[tuple[Artist, str]] = [
+        entries: Entries = [
             (Patch(**filling(style, 0.55)), f"share in {name}'s momentum")
             for name, style in styles(["MFL", "RMFL"]).items()
         ]
@@ -95,6 +93,4 @@ class Weights(Kind):
 
 def _line(hue: Hue, hues: int) -> dict[str, Any]:
     """How a bias is drawn; a single one has a colour that neither weighting has."""
-    by_hue = stroke(hue)
-    single = {"color": GREEN, "markerfacecolor": GREEN, "linestyle": "-", "marker": "D"}
-    return by_hue | single if hues == 1 else by_hue
+    return stroke(Style(GREEN, "-", "D") if hues == 1 else hue.style)

@@ -121,7 +121,8 @@ class FigureOnPage:
 
     `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
     says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
-    `lack` says why nothing is drawn, if so; `in_numbers` whether a CSV file has what it says.
+    `lack` says why nothing is drawn, if so; `in_numbers` whether a CSV file has what it says;
+    `missing_letters` are boxes in its PNG and PDF, as no installed font has them.
     """
 
     key: str
@@ -133,6 +134,7 @@ class FigureOnPage:
     readout: list[dict[str, Any]] = field(repr=False)
     lack: str = ""
     in_numbers: bool = False
+    missing_letters: str = ""
 
     @property
     def box(self) -> tuple[float, float]:

@@ -5,7 +5,6 @@ from math import comb
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.rank_figure import moved
 from fedbench.report.tables.ranks import MANY, Ranks
 from fedbench.report.words import say
 
@@ -14,18 +13,15 @@ from fedbench.report.words import say
 class RanksOnPage:
     """A diagram of mean ranks, ready to stand in a page.
 
-    `svg` is empty where the critical difference is too large for a diagram to say anything.
+    `svg` is empty where the critical difference is too large for a diagram to say anything;
+    `missing_letters` are boxes in its PNG and PDF.
     """
 
     key: str
     title: str
     ranks: Ranks
     svg: str = field(repr=False)
-
-    @property
-    def moved(self) -> bool:
-        """Whether nearly equal ranks are drawn a little apart."""
-        return bool(self.svg) and moved(self.ranks)
+    missing_letters: str = ""
 
     @property
     def crowded(self) -> bool:

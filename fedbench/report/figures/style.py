@@ -1,22 +1,40 @@
-"""One style per method in all figures: a colour, and a line and marker that differ in grey too."""
+"""How figures look: the theme, and one style per method: a colour, a line and a marker.
+
+Lines and markers differ, so that a figure can be read in grey too.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
-from colorsys import hls_to_rgb, rgb_to_hls
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
-from matplotlib import colormaps
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
 
 from fedbench.paper.places import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
-# Okabe and Ito's palette, with a grey in place of their black, which cannot be read on a dark page,
-# and a darker yellow at the end. Those without an underscore also stand for what is no method.
-BLUE, RED, GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_SKY, _ORANGE, _OLIVE, GREY = "#56B4E9", "#E69F00", "#B3A200", "#7A8290"
+INK, PAPER = "#1a1b1e", "#fffffe"  # in a page's SVG they are replaced by the page's colours
+THEME: Any = {
+    **sns.axes_style("ticks"), **sns.plotting_context("paper", font_scale=9 / 9.6),
+    # one font on all machines: letters of another width would move what stands beside them
+    "font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"],
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
+    "ytick.color": INK, "figure.facecolor": PAPER, "savefig.facecolor": PAPER,
+    "axes.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.linewidth": 0.8, "xtick.major.size": 3.5, "ytick.major.size": 3.5,
+    "axes.grid": True, "grid.color": INK, "grid.alpha": 0.12, "grid.linewidth": 0.6,
+    "legend.frameon": False, "legend.fontsize": 9, "text.parse_math": False, "path.simplify": False,
+    "svg.fonttype": "none", "pdf.fonttype": 42,  # letters stay letters, as publishers require
+}  # fmt: skip
+
+# Seaborn's palette for the colour-blind, with a grey that can be read on a dark page too and a
+# darker yellow. Those without an underscore also stand for what is no method.
+BLUE, _ORANGE, GREEN, RED, _PURPLE, *_, _SKY = sns.color_palette("colorblind").as_hex()
+_OLIVE, GREY = "#b3a200", "#7a8290"
 # Darker shades, for methods that stand beside another of the same colour.
 _NAVY, _BROWN, _FOREST = "#003F66", "#8A3B00", "#005F46"
 _COLOURS = (BLUE, RED, GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
@@ -134,17 +152,17 @@ def _ordered(numbers: list[Level]) -> dict[Level, Style]:
     if values[0] < 0 < values[-1]:
         colours = _diverging(values)
     else:
-        colours = [to_hex(colormaps["plasma"](0.2 + 0.6 * at)) for at in _spread(len(values))]
-    return {x: replace(style(i), colour=colours[i]) for i, x in enumerate(numbers)}
+        plasma = sns.color_palette("plasma", as_cmap=True)
+        colours = sns.color_palette([plasma(0.2 + 0.6 * at) for at in _spread(len(values))])
+    return {x: replace(style(i), colour=colours.as_hex()[i]) for i, x in enumerate(numbers)}
 
 
-def _diverging(values: list[float]) -> list[str]:
+def _diverging(values: list[float]) -> Any:
     """Blue below 0, the darker the further away; grey at 0; above it from orange to brown."""
     below, above = sum(x < 0 for x in values), sum(x > 0 for x in values)
-    cold = LinearSegmentedColormap.from_list("cold", [_NAVY, BLUE, _SKY])
-    warm = LinearSegmentedColormap.from_list("warm", [_ORANGE, RED, _BROWN])
-    blue = [to_hex(cold(at)) for at in _spread(below)]
-    return blue + [GREY] * (0.0 in values) + [to_hex(warm(at)) for at in _spread(above)]
+    cold = sns.blend_palette([_NAVY, BLUE, _SKY], below)
+    warm = sns.blend_palette([_ORANGE, RED, _BROWN], above)
+    return sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
 
 
 def _spread(number: int) -> list[float]:
@@ -190,13 +208,74 @@ def _variant(family: list[Style], place: int, taken: set[Style]) -> Style:
 
 def _shades(colour: str) -> list[str]:
     """Two shades that differ most from the colour in luminance, so that they do in grey too."""
-    hue, _, full = rgb_to_hls(*to_rgb(colour))
-    shades = [hls_to_rgb(hue, percent / 100, full) for percent in range(101)]
-    apart = sorted(_LUMINANCES, key=lambda wanted: -abs(log(wanted / _luminance(to_rgb(colour)))))
-    return [to_hex(min(shades, key=lambda x: abs(_luminance(x) - at))) for at in apart[:2]]
+    shades = sns.color_palette([sns.set_hls_values(colour, l=n / 100) for n in range(101)]).as_hex()
+    apart = sorted(_LUMINANCES, key=lambda wanted: -abs(log(wanted / luminance(colour))))
+    return [min(shades, key=lambda x: abs(luminance(x) - at)) for at in apart[:2]]
 
 
-def _luminance(colour: tuple[float, float, float]) -> float:
+def luminance(colour: str) -> float:
     """From 0 to 1, as screens give it."""
-    red, green, blue = (float(part**2.2) for part in colour)
+    red, green, blue = (float(part**2.2) for part in sns.color_palette([colour])[0])
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def stroke(style: Style) -> dict[str, Any]:
+    """The options of matplotlib for a line of that style."""
+    return {
+        "color": style.colour,
+        "linestyle": style.line,
+        "marker": style.marker,
+        "markersize": 5,
+        "markerfacecolor": style.face,
+        "markeredgecolor": style.colour,
+        "markeredgewidth": 1.0,
+    }
+
+
+def filling(style: Style, strength: float = 1.0) -> dict[str, Any]:
+    """How a bar or box is filled.
+
+    `strength` mixes its colour with white: a transparent colour would hide the hatching in an SVG.
+    """
+    colour = sns.blend_palette(["white", style.colour], 101).as_hex()[round(100 * strength)]
+    return {"facecolor": colour, "edgecolor": INK, "hatch": style.hatch, "linewidth": 0.6}
+
+
+def bars(
+    axes: Axes,
+    rows: pd.DataFrame,
+    at: tuple[str, str],
+    looks: dict[str, dict[str, Any]],
+    **options: Any,
+) -> None:
+    """Bars of the columns `at` of a table, side by side for each value of its column `hue`.
+
+    `looks` says for each of these, in order, how it is filled; `options` are those of seaborn.
+    """
+    colours = {name: look["facecolor"] for name, look in looks.items()}
+    sns.barplot(
+        rows, x=at[0], y=at[1], hue="hue", hue_order=list(looks), palette=colours, saturation=1,
+        legend=False, ax=axes, **options,
+    )  # fmt: skip
+    for hue, look in zip(axes.containers, looks.values(), strict=True):
+        for bar in hue:
+            bar.set(**look)
+    axes.grid(visible=False, axis="x")
+
+
+def points(
+    axes: Axes, rows: pd.DataFrame, at: tuple[str, str], spread: str, **options: Any
+) -> None:
+    """Points at the columns `at` of a table, with intervals of `spread` around the second.
+
+    No interval where it is NaN. `options` are those of seaborn, which takes an interval from values
+    alone: here the median and the range of its middle and its two ends.
+    """
+    along, across = at
+    ends = [rows.assign(**{across: rows[across] + n * rows[spread]}) for n in (-1, 1)]
+    values = pd.concat([rows, *ends], ignore_index=True)
+    x, y = (across, along) if options.get("orient") == "y" else (along, across)
+    sns.pointplot(
+        values, x=x, y=y, estimator="median", errorbar=("pi", 100), linewidth=1, ax=axes,
+        **options | {"linestyle": "none"},
+    )  # fmt: skip

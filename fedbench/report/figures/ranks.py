@@ -8,26 +8,31 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+import seaborn as sns
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator
 
 from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.draw import wrapped
-from fedbench.report.figures.look import INK, write
-from fedbench.report.figures.styles import styles
+from fedbench.report.figures.layout import (
+    blank,
+    entitle,
+    listed,
+    name_lines,
+    remark,
+    under,
+    wrapped,
+)
+from fedbench.report.figures.panels import Axes, Figure
+from fedbench.report.figures.save import Written, write
+from fedbench.report.figures.style import INK, styles
 from fedbench.report.tables.ranks import MANY, RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
 
 _SCALE, _LETTER, _LABEL = 3.0, 0.075, 26  # inches of the scale, of a letter; letters per line
 _AXIS = 36  # letters per line below the scale
 _LINE = 0.19  # inches that each line of a method's name takes
-_APART = 0.012  # share of the scale: stems that are nearer hide each other
 
 
-def save(ranks: Ranks, title: str, stem: Path) -> list[Path]:
+def save(ranks: Ranks, title: str, stem: Path) -> Written:
     """Write `<stem>.svg`, `<stem>.png` and `<stem>.pdf`."""
     files = (stem.with_name(f"{stem.name}.{ending}") for ending in DRAWN)
     return write(lambda: draw(ranks, title), *files)
@@ -40,23 +45,16 @@ def draw(ranks: Ranks, title: str) -> Figure:
 
 def _list(ranks: Ranks, title: str) -> Figure:
     """A line per method with its mean rank; a band as wide as the critical difference."""
-    width, lines = 5.6, wrapped(title, 5.6 - (0.1 if ranks.test else 1.5))
     names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
-    above, high = 0.2 + 0.17 * len(lines), 0.165 * len(names)
-    left, below = 0.2 + 0.064 * max(map(len, names)), 0.68
-    tall = above + high + below
-    figure = Figure((width, tall))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((left / width, below / tall, 1 - (left + 0.15) / width, high / tall))
-    places, best = range(len(names)), float(ranks.mean.iloc[0])
+    figure, (axes,) = listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
+    best = float(ranks.mean.iloc[0])
     if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
-    axes.plot(ranks.mean.to_numpy(), places, "o", color=INK, markersize=4)
-    axes.set_yticks(places, names, fontsize=7.5)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    sns.stripplot(x=ranks.mean.to_numpy(), y=names, color=INK, size=5, jitter=False, ax=axes)
+    name_lines(axes, names)
     axes.set_xlim(0, len(names) + 1)
     axes.set_xlabel(textwrap.fill(_axis(ranks), _AXIS))
-    return _titled(figure, lines, ranks.test is not None)
+    return _remarked(figure, ranks)
 
 
 def _axis(ranks: Ranks) -> str:
@@ -69,24 +67,21 @@ def _bars(ranks: Ranks, title: str) -> Figure:
     width = _SCALE + 2 * _LETTER * longest
     lines = wrapped(title, width - (0.1 if ranks.test else 1.5))
     rows = max(label.count("\n") + 1 for label in labels.values())
-    figure = Figure(layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank(width, 1)
     axes = figure.subplots()
     _scale(axes, len(labels))
     _diagram(ranks, labels, axes)
     low, high = axes.get_ylim()
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
     figure.set_size_inches(width, height)
-    return _titled(figure, lines, ranks.test is not None)
+    figure.set_layout_engine(under(lines, height))
+    entitle(figure, lines)
+    return _remarked(figure, ranks)
 
 
-def _titled(figure: Figure, lines: list[str], tested: bool) -> Figure:
-    width, height = figure.get_size_inches()
-    figure.suptitle("\n".join(lines), fontsize=9.5, weight="bold", x=0.06 / width, ha="left")
-    if not tested:
-        corner = (1 - 0.06 / width, 1 - 0.04 / height)
-        look = {"fontsize": 7.5, "style": "italic", "alpha": 0.75}
-        figure.text(*corner, UNTESTED, look, ha="right", va="top")
+def _remarked(figure: Figure, ranks: Ranks) -> Figure:
+    if ranks.test is None:
+        remark(figure, UNTESTED)
     return figure
 
 
@@ -95,7 +90,7 @@ def _scale(axes: Axes, methods: int) -> None:
     axes.grid(visible=False)
     axes.spines["top"].set_visible(True)
     axes.set_xlim(1, methods)
-    axes.xaxis.set_major_locator(FixedLocator(range(1, methods + 1)))
+    axes.set_xticks(range(1, methods + 1))
     axes.tick_params(labelsize=8)
 
 
@@ -105,26 +100,12 @@ def _labels(ranks: Ranks) -> dict[str, str]:
     return {x: textwrap.fill(f"{name}  {ranks.mean[x]:.2f}", _LABEL) for x, name in said.items()}
 
 
-def moved(ranks: Ranks) -> bool:
-    """Whether some methods' stems stand beside their mean ranks, so that all can be seen."""
-    return len(ranks.mean) <= MANY and bool((_places(ranks) != ranks.mean.sort_values()).any())
-
-
-def _places(ranks: Ranks) -> "pd.Series[float]":
-    """Where the stems stand: at the mean ranks, ties a little apart so that each can be seen."""
-    mean = ranks.mean.sort_values()
-    gap, last, places = _APART * (len(mean) - 1), float("-inf"), {}
-    for name, rank in mean.items():
-        last = places[name] = max(rank, last + gap)
-    return pd.Series(places)
-
-
 def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
     from scikit_posthocs import critical_difference_diagram  # seconds that few commands need
 
     style_of = styles(list(ranks.mean.index))
     drawn = critical_difference_diagram(
-        _places(ranks).rename(labels),
+        ranks.mean.rename(labels),
         _pairs(ranks).rename(index=labels, columns=labels),
         alpha=RISK,
         ax=axes,

@@ -1,0 +1,180 @@
+"""Writes a figure as SVG, PNG and PDF, and says what a page's script tells of its curves."""
+
+import re
+from collections.abc import Callable
+from copy import copy
+from dataclasses import asdict, dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.font_manager import findfont, fontManager, get_font
+from matplotlib.text import Text
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import atomic
+from fedbench.plan.workflow import DRAWN
+from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.layout import draw
+from fedbench.report.figures.legend import remarked
+from fedbench.report.figures.panels import Figure, Hue, Panel, panel_id
+from fedbench.report.figures.style import INK, PAPER, THEME
+
+# What each format is saved with: no date or version, so that the same figure has the same bytes.
+_SAVED: dict[str, Any] = {
+    ".svg": {"metadata": {"Date": None, "Creator": None, "Format": None, "Type": None}},
+    ".png": {"metadata": {"Software": None}, "dpi": 200},
+    ".pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+}
+_BOXES = "Last Resort"  # the start of the names of fonts that draw boxes in place of all letters
+_POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a figure; `missing_letters` are boxes in PNG and PDF, as no font has them."""
+
+    files: tuple[Path, ...]
+    missing_letters: str
+    figure: Figure = field(repr=False)
+
+
+def save(drawing: Drawing, folder: Path) -> tuple[Written, list[dict[str, Any]]]:
+    """Write `<key>.svg`, `<key>.png` and `<key>.pdf`; the same drawing gives the same bytes.
+
+    Returns them, and what a page's script tells of the curves in them.
+    """
+    written = write(lambda: draw(drawing), *(folder / f"{drawing.key}.{x}" for x in DRAWN))
+    return written, readout(drawing, written.figure)
+
+
+def write(draw: Callable[[], Figure], *files: Path) -> Written:
+    """Draw a figure and write it to each file in the format of its ending.
+
+    The same figure gives the same bytes. Letters that the font lacks are taken from other installed
+    fonts. Raises `FedbenchError` on an ending other than .svg, .png and .pdf.
+    """
+    for file in files:
+        if file.suffix not in _SAVED:
+            raise FedbenchError(f"{file}: a figure is written as one of {', '.join(_SAVED)}")
+    with mpl.rc_context({**THEME, "svg.hashsalt": files[0].stem}):
+        figure = draw()
+        lacking = _lacking(figure)
+        fonts = {letter: font for letter in lacking if (font := _font_with(letter))}
+        if fonts:
+            mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted({*fonts.values()})]
+            figure = draw()
+            lacking = _lacking(figure)
+        _lay_out(figure)
+        for file in files:
+            with atomic(file) as path:
+                figure.savefig(path, format=file.suffix[1:], **_SAVED[file.suffix])
+    return Written(files, "".join(lacking), figure)
+
+
+def _lacking(figure: Figure) -> list[str]:
+    """The letters of a figure that its fonts do not have, in order."""
+    found: set[str] = set()
+    for text in figure.findobj(Text):
+        found |= {x for x in {*text.get_text()} if x.isprintable() and not _has(text, x)}
+    return sorted(found)
+
+
+def _has(text: Text, letter: str) -> bool:
+    """Whether one of the text's fonts has the letter."""
+    for family in text.get_fontfamily():
+        properties = copy(text.get_fontproperties())
+        properties.set_family(family)
+        if get_font(findfont(properties)).get_char_index(ord(letter)):
+            return True
+    return False
+
+
+def _font_with(letter: str) -> str:
+    """The first installed font by name that has the letter; empty if none."""
+    fonts = sorted((font.name, font.fname) for font in fontManager.ttflist)
+    named = ((name, file) for name, file in fonts if not name.startswith(_BOXES))
+    return next((n for n, file in named if get_font(file).get_char_index(ord(letter))), "")
+
+
+def _lay_out(figure: Figure) -> None:
+    """Lay a figure out once; one that keeps its engine is drawn twice, and anew, for each file."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+
+
+def inline(svg: str, key: str) -> str:
+    """The SVG for an HTML page: text and axes in the page's colour, ids that no other SVG has."""
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", body)
+    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
+    return body.replace(INK, "currentColor").replace(PAPER, "none")
+
+
+@dataclass(frozen=True)
+class LineReadout:
+    """A line: its points, the ids of what is drawn for it, and what the legend says of it."""
+
+    label: str
+    said: str
+    colour: str
+    ids: tuple[str, ...]
+    x: tuple[float, ...]
+    y: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class PanelReadout:
+    """A panel: left, top, right and bottom in points of the SVG, and the ends of its x axis."""
+
+    title: str
+    axis: str
+    box: tuple[float, ...]
+    x: tuple[float, float]
+    lines: tuple[LineReadout, ...]
+
+
+def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
+    """The panels with curves, of a figure that has been laid out."""
+    placed = {str(axes.get_gid()): axes for axes in figure.axes}
+    panels, said = [], remarked(drawing)
+    for i, panel in enumerate(drawing.panels):
+        axes = placed.get(panel_id(i))
+        lines = _lines(drawing, i, panel, said) if axes else ()
+        if axes and lines:
+            width, height = (72 * inches for inches in figure.get_size_inches())
+            at = axes.get_position()
+            box = (at.x0 * width, (1 - at.y1) * height, at.x1 * width, (1 - at.y0) * height)
+            ends = (float(axes.get_xlim()[0]), float(axes.get_xlim()[1]))
+            axis, rounded = drawing.kind.along, tuple(round(x, 1) for x in box)
+            panels.append(asdict(PanelReadout(panel.title, axis, rounded, ends, lines)))
+    return panels
+
+
+def _lines(drawing: Drawing, i: int, panel: Panel, said: dict[str, str]) -> tuple[LineReadout, ...]:
+    name = f"{drawing.key}-{panel_id(i)}"
+    return tuple(
+        _line(f"{name}-{n}", hue, curve, said[hue.label])
+        for n, hue, curve in drawing.kind.curves_of(panel)
+    )
+
+
+def _line(name: str, hue: Hue, curve: pd.Series, said: str) -> LineReadout:
+    n = len(curve)
+    rows = (
+        range(n) if n <= _POINTS else [round(j * (n - 1) / (_POINTS - 1)) for j in range(_POINTS)]
+    )
+    x = tuple(_short(float(curve.index[j])) or 0.0 for j in rows)
+    y = tuple(_short(float(curve.iloc[j])) for j in rows)
+    return LineReadout(hue.label, said, hue.style.colour, (name, f"{name}-band"), x, y)
+
+
+def _short(value: float) -> float | None:
+    return float(f"{value:.{_DIGITS}g}") if isfinite(value) else None

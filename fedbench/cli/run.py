@@ -74,9 +74,9 @@ def _train(
     from fedbench.base.errors import of_file
     from fedbench.cli.live import both, watching
     from fedbench.engine.training import run as train
-    from fedbench.jobs.trackers import followers
+    from fedbench.jobs.live import follower
 
-    follow = followers(live, out, console.print)
+    follow = follower(live, out, console.print)
     with watching(console, settings) as shown, follow(settings) as sent:
         watch = both(shown, sent)
         with of_file(spec):

@@ -95,9 +95,9 @@ def train(
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.jobs.apart import say, train_apart
         from fedbench.jobs.live import follower
-        from fedbench.jobs.worker import train as work
+        from fedbench.jobs.train import say, train_in_child
+        from fedbench.jobs.train import train as work
         from fedbench.plan.schedule import load_schedule
 
         one_thread_a_process()
@@ -109,7 +109,7 @@ def train(
             follow = follower(live, results, say)  # in the process that trains
             return work(schedule, left, results, machine, data_dir, say, follow)
 
-        if code := train_apart(train_left, run_ids, results):
+        if code := train_in_child(train_left, run_ids, results):
             raise typer.Exit(code)
 
 

@@ -24,7 +24,6 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable
 from fedbench.base.strict import Strict
 from fedbench.jobs.collect import trained_with
-from fedbench.paper.places import level_text
 from fedbench.plan.plan import Cell, Plan
 from fedbench.spec import RunSpec
 from fedbench.store import Results, RunFolder
@@ -192,15 +191,15 @@ def _entries(plan: Plan, paper: str) -> dict[str, _Entry]:
 def _entry(cell: Cell, trial: int = 0) -> _Entry:
     """Of a run, called 'FedGKD · AG News · alpha 0.1 · s0', or of a trial of its search."""
     axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
-    levels = [x if isinstance(x, str) else f"{axis} {level_text(x)}" for axis, x in axes]
+    levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
     name = " · ".join([*levels, f"trial {trial}" if trial else f"s{cell.seed}"])
     return _Entry(name, _method(cell), "trial" if trial else "run")
 
 
 def _method(cell: Cell) -> str:
     """The paper's name of the method; where no axis has it, the parts that it is made of."""
-    named = level_text(cell.coords["method"]) if "method" in cell.coords else ""
-    return named or " + ".join(part.name for part in cell.run.parts) or "fedavg"
+    named = cell.coords.get("method", "")
+    return str(named) or " + ".join(part.name for part in cell.run.parts) or "fedavg"
 
 
 def _copy(

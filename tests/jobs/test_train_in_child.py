@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.jobs.apart import train_apart
+from fedbench.jobs.train import train_in_child
 from fedbench.store import Results, Status, note_failure, signs_of_life, state
 from tests.engine.records import record
 from tests.jobs.four_runs import IDS, SPECS
@@ -52,13 +52,13 @@ def _folders(tmp_path):
 
 
 def test_all_is_well(tmp_path):
-    assert train_apart(working(tmp_path, {}), IDS, tmp_path) == 0
+    assert train_in_child(working(tmp_path, {}), IDS, tmp_path) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS])
 def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, capfd, number):
     work = working(tmp_path, {IDS[1]: by(number)})
-    assert train_apart(work, IDS, tmp_path) == 3
+    assert train_in_child(work, IDS, tmp_path) == 3
     assert status(tmp_path, IDS[1]) is Status.failed
     assert [status(tmp_path, each) for each in IDS if each != IDS[1]] == [Status.finished] * 3
     why = state(Results(tmp_path).run(IDS[1])).why
@@ -69,7 +69,7 @@ def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_pat
 
 def test_two_killers_in_one_job(tmp_path):
     deeds = {IDS[0]: by(signal.SIGKILL), IDS[3]: by(signal.SIGKILL)}
-    assert train_apart(working(tmp_path, deeds), IDS, tmp_path) == 3
+    assert train_in_child(working(tmp_path, deeds), IDS, tmp_path) == 3
     assert [status(tmp_path, each).value for each in IDS] == [
         *("failed", "finished", "finished", "failed")
     ]
@@ -80,7 +80,7 @@ def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path, capfd):
     folder.finish(record(SPECS[0]), pd.DataFrame({"round": [10]}), {}, {})
     (folder.path / "rounds.parquet").write_bytes(b"PAR1")
     cut = FedbenchError("rounds.parquet: is not the file that the run wrote")
-    assert train_apart(lambda _: note_failure(folder, cut), IDS[:1], tmp_path) == 3
+    assert train_in_child(lambda _: note_failure(folder, cut), IDS[:1], tmp_path) == 3
     assert f"1 of 1 runs failed: {IDS[0]}" in capfd.readouterr().out
 
 
@@ -88,7 +88,7 @@ def test_what_concerns_no_run_alone_is_one_sentence(tmp_path, capfd):
     def work(_):
         raise FedbenchError("live: no tracker 'mlfow'; did you mean 'mlflow'?")
 
-    assert train_apart(work, IDS, tmp_path) == 2
+    assert train_in_child(work, IDS, tmp_path) == 2
     assert capfd.readouterr().err == "error: live: no tracker 'mlfow'; did you mean 'mlflow'?\n"
 
 
@@ -96,7 +96,7 @@ def test_a_stop_is_no_failure(tmp_path):
     def work(_):
         raise SystemExit(143)
 
-    assert train_apart(work, IDS, tmp_path) == 143
+    assert train_in_child(work, IDS, tmp_path) == 143
     assert status(tmp_path, IDS[0]) is Status.waiting
 
 
@@ -105,14 +105,14 @@ def test_a_signal_to_the_parent_reaches_the_child_which_is_not_blamed(tmp_path):
         os.kill(os.getppid(), signal.SIGTERM)
         signal.pause()
 
-    assert train_apart(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
+    assert train_in_child(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
     assert status(tmp_path, IDS[0]) is Status.stopped
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_log_on_a_full_disk_stops_no_run():
     code = (
-        "from fedbench.jobs.apart import say\n"
+        "from fedbench.jobs.train import say\n"
         "import sys\n"
         "for line in ('one', 'two'): say(line)\n"
         "sys.stderr.write('on')"
@@ -129,7 +129,7 @@ def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkey
         for run_id in run_ids:
             note_failure(Results(tmp_path).run(run_id), ValueError("no space"))
 
-    assert train_apart(work, IDS, tmp_path) == 1
+    assert train_in_child(work, IDS, tmp_path) == 1
 
 
 def _full(*_):

@@ -9,7 +9,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,25 +36,6 @@ _PAGE = 1000  # runs that are asked for at a time
 
 mlflow.set_tracking_uri("")  # never the working folder's default store
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # errors are one sentence
-
-
-@dataclass
-class _Entry:
-    """How a run of a paper is listed: its name, its method, what it is for, and where it is shown.
-
-    role: 'run', or 'trial' of a search; tables: keys of tables and figures.
-    """
-
-    name: str
-    method: str
-    role: str
-    tables: set[str] = field(default_factory=set)
-
-    @property
-    def tags(self) -> dict[str, str]:
-        """The entry as tags of an MLflow run."""
-        tables = ", ".join(sorted(self.tables))
-        return {"method": self.method, "fedbench.role": self.role, "fedbench.tables": tables}
 
 
 def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
@@ -140,14 +120,14 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
     Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
     """
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    entries = _entries(plan, paper)
-    versions = {run_id: results.run(run_id).version() for run_id in entries}
+    tags = _tags(plan, paper)
+    versions = {run_id: results.run(run_id).version() for run_id in tags}
     copies = [
         copy for copy in _copies(client, experiment) if versions.get(copy.data.tags.get(RUN, ""))
     ]
     current = {copy.data.tags[RUN]: copy for copy in copies if _is_current(copy, versions)}
     added = sum(
-        _copy(client, experiment, results.run(run_id), run_id, entries[run_id])
+        _copy(client, experiment, results.run(run_id), run_id, tags[run_id])
         for run_id, version in versions.items()
         if version and run_id not in current
     )
@@ -172,28 +152,28 @@ def _is_current(copy: Run, versions: Mapping[str, str | None]) -> bool:
     return copy.info.status == "FINISHED" and versions[tags[RUN]] == tags.get(_VERSION)
 
 
-def _entries(plan: Plan, paper: str) -> dict[str, _Entry]:
-    """By id the paper's runs and the trials of their searches."""
+def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
+    """By id of the paper's runs and of the trials of their searches: name, method, role, tables."""
     cells = [cell for cell in plan.cells if cell.paper == paper]
-    entries = {cell.run_id: _entry(cell) for cell in reversed(cells)}  # of several cells the first
+    tables: dict[str, set[str]] = {cell.run_id: set() for cell in cells}
     for key, item in plan.papers[paper].items():
         for cell in plan.select(paper, item.grid, item.where):
-            entries[cell.run_id].tables.add(f"{paper}/{key}")
-    searched = (cell for cell in reversed(cells) if cell.run_id in plan.searches)
-    trials = {
-        trial: _entry(cell, n)
-        for cell in searched
-        for n, trial in enumerate(plan.trials[plan.searches[cell.run_id]], 1)
-    }
-    return trials | entries
+            tables[cell.run_id].add(f"{paper}/{key}")
+    trials, runs = dict[str, dict[str, str]](), dict[str, dict[str, str]]()
+    for cell in reversed(cells):  # a run of several cells is called as the first of them
+        shown = {"fedbench.tables": ", ".join(sorted(tables[cell.run_id]))}
+        runs[cell.run_id] = _described(cell, "run", f"s{cell.seed}") | shown
+        for n, trial in enumerate(plan.trials.get(plan.searches.get(cell.run_id, ""), ()), 1):
+            trials[trial] = _described(cell, "trial", f"trial {n}")
+    return trials | runs
 
 
-def _entry(cell: Cell, trial: int = 0) -> _Entry:
-    """Of a run, called 'FedGKD · AG News · alpha 0.1 · s0', or of a trial of its search."""
+def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
+    """The tags of a run of the cell, which is called 'FedGKD · AG News · alpha 0.1 · s0'."""
     axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
     levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
-    name = " · ".join([*levels, f"trial {trial}" if trial else f"s{cell.seed}"])
-    return _Entry(name, _method(cell), "trial" if trial else "run")
+    name = " · ".join([*levels, last])
+    return {"mlflow.runName": name, "method": _method(cell), "fedbench.role": role}
 
 
 def _method(cell: Cell) -> str:
@@ -203,7 +183,7 @@ def _method(cell: Cell) -> str:
 
 
 def _copy(
-    client: MlflowClient, experiment: str, folder: RunFolder, run_id: str, entry: _Entry
+    client: MlflowClient, experiment: str, folder: RunFolder, run_id: str, tags: Mapping[str, str]
 ) -> bool:
     """Copy a run if it is finished; returns whether it is. MLflow's run is finished last."""
     record = folder.finished(run_id)
@@ -211,11 +191,10 @@ def _copy(
         return False
     own = {RUN: run_id, _VERSION: folder.version() or "", "fedbench.status": record["status"]}
     began, ended = _span(folder, record)
-    run = client.create_run(experiment, began, entry.tags | own, run_name=entry.name)
-    client.log_batch(
-        run.info.run_id, _history(folder, record, began), params(trained_with(folder, record))
-    )
-    client.set_terminated(run.info.run_id, end_time=ended)
+    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
+    settings = params(trained_with(folder, record))
+    client.log_batch(key, _history(folder, record, began), settings)
+    client.set_terminated(key, end_time=ended)
     return True
 
 

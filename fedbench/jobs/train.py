@@ -38,7 +38,7 @@ from fedbench.store import (
 RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
 _WHY = {signal.SIGKILL: "as the system does when memory runs out"}
 
-Work = Callable[[Sequence[str]], object]  # what trains the runs of these ids
+Work = Callable[[Sequence[str]], Sequence[str]]  # trains runs, by ids; returns those that failed
 
 
 def train(
@@ -121,13 +121,13 @@ def say(line: str) -> None:
 def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
     """Call `work` with the runs in a child process; returns the exit code for all of them.
 
-    0: all are complete and as they were written; 3: the others left errors; 2: what is wrong for
-    all runs alike was said in one sentence; above 128: stopped by a signal. If a run kills the
-    child, that run has failed, and another child goes on with those after it.
+    0: all are trained; 3: the others left errors; 2: what is wrong for all runs alike was said in
+    one sentence; above 128: stopped by a signal. If a run kills the child, that run has failed, and
+    another child goes on with those after it.
     """
-    left = list(run_ids)
+    left, blamed = list(run_ids), list[str]()
     while left:
-        child, stopped = _child(work, left)
+        child, stopped = _child(work, left, results)
         code = child.exitcode or 0
         if code > 0:
             return code
@@ -137,36 +137,43 @@ def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
         if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
             return 128 - code
         _blame(Results(results).run(lost[0]), signal.Signals(-code))
+        blamed.append(lost[0])
         left = left[left.index(lost[0]) + 1 :]
-    return _exit_code(run_ids, results)
+    return _exit_code(blamed, results)
 
 
-def _child(work: Work, run_ids: Sequence[str]) -> tuple[BaseProcess, bool]:
+def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
     """The child, which has ended, and whether a signal had asked this process to stop.
 
     A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
     """
     sys.stdout.flush()
-    child = multiprocessing.get_context("fork").Process(target=_cleanly, args=(work, run_ids))
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=_cleanly, args=(work, run_ids, results))
     child.start()
     with _passing_on_to(child) as passed:
         child.join()
     return child, bool(passed)
 
 
-def _cleanly(work: Work, run_ids: Sequence[str]) -> None:
+def _cleanly(work: Work, run_ids: Sequence[str], results: Path) -> None:
     """Do the work; states of clients on disk go before the process ends, also if it is stopped."""
     gc.freeze()  # what was imported is no garbage, and is not looked at again
-    code: object = 0
+    code: object = 2
     try:
-        work(run_ids)
+        code = _exit_code(work(run_ids), results)
     except SystemExit as stopped:
         code = stopped.code
     except FedbenchError as error:  # for all runs alike, such as a device that is not here
         print(f"error: {error}", file=sys.stderr)
-        code = 2
     gc.collect()
     sys.exit(code)  # type: ignore[arg-type]  # a number, or None
+
+
+def _exit_code(failed: Sequence[str], results: Path) -> int:
+    """0 if no run has failed, 3 if each has its error in its folder, else 1: the disk is full."""
+    files = (failure_file(Results(results).run(run_id)) for run_id in failed)
+    return (RUNS_FAILED if all(map(exists, files)) else 1) if failed else 0
 
 
 @contextmanager
@@ -195,22 +202,3 @@ def _blame(folder: RunFolder, by: signal.Signals) -> None:
         "memory is short"
     )
     note_failure(folder, FedbenchError(f"{why}; {way_out}"))
-
-
-def _exit_code(run_ids: Sequence[str], results: Path) -> int:
-    """0 if all are complete and as they were written, 3 if the others left errors, else 1."""
-    folders = {run_id: Results(results).run(run_id) for run_id in run_ids}
-    failed = {run_id: folder for run_id, folder in folders.items() if not _sound(folder, run_id)}
-    if not failed:
-        return 0
-    say(f"{len(failed)} of {len(run_ids)} runs failed: {', '.join(failed)}")
-    noted = all(exists(failure_file(folder)) for folder in failed.values())
-    return RUNS_FAILED if noted else 1
-
-
-def _sound(folder: RunFolder, run_id: str) -> bool:
-    """Whether the run is complete and its files are those that it wrote."""
-    try:
-        return folder.finished(run_id) is not None
-    except FedbenchError:
-        return False

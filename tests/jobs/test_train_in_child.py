@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.jobs.train import train_in_child
-from fedbench.store import Results, Status, note_failure, signs_of_life, state
+from fedbench.engine.machine import Machine
+from fedbench.jobs.train import train, train_in_child
+from fedbench.store import Results, Status, failure_file, note_failure, signs_of_life, state
 from tests.engine.records import record
-from tests.jobs.four_runs import IDS, SPECS
+from tests.jobs.four_runs import IDS, SPECS, plan
 from tests.jobs.four_runs import finish as finish_one
 
 
@@ -33,6 +34,7 @@ def working(results, deeds):
                 note_failure(folder, FedbenchError("as usual"))
             else:
                 finish(results, run_id)
+        return [run_id for run_id in run_ids if run_id in deeds]
 
     return work
 
@@ -56,7 +58,7 @@ def test_all_is_well(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS])
-def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, capfd, number):
+def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, number):
     work = working(tmp_path, {IDS[1]: by(number)})
     assert train_in_child(work, IDS, tmp_path) == 3
     assert status(tmp_path, IDS[1]) is Status.failed
@@ -64,7 +66,6 @@ def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_pat
     why = state(Results(tmp_path).run(IDS[1])).why
     assert why.startswith(f"its process was ended by {signal.Signals(number).name}")
     assert ("memory runs out" in why) == (number == signal.SIGKILL)
-    assert f"1 of 4 runs failed: {IDS[1]}" in capfd.readouterr().out
 
 
 def test_two_killers_in_one_job(tmp_path):
@@ -75,13 +76,25 @@ def test_two_killers_in_one_job(tmp_path):
     ]
 
 
-def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path, capfd):
+def test_a_run_that_fails_beside_one_that_kills_its_process(tmp_path):
+    deeds = {IDS[0]: by(signal.SIGKILL), IDS[2]: lambda: None}
+    assert train_in_child(working(tmp_path, deeds), IDS, tmp_path) == 3
+    assert [status(tmp_path, each).value for each in IDS] == [
+        *("failed", "finished", "failed", "finished")
+    ]
+
+
+def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path):
     folder = Results(tmp_path).run(IDS[0])
     folder.finish(record(SPECS[0]), pd.DataFrame({"round": [10]}), {}, {})
     (folder.path / "rounds.parquet").write_bytes(b"PAR1")
-    cut = FedbenchError("rounds.parquet: is not the file that the run wrote")
-    assert train_in_child(lambda _: note_failure(folder, cut), IDS[:1], tmp_path) == 3
-    assert f"1 of 1 runs failed: {IDS[0]}" in capfd.readouterr().out
+    schedule = plan(one=tuple(IDS[:1]))
+
+    def work(run_ids):
+        return train(schedule, run_ids, tmp_path, Machine("cpu"), None)
+
+    assert train_in_child(work, IDS[:1], tmp_path) == 3
+    assert "rounds.parquet: is not the file that the run wrote" in failure_file(folder).read_text()
 
 
 def test_what_concerns_no_run_alone_is_one_sentence(tmp_path, capfd):
@@ -128,6 +141,7 @@ def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkey
     def work(run_ids):
         for run_id in run_ids:
             note_failure(Results(tmp_path).run(run_id), ValueError("no space"))
+        return run_ids
 
     assert train_in_child(work, IDS, tmp_path) == 1
 

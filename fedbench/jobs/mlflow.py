@@ -119,22 +119,20 @@ def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> i
 
     Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
     """
+    tags, folders = _tags(plan, paper), {run_id: results.run(run_id) for run_id in plan.runs}
+    found = {run_id: folders[run_id].version() for run_id in tags}
+    versions = {run_id: version for run_id, version in found.items() if version}
+    if not versions:
+        return 0
     experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
-    tags = _tags(plan, paper)
-    versions = {run_id: results.run(run_id).version() for run_id in tags}
-    copies = [
-        copy for copy in _copies(client, experiment) if versions.get(copy.data.tags.get(RUN, ""))
-    ]
-    current = {copy.data.tags[RUN]: copy for copy in copies if _is_current(copy, versions)}
-    added = sum(
-        _copy(client, experiment, results.run(run_id), run_id, tags[run_id])
-        for run_id, version in versions.items()
-        if version and run_id not in current
-    )
-    for copy in copies:
-        if copy is not current.get(copy.data.tags[RUN]):
-            client.delete_run(copy.info.run_id)
-    return added
+    copies = [each for each in _copies(client, experiment) if _run_id(each) in versions]
+    current = {_run_id(each): each for each in copies if _is_current(each, versions)}
+    left = [run_id for run_id in versions if run_id not in current]
+    added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
+    for each in copies:
+        if each is not current.get(_run_id(each)):
+            client.delete_run(each.info.run_id)
+    return sum(added)
 
 
 def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
@@ -146,10 +144,14 @@ def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
         token = page.token or ""
 
 
-def _is_current(copy: Run, versions: Mapping[str, str | None]) -> bool:
+def _run_id(copy: Run) -> str:
+    return str(copy.data.tags.get(RUN, ""))
+
+
+def _is_current(copy: Run, versions: Mapping[str, str]) -> bool:
     """Whether it was copied to the end, and the run has not been trained again since."""
-    tags = copy.data.tags
-    return copy.info.status == "FINISHED" and versions[tags[RUN]] == tags.get(_VERSION)
+    whole = copy.info.status == "FINISHED"
+    return whole and copy.data.tags.get(_VERSION) == versions[_run_id(copy)]
 
 
 def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
@@ -245,16 +247,17 @@ def params(spec: RunSpec) -> list[Param]:
 def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, Choice):
         yield name, value.name
-        yield from ((f"{name}.{key}", each) for key, each in value.params.items())
+        yield from _parameters(name, value.params)
     elif isinstance(value, Strict):
-        yield from ((f"{name}.{key}", each) for key, each in value.model_dump(mode="json").items())
+        yield from _parameters(name, value.model_dump(mode="json"))
     elif isinstance(value, tuple):
-        yield (
-            name,
-            " + ".join(each.name if isinstance(each, Choice) else str(each) for each in value),
-        )
+        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
         for each in value:
             if isinstance(each, Choice):
-                yield from ((f"{each.name}.{key}", it) for key, it in each.params.items())
+                yield from _parameters(each.name, each.params)
     else:
         yield name, value
+
+
+def _parameters(owner: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    return ((f"{owner}.{key}", value) for key, value in values.items())

@@ -56,6 +56,12 @@ def test_runs_that_are_there_are_not_copied_again(plan, results):
     assert shown(results).keys() == plan.runs.keys()
 
 
+def test_a_paper_without_finished_runs_has_no_experiment(plan, results):
+    assert mirror(plan, results) == 0
+    client = client_of(default_uri(results))
+    assert client.get_experiment_by_name("fedbench-paper-tiny") is None
+
+
 def test_a_run_has_its_name_method_tables_flat_settings_and_history(plan, results):
     run = next(run for run in plan.runs.values() if run.parts)
     finish(results, run, accuracy=0.75)

@@ -57,7 +57,7 @@ def train(specs: list[RunSpec], args: argparse.Namespace) -> None:
 def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
     """Train one run in this process, unless it is finished."""
     from fedbench.engine.machine import one_thread_a_process
-    from fedbench.jobs.worker import train
+    from fedbench.jobs.train import train
 
     one_thread_a_process()
     schedule = Schedule(scale="learning", runs={spec.id: spec}, searches={}, papers={})

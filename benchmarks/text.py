@@ -48,7 +48,7 @@ def trials(name: str, alpha: float, seed: int) -> list[RunSpec]:
 def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
     """Train one run in this process, unless it is finished."""
     from fedbench.engine.machine import one_thread_a_process
-    from fedbench.jobs.worker import train
+    from fedbench.jobs.train import train
 
     one_thread_a_process()
     schedule = Schedule(scale="text", runs={spec.id: spec}, searches={}, papers={})

@@ -25,8 +25,8 @@ ASK = Path(__file__).with_name("ask.py")
 # What Snakemake, the Snakefile and the commands of the rules import
 IMPORTED = (
     *("snakemake.cli", "snakemake.workflow", "mlflow.tracking", "fedbench.__main__"),
-    *("fedbench.jobs.apart", "fedbench.jobs.collect", "fedbench.jobs.display"),
-    *("fedbench.jobs.track", "fedbench.jobs.worker", "fedbench.plan.outlook", "fedbench.report"),
+    *("fedbench.jobs.train", "fedbench.jobs.collect", "fedbench.jobs.progress"),
+    *("fedbench.jobs.mlflow", "fedbench.plan.outlook", "fedbench.report"),
 )
 
 

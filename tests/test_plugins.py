@@ -17,7 +17,7 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
 from fedbench.cli.listing import catalogue
-from fedbench.jobs.worker import train
+from fedbench.jobs.train import train
 from fedbench.paper.columns import require_column
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out

@@ -96,9 +96,8 @@ Live = Annotated[
         metavar="TRACKER",
         envvar="FEDBENCH_LIVE",
         show_envvar=False,
-        help="Follow the rounds while they are trained: 'tensorboard' or 'mlflow', which write to "
-        "the folder of the results, or with a place: 'mlflow=http://localhost:5000', "
-        "'tensorboard=logs'. Default: nowhere.",
+        help="Follow the rounds while they are trained: 'mlflow', with its database in the folder "
+        "of the results, or with an address: 'mlflow=http://localhost:5000'. Default: nowhere.",
     ),
 ]
 PlanFile = Annotated[

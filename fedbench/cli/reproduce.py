@@ -26,7 +26,7 @@ def reproduce(cores: str, **config: object) -> None:
 
     Exits with Snakemake's code if it fails.
     """
-    from fedbench.jobs.words import COMMAND
+    from fedbench.jobs.status import COMMAND
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
     snakefile = str((project() / "Snakefile").resolve())

@@ -95,9 +95,9 @@ def train(
     """
     with sentences():
         from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.jobs.apart import say, train_apart
-        from fedbench.jobs.trackers import followers
-        from fedbench.jobs.worker import train as work
+        from fedbench.jobs.live import follower
+        from fedbench.jobs.train import say, train_in_child
+        from fedbench.jobs.train import train as work
         from fedbench.plan.schedule import load_schedule
 
         one_thread_a_process()
@@ -106,10 +106,10 @@ def train(
         schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
 
         def train_left(left: Sequence[str]) -> list[str]:
-            follow = followers(live, results, say)  # in the process that trains
+            follow = follower(live, results, say)  # in the process that trains
             return work(schedule, left, results, machine, data_dir, say, follow)
 
-        if code := train_apart(train_left, run_ids, results):
+        if code := train_in_child(train_left, run_ids, results):
             raise typer.Exit(code)
 
 
@@ -225,15 +225,13 @@ def track(
     ] = "",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
-    workers: Processes = None,
 ) -> None:
     """Copy finished runs into MLflow; those that are there already are skipped."""
     with sentences():
-        from fedbench.base.cores import cores
-        from fedbench.jobs.track import mirror
+        from fedbench.jobs.mlflow import mirror
         from fedbench.plan.outlook import planned
 
         plan = planned(workflow, scale, split(papers), split(tables))
-        added = mirror(plan, results, uri or None, workers or cores())
+        added = mirror(plan, results, uri or None)
         of = f"{len(plan.runs):,} planned by {papers or 'all papers'}"
         console.print(f"{added:,} runs added to MLflow, of {of}", soft_wrap=True)

@@ -1,9 +1,13 @@
-"""The command `run`: one training run from a file with its settings."""
+"""The command `run`: one training run from a file with its settings, shown while it trains."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from fedbench.cli.app import (
     CheckpointMinutes,
@@ -19,8 +23,12 @@ from fedbench.cli.app import (
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.machine import Machine
+    from fedbench.engine.progress import Row
+    from fedbench.engine.training import Watch
     from fedbench.spec import RunSpec
     from fedbench.store import RunFolder
+
+_PAUSE = 5.0  # seconds between two plain lines
 
 
 @app.command(rich_help_panel=Panel.runs)
@@ -72,15 +80,17 @@ def _train(
 ) -> None:
     """Train the run of the file `spec`, show it while it trains, and say how it ended."""
     from fedbench.base.errors import of_file
-    from fedbench.cli.live import both, watching
     from fedbench.engine.training import run as train
-    from fedbench.jobs.trackers import followers
+    from fedbench.jobs.live import follower
 
-    follow = followers(live, out, console.print)
-    with watching(console, settings) as shown, follow(settings) as sent:
-        watch = both(shown, sent)
-        with of_file(spec):
-            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+    follow = follower(live, out, console.print)
+    with watching(console, settings) as show, follow(settings) as send, of_file(spec):
+
+        def watch(row: "Row") -> None:
+            show(row)
+            send(row)
+
+        result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
     console.print(f"{settings.id}: {result.status}; files in {out}")
 
 
@@ -111,3 +121,43 @@ def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: P
             f"{out}: was trained on data that have been replaced since (checksum {trained[:12]}, "
             f"now {now[:12]}); delete the folder or give another one with --out"
         )
+
+
+@contextmanager
+def watching(console: Console, spec: "RunSpec") -> "Iterator[Watch]":
+    """A function to be called with each evaluated round: it shows progress and the time left.
+
+    On a terminal that is a bar, elsewhere a line every few seconds.
+    """
+    if not console.is_terminal:
+        yield _lines(console, spec)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = "round", MofNCompleteColumn(), BarColumn(), "{task.fields[score]}"
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task("rounds", total=spec.rounds, score="")
+        yield lambda row: bar.update(task, completed=int(row["round"]), score=_score(row))
+
+
+def _score(row: "Row") -> str:
+    """The accuracy of a round in words, or its loss where there is no accuracy."""
+    return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
+
+
+def _lines(console: Console, spec: "RunSpec") -> "Watch":
+    start = last = monotonic()
+    first: int | None = None  # the last round before this process, which may go on with a run
+
+    def show(row: "Row") -> None:
+        nonlocal first, last
+        done, now = int(row["round"]), monotonic()
+        first = max(0, done - spec.eval_every) if first is None else first
+        if now - last < _PAUSE and done < spec.rounds:
+            return
+        last = now
+        left = (now - start) / (done - first) * (spec.rounds - done)
+        words = f"round {done}/{spec.rounds}  {_score(row)}  {left:.0f} s left"
+        console.print(words, highlight=False)
+
+    return show

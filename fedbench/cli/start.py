@@ -32,7 +32,7 @@ def unlock(
 ) -> None:
     """Free the folder of a workflow that was killed; refused while one still runs there."""
     with sentences():
-        from fedbench.jobs.folder import unlock as free
+        from fedbench.jobs.lifecycle import unlock as free
 
         locked = free(folder)
     console.print("the folder is free" if locked else "the folder was not locked")

@@ -1,34 +1,29 @@
-"""Sends the evaluated rounds of runs to a tracker while they train, and never holds a run up.
+"""Sends the evaluated rounds of runs to MLflow while they train.
 
-A second thread sends them. If the tracker fails or is away, one line says so, the process waits at
-most ten seconds in all, and the runs go on without it.
+They form an experiment of their own; `fedbench track` copies finished runs to others, and neither
+needs the other. A server that fails or is away is told of in one line, and the runs go on.
 """
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from queue import SimpleQueue
-from threading import Thread
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, short, unknown
 from fedbench.engine.progress import Row
 from fedbench.engine.training import Watch
 from fedbench.spec import RunSpec
 
-PATIENCE = 10.0  # seconds that a process waits for a tracker, once
+if TYPE_CHECKING:  # who follows no run must not wait for MLflow
+    from mlflow.entities import Metric
+    from mlflow.tracking import MlflowClient
 
+EXPERIMENT = "fedbench-live"
+_PAUSE = 1.0  # the fewest seconds between two sendings
+_SHARE = 20  # they take at most a twentieth of the time, however slow the server is
 
-class Tracker(Protocol):
-    """Where the rounds of one run are sent to."""
-
-    def tell(self, row: Row) -> None:
-        """Send an evaluated round."""
-
-    def close(self) -> None:
-        """Send what is left; the run has ended, or was stopped."""
-
-
-Open = Callable[[RunSpec], Tracker]
 Follow = Callable[[RunSpec], AbstractContextManager[Watch]]
 
 
@@ -38,48 +33,87 @@ def nobody(spec: RunSpec) -> Iterator[Watch]:
     yield lambda row: None
 
 
-class Live:
-    """Follows run after run with a tracker each; after a failure it opens no more of them."""
+def follower(where: str, folder: Path, say: Callable[[str], None]) -> Follow:
+    """What follows runs as `--live` says: nobody if it is empty, else 'mlflow' or 'mlflow=URI'.
 
-    def __init__(self, opener: Open, say: Callable[[str], None]) -> None:
-        self._open, self._say, self._lost = opener, say, False
+    Without a URI it is MLflow's database in the folder. Raises `FedbenchError` on another word.
+    """
+    if not where:
+        return nobody
+    kind, _, uri = where.partition("=")
+    if kind != "mlflow":
+        raise FedbenchError(f"live: {unknown('tracker', kind, ['mlflow'])}")
+    from fedbench.jobs.mlflow import default_uri
+
+    return Live(uri or default_uri(folder), say).following
+
+
+class Live:
+    """Follows run after run at a tracking URI; after a failure, which is said, it tries no more."""
+
+    def __init__(self, uri: str, say: Callable[[str], None]) -> None:
+        self._uri, self._say, self._lost = uri, say, False
 
     @contextmanager
     def following(self, spec: RunSpec) -> Iterator[Watch]:
-        """A function to be called with each evaluated round of the run; it returns at once."""
-        if self._lost:
-            yield lambda row: None
-            return
-        sender = _Sender(self._open, spec)
-        sender.start()
+        """A function to be called with each evaluated round of the run."""
+        run = _LiveRun(self._uri, spec)
+        self._try(run.begin)
+        status = "KILLED"
         try:
-            yield sender.rows.put
+            yield lambda row: self._try(run.send, row)
+            status = "FINISHED"
         finally:
-            trouble = sender.finish()
-            if trouble:
-                self._lost = True
-                self._say(f"live: {trouble}; the runs go on without it")
+            self._try(run.end, status)
 
-
-class _Sender(Thread):
-    """Sends the rows of one run until it is told that no more come."""
-
-    def __init__(self, opener: Open, spec: RunSpec) -> None:
-        super().__init__(name="live", daemon=True)  # a process may end while it still waits
-        self.rows: SimpleQueue[Row | None] = SimpleQueue()
-        self._open, self._spec, self._trouble = opener, spec, ""
-
-    def run(self) -> None:
+    def _try(self, act: Callable[..., None], *args: object) -> None:
+        if self._lost:
+            return
         try:
-            tracker = self._open(self._spec)
-            while (row := self.rows.get()) is not None:
-                tracker.tell(row)
-            tracker.close()
-        except Exception as error:  # whatever a tracker raises, the run goes on
-            self._trouble = str(error) if isinstance(error, FedbenchError) else short(error)
+            act(*args)
+        except Exception as error:  # whatever MLflow raises, the run goes on
+            self._lost = True
+            why = error if isinstance(error, FedbenchError) else short(error)
+            self._say(f"live: {why}; the runs go on without it")
 
-    def finish(self) -> str:
-        """Wait for the last rows; what went wrong, in words, or '' for nothing."""
-        self.rows.put(None)
-        self.join(PATIENCE)
-        return f"no answer within {PATIENCE:g} s" if self.is_alive() else self._trouble
+
+class _LiveRun:
+    """The MLflow run of a training run; one that is resumed goes on in the same."""
+
+    def __init__(self, uri: str, spec: RunSpec) -> None:
+        self._uri, self._spec = uri, spec
+        self._unsent: list[Metric] = []
+        self._next = 0.0  # when rounds are sent again
+
+    def begin(self) -> None:
+        from fedbench.jobs.mlflow import PATIENCE, RUN, TIMEOUT, client_of, experiment_of, params
+
+        os.environ.setdefault(TIMEOUT, PATIENCE)
+        self._client: MlflowClient = client_of(self._uri)
+        experiment, run_id = experiment_of(self._client, EXPERIMENT), self._spec.id
+        found = self._client.search_runs([experiment], f"tags.`{RUN}` = '{run_id}'", max_results=1)
+        if found:
+            self._key = found[0].info.run_id
+        else:
+            run = self._client.create_run(experiment, run_name=run_id, tags={RUN: run_id})
+            self._key = run.info.run_id
+            self._client.log_batch(self._key, params=params(self._spec))
+        self._client.update_run(self._key, status="RUNNING")
+
+    def send(self, row: Row) -> None:
+        from fedbench.jobs.mlflow import metrics
+
+        self._unsent += metrics(row, round(1000 * time.time()))
+        if time.monotonic() >= self._next:
+            self._flush()
+
+    def end(self, status: str) -> None:
+        self._flush()
+        self._client.set_terminated(self._key, status)
+
+    def _flush(self) -> None:
+        start = time.monotonic()
+        self._client.log_batch(self._key, metrics=self._unsent)
+        self._unsent = []
+        end = time.monotonic()
+        self._next = end + max(_PAUSE, _SHARE * (end - start))

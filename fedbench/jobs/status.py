@@ -1,16 +1,21 @@
-"""How far the runs of a plan have come, by paper, from their folders alone."""
+"""How far the runs of a plan have come, by paper, from their folders alone; also in words."""
 
 import os
+import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fedbench.base.errors import without_password
 from fedbench.plan.cost import costs
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.store import Results, RunState, Status, state
+
+COMMAND = "FEDBENCH_COMMAND"  # the variable with what was typed, where a command starts Snakemake
+_SHOWN = 5  # runs of a kind that are named; the report names all that failed
 
 
 @dataclass(frozen=True)
@@ -82,16 +87,15 @@ class Watcher:
             name: self._tally({run_id: states[run_id] for run_id in run_ids}, paces)
             for name, run_ids in self.schedule.papers.items()
         }
+        by: dict[Status, dict[str, RunState]] = {status: {} for status in Status}
+        for run_id, each in states.items():
+            by[each.status][run_id] = each
         return Overview(
             papers,
             self._tally(states, paces),
-            {key: each for key, each in states.items() if each.status is Status.running},
-            {key: each for key, each in states.items() if each.status is Status.failed},
-            [
-                key
-                for key, each in states.items()
-                if each.status in (Status.waiting, Status.stopped)
-            ],
+            running=by[Status.running],
+            failed=by[Status.failed],
+            left=[*by[Status.waiting], *by[Status.stopped]],
         )
 
     def _states(self) -> dict[str, RunState]:
@@ -128,3 +132,52 @@ class Watcher:
         run = self.schedule.runs[run_id]
         pace = paces.get(str(run.model)) or paces.get("") or 1.0
         return pace * self._expected[run_id] * (1 - now.round / run.rounds)
+
+
+def duration(seconds: float) -> str:
+    """'40 s', '3 min', '2 h 05 min' or '4 days 03 h'."""
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{hours // 24} days {hours % 24:02d} h"
+
+
+def again(words: Sequence[str]) -> str:
+    """The command that goes on with a workflow: Snakemake with these words, or what was typed."""
+    return without_password(os.environ.get(COMMAND) or shlex.join(["snakemake", *words]))
+
+
+def at_the_end(seen: Overview, command: str, scale: str) -> Iterator[str]:
+    """What failed, with the reason of each run, or how many runs are left; and what to do then.
+
+    Nothing if all are done. If runs are left, the workflow was stopped before the report.
+    """
+    count, left = len(seen.failed), len(seen.left) + len(seen.running)
+    runs = f"{seen.everything.runs:,} runs"
+    if count:
+        then = f"{left:,} are not done yet" if left else "the report is built without them"
+        yield f"{count:,} of {runs} failed; {then}:"
+        yield from _some([f"{run_id}: {state.why}" for run_id, state in seen.failed.items()])
+        if count > _SHOWN:
+            yield f"`fedbench status --scale {scale}` lists them all."
+        yield f"To train them again: {command}"
+    elif seen.left:
+        yield f"{seen.everything.complete:,} of {runs} are done. To go on: {command}"
+
+
+def lost(run_ids: Sequence[str]) -> Iterator[str]:
+    """The finished runs that are trained again, since their record was deleted."""
+    if run_ids:
+        yield "Runs to be trained again, since their run.json was deleted:"
+    yield from _some(run_ids)
+
+
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    """The first of the lines, and how many more there are."""
+    yield from (f"  {line}" for line in lines[:_SHOWN])
+    if len(lines) > _SHOWN:
+        yield f"  and {len(lines) - _SHOWN:,} more"

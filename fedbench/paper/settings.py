@@ -35,8 +35,8 @@ Device = Annotated[str, _like(r"auto|cpu|cuda(:\d+)?", "it must be auto, cpu, cu
 Tracker = Annotated[
     str,
     _like(
-        r"((mlflow|tensorboard)(=[^{}\n]*)?)?",
-        "it must be tensorboard or mlflow, or with a place such as tensorboard=logs",
+        r"(mlflow(=[^{}\n]*)?)?",
+        "it must be mlflow, or with an address such as mlflow=http://localhost:5000",
     ),
     AfterValidator(at_home),
 ]
@@ -70,7 +70,7 @@ class Settings(Strict):
     tracking_uri: Place
     """MLflow's place; empty: mlflow.db in the folder of the results."""
     live: Tracker
-    """'tensorboard' or 'mlflow', to follow the rounds of runs while they train; empty: nowhere."""
+    """'mlflow' or 'mlflow=URI', to follow the rounds of runs as they train; empty: nowhere."""
 
 
 def checked_settings(config: Mapping[str, Any], typed: Iterable[str] = ()) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fedbench.__main__ import app
 from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
 from fedbench.jobs.collect import collect
-from fedbench.jobs.worker import train
+from fedbench.jobs.train import train
 from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule, to_json
 from fedbench.report import build

@@ -101,7 +101,7 @@ def test_a_scale_without_collected_runs_is_told_those_that_have_some(cli, result
 
 def test_what_is_copied_is_told_beside_what_all_papers_plan(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(make_project(tmp_path))
-    monkeypatch.setattr("fedbench.jobs.track.mirror", lambda *_: 3)
+    monkeypatch.setattr("fedbench.jobs.mlflow.mirror", lambda *_: 3)
     said = "3 runs added to MLflow, of 4 planned by"
     assert f"{said} all papers" in cli("track", "--scale", "paper").output
     assert f"{said} tiny" in cli("track", "--scale", "paper", "--papers", "tiny").output

@@ -10,7 +10,7 @@ import pytest
 
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.jobs.collect import collect
-from fedbench.jobs.worker import train
+from fedbench.jobs.train import train
 from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, Status, read_frame, state, write_frame

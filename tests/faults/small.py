@@ -9,8 +9,8 @@ from pathlib import Path
 from fedbench import FedbenchError, Machine
 from fedbench.base.files import write_text
 from fedbench.jobs.collect import collect
-from fedbench.jobs.folder import tidy
-from fedbench.jobs.worker import train
+from fedbench.jobs.lifecycle import tidy
+from fedbench.jobs.train import train
 from fedbench.plan.plan import make_plan
 from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
 from fedbench.plan.search import select

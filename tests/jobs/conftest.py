@@ -3,6 +3,7 @@
 import pytest
 
 from fedbench.base.files import write_text
+from fedbench.jobs.mlflow import client_of
 from fedbench.store import Results
 from tests.project import PAPER, make_project, snakemake
 
@@ -35,6 +36,14 @@ def built(tmp_path_factory):
     done = snakemake(folder, "--cores", "2", "reproduce_all", *CONFIG)
     (folder / "said.txt").write_text(done.stdout)
     return folder
+
+
+@pytest.fixture(scope="session")
+def database(tmp_path_factory):
+    """An empty database of MLflow, which takes seconds to make."""
+    file = tmp_path_factory.mktemp("empty") / "mlflow.db"
+    client_of(f"sqlite:///{file}")
+    return file
 
 
 @pytest.fixture

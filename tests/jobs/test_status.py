@@ -2,9 +2,8 @@
 
 import pytest
 
-from fedbench.jobs.retry import let_retry
-from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import COMMAND, again, duration, failures, lost, unfinished
+from fedbench.jobs.lifecycle import let_retry
+from fedbench.jobs.status import COMMAND, Watcher, again, at_the_end, duration, lost
 from fedbench.plan.schedule import Schedule
 from fedbench.plan.speeds import Speeds
 from fedbench.store import Results, note_failure, signs_of_life
@@ -47,11 +46,11 @@ def test_the_rest_of_a_running_run_is_left(watcher, tmp_path, monkeypatch):
 def test_a_failed_run_is_named_with_its_reason_and_the_way_out(watcher, tmp_path):
     note_failure(Results(tmp_path).run(IDS[3]), ValueError("no memory"))
     assert watcher.look().everything.left == pytest.approx(3)
-    stopped = list(failures(watcher.look(), "snakemake --cores all", "demo"))
+    stopped = list(at_the_end(watcher.look(), "snakemake --cores all", "demo"))
     assert stopped[0] == "1 of 4 runs failed; 3 are not done yet:"
     for run_id in IDS[:3]:
         finish(tmp_path, run_id, 1.0)
-    said = list(failures(watcher.look(), "snakemake --cores all", "demo"))
+    said = list(at_the_end(watcher.look(), "snakemake --cores all", "demo"))
     assert said[0] == "1 of 4 runs failed; the report is built without them:"
     file = tmp_path / "runs" / IDS[3] / "error.txt"
     assert said[1] == f"  {IDS[3]}: ValueError: no memory (traceback: {file})"
@@ -63,12 +62,15 @@ def test_the_command_that_lists_all_failed_runs_names_their_scale(tmp_path):
     planned = Schedule(scale="paper", runs=specs, searches={}, papers={"one": tuple(specs)})
     for run_id in specs:
         note_failure(Results(tmp_path).run(run_id), ValueError("no memory"))
-    said = list(failures(Watcher(planned, tmp_path, Speeds()).look(), "snakemake", "paper"))
-    assert said[6] == "  and 3 more, which `fedbench status --scale paper` lists"
+    said = list(at_the_end(Watcher(planned, tmp_path, Speeds()).look(), "snakemake", "paper"))
+    assert said[6] == "  and 3 more"
+    assert "fedbench status --scale paper" in said[7]
 
 
-def test_nothing_is_said_where_nothing_failed(watcher):
-    assert list(failures(watcher.look(), "snakemake", "demo")) == []
+def test_nothing_is_said_where_all_is_done(watcher, tmp_path):
+    for run_id in IDS:
+        finish(tmp_path, run_id, 1.0)
+    assert list(at_the_end(watcher.look(), "snakemake", "demo")) == []
 
 
 def test_a_complete_run_is_read_once(watcher, tmp_path):
@@ -106,7 +108,7 @@ def test_runs_without_their_record_are_named_five_at_most():
 
 def test_after_a_stop_the_end_says_how_to_go_on(watcher, tmp_path):
     finish(tmp_path, IDS[0], 3.0)
-    (line,) = unfinished(watcher.look(), "snakemake --cores all")
+    (line,) = at_the_end(watcher.look(), "snakemake --cores all", "demo")
     assert line == "1 of 4 runs are done. To go on: snakemake --cores all"
 
 

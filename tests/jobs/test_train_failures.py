@@ -7,7 +7,7 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import Stopped
 from fedbench.engine.machine import Machine
-from fedbench.jobs import worker
+from fedbench.jobs import train
 from fedbench.plan.schedule import Schedule
 from fedbench.spec import RunSpec
 from fedbench.store import CHECKPOINT, Results, Status, note_failure, state
@@ -20,9 +20,9 @@ def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):
     def broken(*args, **options):
         raise AttributeError("'Tensor' object has no attribute 'foo'")
 
-    monkeypatch.setattr(worker, "run", broken)
+    monkeypatch.setattr(train, "run", broken)
     said = []
-    assert worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [
+    assert train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [
         SPEC.id
     ]
     file = Results(tmp_path).run(SPEC.id).path / "error.txt"
@@ -40,13 +40,13 @@ def test_a_run_that_failed_and_was_stopped_in_its_second_try_counts_as_stopped(
     folder = Results(tmp_path).run(SPEC.id)
     folder.path.mkdir(parents=True)
     note_failure(folder, FedbenchError("no memory"))
-    monkeypatch.setattr(worker, "run", stopped)
+    monkeypatch.setattr(train, "run", stopped)
     with pytest.raises(Stopped):
-        worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, print)
+        train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, print)
     assert (state(folder).status, state(folder).why) == (Status.stopped, "")
 
 
 def test_a_device_that_is_not_here_is_no_fault_of_the_runs(refuses, tmp_path):
     with refuses(r"device = 'cuda:99' cannot be used here"):
-        worker.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cuda:99"), None, print)
+        train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cuda:99"), None, print)
     assert not Results(tmp_path).run(SPEC.id).path.exists()

@@ -108,7 +108,7 @@ def test_jobs_fill_the_cores_of_one_machine(built):
 )
 def test_on_a_cluster_the_size_of_a_job_decides_and_processes_may_share_a_gpu(tmp_path, cluster):
     make_project(tmp_path)
-    config = ("--config", "scale=paper", "gpus=0.25", "live=tensorboard")
+    config = ("--config", "scale=paper", "gpus=0.25", "live=mlflow")
     done = snakemake(tmp_path, "-n", "-p", "--cores", "2", *cluster, "reproduce_all", *config)
     assert sum(name.startswith("train") for name in jobs(done)) == 1
     assert "gpu=1, gpu_percent=25" in str(done)
@@ -121,7 +121,7 @@ def test_mlflow_holds_every_run_once(built, cli, monkeypatch):
     monkeypatch.chdir(built)
     assert cli("track", "--scale", "paper", "--results", RESULTS).exit_code == 0  # a second time
     client = MlflowClient(f"sqlite:///{built / RESULTS / 'mlflow.db'}")
-    experiment = client.get_experiment_by_name("fedbench-paper")
+    experiment = client.get_experiment_by_name("fedbench-paper-tiny")
     found = client.search_runs([experiment.experiment_id])
     assert len(found) == 4 + 2
     everywhere = "tiny/fig1, tiny/fig2, tiny/table1, tiny/table2"

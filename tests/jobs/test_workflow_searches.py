@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from fedbench.jobs.retry import let_retry
+from fedbench.jobs.lifecycle import let_retry
 from fedbench.jobs.status import Watcher
 from fedbench.plan.schedule import schedule
 from fedbench.plan.speeds import Speeds

@@ -19,7 +19,7 @@ def test_the_defaults_stay_as_they_are():
     ("name", "value"),
     [
         *(("workers", 4), ("gpus", 0.25), ("device", "cuda:1"), ("train", "FedAvg,FedProx")),
-        *(("live", "mlflow=http://localhost:5000"), ("live", "tensorboard"), ("data_dir", "a b")),
+        *(("live", "mlflow=http://localhost:5000"), ("live", "mlflow"), ("data_dir", "a b")),
     ],
 )
 def test_other_values_are_allowed(name, value):
@@ -50,7 +50,7 @@ def test_a_number_may_be_written_as_text():
         ("train", "", "train: '' is not allowed; it must not be empty"),
         ("data_dir", "a{b}", "data_dir: 'a{b}' is not allowed; no { } or line break"),
         ("tracking_uri", "a\nb", "tracking_uri: "),
-        ("live", "wandb", "live: 'wandb' is not allowed; it must be tensorboard or mlflow"),
+        ("live", "wandb", "live: 'wandb' is not allowed; it must be mlflow"),
         ("scale", "../demo", "scale = '../demo' is not allowed"),
         ("papers", ["a"], "papers = ['a'] is not allowed"),
         ("results", None, "results: '' is not allowed; it must not be empty"),
@@ -86,9 +86,9 @@ def test_a_number_in_a_file_of_settings_is_text_too():
 def test_the_home_folder_is_found_in_every_path(monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     paths = {"results": "~/x", "reports": "~", "data_dir": "~/d", "tracking_uri": "~/mlflow.db"}
-    found = checked_settings(DEFAULTS | paths | {"live": "tensorboard=~/logs"})
+    found = checked_settings(DEFAULTS | paths | {"live": "mlflow=~/logs"})
     assert [found[name] for name in paths] == [
         "/home/me/x", "/home/me", "/home/me/d", "/home/me/mlflow.db",
     ]  # fmt: skip
-    assert found["live"] == "tensorboard=/home/me/logs"
+    assert found["live"] == "mlflow=/home/me/logs"
     assert checked_settings(DEFAULTS | {"results": "a~/b"})["results"] == "a~/b"

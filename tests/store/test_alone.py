@@ -14,7 +14,7 @@ from fedbench.__main__ import app
 from fedbench.base.files import atomic
 from fedbench.base.signals import Stopped, stoppable
 from fedbench.core.spill import Spill
-from fedbench.jobs.worker import train
+from fedbench.jobs.train import train
 from fedbench.plan.schedule import Schedule
 from fedbench.store import CHECKPOINT, RunFolder, alone
 

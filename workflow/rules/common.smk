@@ -14,8 +14,8 @@ from fedbench.base.output import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.data.source import data_folder
-from fedbench.jobs.beforehand import require_database, require_past
-from fedbench.jobs.words import lost
+from fedbench.jobs.lifecycle import require_past
+from fedbench.jobs.status import lost
 from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
 from fedbench.plan.environment import command, write_environment
@@ -52,7 +52,6 @@ try:
     )
     if workflow.is_main_process:
         require_past(PATHS.read(data_folder(config["data_dir"])))
-        require_database(PATHS.results, config["tracking_uri"])
     PATHS.begin()
     LOST = PATHS.reopen() if workflow.is_main_process else []
 except FedbenchError as error:

@@ -5,12 +5,9 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from fedbench.jobs.display import Display
-from fedbench.jobs.folder import claim, hold, tidy
-from fedbench.jobs.retry import let_retry
-from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import again, failures, unfinished
-from fedbench.jobs.workers import pass_signals_on
+from fedbench.jobs.lifecycle import claim, hold, let_retry, pass_signals_on, tidy
+from fedbench.jobs.progress import Display
+from fedbench.jobs.status import Watcher, again, at_the_end
 from fedbench.plan.summary import summary
 
 DISPLAY = Display(
@@ -26,11 +23,7 @@ def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
     let_retry(schedule(TRAINED), seen, Path(config["results"]))
-    command = again(sys.argv[1:])
-    for line in (
-        *failures(seen, command, config["scale"]),
-        *unfinished(seen, command),
-    ):
+    for line in at_the_end(seen, again(sys.argv[1:]), config["scale"]):
         print(line, file=sys.stderr)
 
 

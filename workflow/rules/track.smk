@@ -12,11 +12,10 @@ rule track:
         PATHS.log("track"),
     conda:
         ENVIRONMENT
-    threads: GIVEN.cores or 1
     params:
         selection=SELECTION,
     shell:
         f"{FEDBENCH} "
         "track {params.selection} "
-        f"{RESULTS} --workers {{threads}} "
+        f"{RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

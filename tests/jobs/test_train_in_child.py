@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.jobs.apart import train_apart
-from fedbench.store import Results, Status, note_failure, signs_of_life, state
+from fedbench.engine.machine import Machine
+from fedbench.jobs.train import train, train_in_child
+from fedbench.store import Results, Status, failure_file, note_failure, signs_of_life, state
 from tests.engine.records import record
-from tests.jobs.four_runs import IDS, SPECS
+from tests.jobs.four_runs import IDS, SPECS, plan
 from tests.jobs.four_runs import finish as finish_one
 
 
@@ -33,6 +34,7 @@ def working(results, deeds):
                 note_failure(folder, FedbenchError("as usual"))
             else:
                 finish(results, run_id)
+        return [run_id for run_id in run_ids if run_id in deeds]
 
     return work
 
@@ -52,43 +54,54 @@ def _folders(tmp_path):
 
 
 def test_all_is_well(tmp_path):
-    assert train_apart(working(tmp_path, {}), IDS, tmp_path) == 0
+    assert train_in_child(working(tmp_path, {}), IDS, tmp_path) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS])
-def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, capfd, number):
+def test_a_run_that_kills_its_process_is_blamed_and_the_next_are_trained(tmp_path, number):
     work = working(tmp_path, {IDS[1]: by(number)})
-    assert train_apart(work, IDS, tmp_path) == 3
+    assert train_in_child(work, IDS, tmp_path) == 3
     assert status(tmp_path, IDS[1]) is Status.failed
     assert [status(tmp_path, each) for each in IDS if each != IDS[1]] == [Status.finished] * 3
     why = state(Results(tmp_path).run(IDS[1])).why
     assert why.startswith(f"its process was ended by {signal.Signals(number).name}")
     assert ("memory runs out" in why) == (number == signal.SIGKILL)
-    assert f"1 of 4 runs failed: {IDS[1]}" in capfd.readouterr().out
 
 
 def test_two_killers_in_one_job(tmp_path):
     deeds = {IDS[0]: by(signal.SIGKILL), IDS[3]: by(signal.SIGKILL)}
-    assert train_apart(working(tmp_path, deeds), IDS, tmp_path) == 3
+    assert train_in_child(working(tmp_path, deeds), IDS, tmp_path) == 3
     assert [status(tmp_path, each).value for each in IDS] == [
         *("failed", "finished", "finished", "failed")
     ]
 
 
-def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path, capfd):
+def test_a_run_that_fails_beside_one_that_kills_its_process(tmp_path):
+    deeds = {IDS[0]: by(signal.SIGKILL), IDS[2]: lambda: None}
+    assert train_in_child(working(tmp_path, deeds), IDS, tmp_path) == 3
+    assert [status(tmp_path, each).value for each in IDS] == [
+        *("failed", "finished", "failed", "finished")
+    ]
+
+
+def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path):
     folder = Results(tmp_path).run(IDS[0])
     folder.finish(record(SPECS[0]), pd.DataFrame({"round": [10]}), {}, {})
     (folder.path / "rounds.parquet").write_bytes(b"PAR1")
-    cut = FedbenchError("rounds.parquet: is not the file that the run wrote")
-    assert train_apart(lambda _: note_failure(folder, cut), IDS[:1], tmp_path) == 3
-    assert f"1 of 1 runs failed: {IDS[0]}" in capfd.readouterr().out
+    schedule = plan(one=tuple(IDS[:1]))
+
+    def work(run_ids):
+        return train(schedule, run_ids, tmp_path, Machine("cpu"), None)
+
+    assert train_in_child(work, IDS[:1], tmp_path) == 3
+    assert "rounds.parquet: is not the file that the run wrote" in failure_file(folder).read_text()
 
 
 def test_what_concerns_no_run_alone_is_one_sentence(tmp_path, capfd):
     def work(_):
         raise FedbenchError("live: no tracker 'mlfow'; did you mean 'mlflow'?")
 
-    assert train_apart(work, IDS, tmp_path) == 2
+    assert train_in_child(work, IDS, tmp_path) == 2
     assert capfd.readouterr().err == "error: live: no tracker 'mlfow'; did you mean 'mlflow'?\n"
 
 
@@ -96,7 +109,7 @@ def test_a_stop_is_no_failure(tmp_path):
     def work(_):
         raise SystemExit(143)
 
-    assert train_apart(work, IDS, tmp_path) == 143
+    assert train_in_child(work, IDS, tmp_path) == 143
     assert status(tmp_path, IDS[0]) is Status.waiting
 
 
@@ -105,14 +118,14 @@ def test_a_signal_to_the_parent_reaches_the_child_which_is_not_blamed(tmp_path):
         os.kill(os.getppid(), signal.SIGTERM)
         signal.pause()
 
-    assert train_apart(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
+    assert train_in_child(working(tmp_path, {IDS[0]: deed}), IDS, tmp_path) == 143
     assert status(tmp_path, IDS[0]) is Status.stopped
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_log_on_a_full_disk_stops_no_run():
     code = (
-        "from fedbench.jobs.apart import say\n"
+        "from fedbench.jobs.train import say\n"
         "import sys\n"
         "for line in ('one', 'two'): say(line)\n"
         "sys.stderr.write('on')"
@@ -128,8 +141,9 @@ def test_an_error_that_could_not_be_written_is_no_noted_failure(tmp_path, monkey
     def work(run_ids):
         for run_id in run_ids:
             note_failure(Results(tmp_path).run(run_id), ValueError("no space"))
+        return run_ids
 
-    assert train_apart(work, IDS, tmp_path) == 1
+    assert train_in_child(work, IDS, tmp_path) == 1
 
 
 def _full(*_):

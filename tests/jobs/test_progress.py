@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fedbench.jobs import display
-from fedbench.jobs.display import Display
-from fedbench.jobs.status import Watcher
-from fedbench.jobs.words import again
+from fedbench.jobs import progress
+from fedbench.jobs.progress import Display
+from fedbench.jobs.status import Watcher, again
 from fedbench.plan.speeds import Speeds
 from fedbench.store import Results, note_failure
 from tests.jobs.four_runs import IDS, finish, plan
@@ -35,7 +34,7 @@ class Shown:
 
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
-    monkeypatch.setattr(display, "_PAUSE", 0.01)
+    monkeypatch.setattr(progress, "_PAUSE", 0.01)
     return Shown(tmp_path)
 
 
@@ -86,7 +85,7 @@ def test_where_there_is_nothing_to_do_the_page_is_named(shown):
 
 
 def test_on_a_terminal_there_is_a_bar(tmp_path, monkeypatch):
-    monkeypatch.setattr(display, "_PAUSE", 0.01)
+    monkeypatch.setattr(progress, "_PAUSE", 0.01)
     finish(tmp_path, IDS[0], 1.0)
     text, watcher = io.StringIO(), Watcher(plan(one=tuple(IDS)), tmp_path, Speeds())
     terminal = Console(file=text, force_terminal=True, width=100)

@@ -9,32 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from fedbench.jobs.folder import LOCKED
-from fedbench.jobs.status import Overview, Watcher
-from fedbench.jobs.words import duration
+from fedbench.jobs.lifecycle import LOCKED
+from fedbench.jobs.status import Overview, Watcher, duration
 
 _PAUSE, _PLAIN_PAUSE = 1.0, 30.0  # seconds between two looks, and between two plain lines
 _LOCKED = "LockException"  # begins Snakemake's message on a locked folder
 _NOTHING = "Nothing to be done"  # begins its message if all files are there and up to date
 _SHARE = 50  # looks take at most a fiftieth of the time
 # Events of Snakemake's log that the line stands for
-_LISTS = frozenset(
-    [
-        "job_info",
-        "job_started",
-        "job_finished",
-        "job_error",
-        "shellcmd",
-        "progress",
-        "run_info",
-        "group_info",
-        "group_error",
-        "resources_info",
-        "workflow_started",
-    ]
-)
+_JOBS = {"job_info", "job_started", "job_finished", "job_error", "group_info", "group_error"}
+_LISTS = _JOBS | {"shellcmd", "progress", "run_info", "resources_info", "workflow_started"}
 _PHASES = {
     "plan": "checking the plan",
     "data": "loading data",
@@ -61,10 +47,8 @@ class Display(logging.Handler):
         self._make_watcher, self._console = watcher, console or Console(stderr=True)
         self._page = page
         self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
-        self._end, self._thread = (
-            threading.Event(),
-            threading.Thread(target=self._show, daemon=True),
-        )
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._show, daemon=True)
 
     def attach(self, logger: logging.Logger) -> None:
         """Listen to the logger, and hide from its streams what the line says in short."""
@@ -110,41 +94,34 @@ class Display(logging.Handler):
         return event in _LISTS or (shown and plain) or said_in_short
 
     def _show(self) -> None:
-        if not self._console.is_terminal:
+        if self._console.is_terminal:
+            self._bar()
+        else:
             self._lines()
-            return
-        columns = (
-            TextColumn("runs"),
-            MofNCompleteColumn(),
-            BarColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Progress(*columns, console=self._console, transient=True) as bar:
+
+    def _bar(self) -> None:
+        """Draw the line again and again."""
+        columns = TextColumn("runs"), MofNCompleteColumn(), BarColumn()
+        words = TextColumn("{task.description}")
+        with Progress(*columns, words, console=self._console, transient=True) as bar:
             task = bar.add_task("", total=None)
             pause = 0.0
             while not self._end.wait(pause):
-                pause = self._bar(bar, task)
-
-    def _bar(self, bar: Progress, task: TaskID) -> float:
-        """Draw the line; returns the seconds until the next time."""
-        before = time.monotonic()
-        seen = self._watcher.look()
-        words = " · ".join(self._words(seen))
-        bar.update(
-            task,
-            total=seen.everything.runs,
-            completed=seen.everything.complete,
-            description=words,
-        )
-        return max(_PAUSE, _SHARE * (time.monotonic() - before))
+                before = time.monotonic()
+                seen = self._watcher.look()
+                runs, done = seen.everything.runs, seen.everything.complete
+                said = " · ".join(self._words(seen))
+                bar.update(task, total=runs, completed=done, description=said)
+                pause = max(_PAUSE, _SHARE * (time.monotonic() - before))
 
     def _lines(self) -> None:
+        """Print a line whenever something has changed."""
         last = ""
         while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
             seen = self._watcher.look()
-            done = f"{seen.everything.complete:,} of {seen.everything.runs:,} runs"
-            words = self._words(seen)
-            line = ", ".join([done, *words] if seen.everything.runs else words)
+            runs, done = seen.everything.runs, seen.everything.complete
+            counted = [f"{done:,} of {runs:,} runs"] if runs else []
+            line = ", ".join([*counted, *self._words(seen)])
             if line != last:
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             last = line

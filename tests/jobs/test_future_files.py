@@ -3,7 +3,7 @@
 import os
 import time
 
-from fedbench.jobs.beforehand import require_database, require_past
+from fedbench.jobs.lifecycle import require_past
 from tests.project import make_project, snakemake
 
 
@@ -18,24 +18,11 @@ def test_a_file_from_the_future_is_refused_and_one_a_moment_ahead_is_not(refuses
         require_past([file])
 
 
-def test_a_path_that_mlflows_database_cannot_have_is_refused(refuses, tmp_path):
-    long = tmp_path.joinpath(*["x" * 60] * 8)
-    with refuses(r"database there would have a path of \d+ bytes, and SQLite opens none of more"):
-        require_database(long, "")
-    require_database(long, "sqlite:///elsewhere.db")
-    require_database(tmp_path, "")
-
-
-def test_the_workflow_refuses_them_before_any_job(tmp_path):
+def test_the_workflow_refuses_it_before_any_job(tmp_path):
     folder = make_project(tmp_path)
     later = time.time() + 86_400
     os.utime(folder / "workflow/papers/tiny.yaml", (later, later))
     done = snakemake(folder, "--config", "scale=paper", check=False)
     assert done.returncode == 1
     assert "workflow/papers/tiny.yaml: was changed on" in done.stderr
-    os.utime(folder / "workflow/papers/tiny.yaml")
-    results = "/".join(["x" * 200] * 3)
-    done = snakemake(folder, "--config", "scale=paper", f"results={results}", check=False)
-    assert done.returncode == 1
-    assert "SQLite opens none of more than 504" in done.stderr
     assert not (folder / "results").exists()

@@ -1,0 +1,154 @@
+"""What a workflow does at its start and end, and how the lock of a killed one is freed."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from types import FrameType
+
+import psutil
+from filelock import FileLock, Timeout
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import matching
+from fedbench.base.partial import delete_abandoned
+from fedbench.jobs.status import Overview
+from fedbench.plan.outdated import ask_again
+from fedbench.plan.schedule import Schedule
+from fedbench.store import Results
+
+_LOCKS = ".snakemake/locks"  # Snakemake's own, which name files, not the process that writes them
+_RUNNING = ".snakemake/fedbench"
+LOCKED = (
+    "Another workflow runs in this folder, or one was killed here. If none runs any more, "
+    "`fedbench unlock` frees the folder; then give the same command again."
+)
+_AHEAD = 5  # seconds by which the clock of a file server may be ahead
+_TRAIN = ["-m", "fedbench", "train"]
+
+
+_held: list[FileLock] = []  # a lock is freed when nobody refers to it any more
+
+
+def require_past(files: Iterable[str | Path]) -> None:
+    """Raise `FedbenchError` naming a file that is newer than now.
+
+    All that is made of it would be older, at which Snakemake would end after the training.
+    """
+    latest = time.time() + _AHEAD
+    for file in map(Path, files):
+        try:
+            changed = file.stat().st_mtime
+        except OSError:  # that it is missing is said where it is read
+            continue
+        if changed > latest:
+            raise FedbenchError(
+                f"{file}: was changed on {datetime.fromtimestamp(changed):%Y-%m-%d at %H:%M}, "
+                "which is in the future; set this machine's clock, or give the file the time of "
+                "now with `touch`"
+            )
+
+
+def hold(folder: Path) -> None:
+    """Say that this process runs a workflow in the folder, until it ends, however it ends.
+
+    On a file system without locks nothing can be said.
+    """
+    _acquire(folder / _RUNNING / f"{socket.gethostname()}-{os.getpid()}.lock")
+
+
+def claim(results: Path, scale: str) -> None:
+    """Have the plan and the frames of a scale for this process, until it ends.
+
+    Snakemake keeps two workflows apart that were started in one folder, not those of two folders
+    with the same results: each would make its own plan in the place of the other's. Raises
+    `FedbenchError` if another process has them.
+    """
+    file = Results(results).lock(scale)
+    if not _acquire(file):
+        raise FedbenchError(
+            f"{file.parent}: a workflow that was started in another folder writes there; wait "
+            "until it has ended, or have other results with --config results=…"
+        )
+
+
+def unlock(folder: Path) -> bool:
+    """Free the folder of what killed workflows left; returns whether it was locked.
+
+    Snakemake's own `--unlock` does so too while a workflow runs; this raises `FedbenchError` then.
+    """
+    for file in matching(folder / _RUNNING, "*.lock"):
+        if not _acquire(file):
+            host, _, process = file.stem.rpartition("-")
+            raise FedbenchError(
+                f"{folder}: a workflow runs here, as process {process} of {host}; wait for it or "
+                "stop it with Ctrl-C"
+            )
+        file.unlink(missing_ok=True)
+    locked = bool(matching(folder / _LOCKS, "*.lock"))
+    rmtree(folder / _LOCKS, ignore_errors=True)
+    return locked
+
+
+def _acquire(file: Path) -> bool:
+    """Lock the file until this process ends; returns False if another process has it.
+
+    On a file system without locks nobody has any.
+    """
+    lock = FileLock(file, fallback_to_soft=False)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    except (OSError, NotImplementedError):
+        return True
+    _held.append(lock)
+    return True
+
+
+def tidy(results: Path, reports: Path) -> None:
+    """Delete what killed processes had not written to its end.
+
+    A run's folder is tidied by the process that trains the run.
+    """
+    for folder in (*Results(results).beside_runs(), reports):
+        delete_abandoned(folder)
+
+
+def pass_signals_on() -> None:
+    """From now on Ctrl-C and SIGTERM reach the processes that train, which stop after their round.
+
+    Snakemake itself passes none on: it waits until its jobs have ended.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, partial(_pass_on, signal.getsignal(each)))
+
+
+def _pass_on(before: object, number: int, frame: FrameType | None) -> None:
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            words = process.cmdline()
+            if _TRAIN in (words[1:4], words[2:5]):  # Python may have an option, -P
+                process.send_signal(number)
+    if callable(before):
+        before(number, frame)
+
+
+def let_retry(schedule: Schedule, seen: Overview, results: Path) -> None:
+    """Write the files, newer than the runs' stamps, that make Snakemake train failed runs again.
+
+    The winners of searches with a failed trial are deleted, to be chosen again.
+    """
+    folders = Results(results)
+    for run_id in seen.failed:
+        ask_again(folders.retry(run_id))
+    for search, trials in schedule.searches.items():
+        if not seen.failed.keys().isdisjoint(trials):
+            folders.winner(search).unlink(missing_ok=True)

@@ -1,0 +1,263 @@
+"""Copies finished runs into MLflow through its client; a second call adds nothing.
+
+One experiment per paper and scale, and in it one MLflow run per training run. It is a copy for
+looking at: nothing is read back from MLflow.
+"""
+
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import mlflow
+from mlflow.entities import LifecycleStage, Metric, Param, Run
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
+
+from fedbench.base.choice import Choice
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import exists, require_writable
+from fedbench.base.strict import Strict
+from fedbench.jobs.collect import trained_with
+from fedbench.plan.plan import Cell, Plan
+from fedbench.spec import RunSpec
+from fedbench.store import Results, RunFolder
+
+RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows
+_VERSION = "fedbench.record"  # and which training of it, should it have been trained again
+_CLOCKS = ("train_seconds", "server_seconds", "evaluate_seconds", "watch_seconds")
+_RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
+PATIENCE = "4"  # seconds in which a server that is opened answers, or is away
+_PAGE = 1000  # runs that are asked for at a time
+
+mlflow.set_tracking_uri("")  # never the working folder's default store
+logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # errors are one sentence
+
+
+def mirror(plan: Plan, results: Path, uri: str | None = None) -> int:
+    """Copy every finished run of the plan that is not there; returns how many were added.
+
+    A run that two papers share is copied to the experiments of both. A run that was trained again
+    is copied again, and MLflow's run with the old numbers deleted, as is a copy that was cut short:
+    MLflow shows them no longer, but can restore them. One that somebody deleted in MLflow is copied
+    again, and an experiment that was deleted there is restored with its runs.
+
+    Raises `FedbenchError` if the results cannot be written, the database or server cannot be used
+    or a run's files were changed.
+    """
+    require_writable(results)
+    uri = uri or default_uri(results)
+    client = client_of(uri)
+    try:
+        return sum(_mirror(client, plan, paper, Results(results)) for paper in plan.papers)
+    except MlflowException as error:
+        raise _unusable(uri, error) from None
+
+
+def default_uri(results: Path) -> str:
+    """MLflow's database in the results folder."""
+    return f"sqlite:///{Results(results).database.resolve()}"
+
+
+def client_of(uri: str) -> MlflowClient:
+    """A client of the tracking server or database.
+
+    Raises `FedbenchError` within seconds if it does not answer, where MLflow would try for minutes.
+    Later in this process too it tries only twice, unless its own variables say otherwise.
+    """
+    os.environ.setdefault(_RETRIES, "1")
+    patience = os.environ.get(TIMEOUT)
+    os.environ.setdefault(TIMEOUT, PATIENCE)
+    try:
+        _require_database(uri)
+        client = MlflowClient(tracking_uri=uri)
+        client.search_experiments(max_results=1)  # makes or migrates the database, alone
+    except Exception as error:  # of MLflow, SQLAlchemy, SQLite or requests
+        raise _unusable(uri, error) from None
+    finally:
+        if patience is None:
+            del os.environ[TIMEOUT]
+    return client
+
+
+def _require_database(uri: str) -> None:
+    """Open an SQLite file once, so that a folder or another file in its place is said at once."""
+    file = uri.removeprefix("sqlite:///").partition("?")[0]
+    if uri.startswith("sqlite:///") and exists(Path(file)):
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("PRAGMA schema_version")
+
+
+def _unusable(uri: str, error: Exception) -> FedbenchError:
+    said = short(getattr(error.__cause__, "orig", None) or error)  # by the database, if by any
+    anew = "the file if it is damaged, to copy all runs anew"
+    way_out = f"delete {anew}" if uri.startswith("sqlite:") else "the same command tries again"
+    return FedbenchError(f"tracking_uri = {uri!r} cannot be used: {said}; {way_out}")
+
+
+def experiment_of(client: MlflowClient, name: str) -> str:
+    """The id of the experiment of that name, which is made if there is none.
+
+    One that was deleted keeps its name, and nothing can be written to it: it is restored, which is
+    printed.
+    """
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        return client.create_experiment(name)
+    if experiment.lifecycle_stage != LifecycleStage.ACTIVE:
+        client.restore_experiment(experiment.experiment_id)
+        print(f"The experiment '{name}' was deleted in MLflow; it is restored, with its runs.")
+    return experiment.experiment_id
+
+
+def _mirror(client: MlflowClient, plan: Plan, paper: str, results: Results) -> int:
+    """Copy what is missing of a paper, then delete the copies that are out of date or there twice.
+
+    Copies of runs that are not in the plan, as where it was made for some tables, are left alone.
+    """
+    tags, folders = _tags(plan, paper), {run_id: results.run(run_id) for run_id in plan.runs}
+    found = {run_id: folders[run_id].version() for run_id in tags}
+    versions = {run_id: version for run_id, version in found.items() if version}
+    if not versions:
+        return 0
+    experiment = experiment_of(client, f"fedbench-{plan.scale}-{paper}")
+    copies = [each for each in _copies(client, experiment) if _run_id(each) in versions]
+    current = {_run_id(each): each for each in copies if _is_current(each, versions)}
+    left = [run_id for run_id in versions if run_id not in current]
+    added = [_copy(client, experiment, folders[each], each, tags[each]) for each in left]
+    for each in copies:
+        if each is not current.get(_run_id(each)):
+            client.delete_run(each.info.run_id)
+    return sum(added)
+
+
+def _copies(client: MlflowClient, experiment: str) -> Iterator[Run]:
+    """All runs of the experiment; each comes with all of its params, tags and last metrics."""
+    token: str | None = None
+    while token != "":
+        page = client.search_runs([experiment], max_results=_PAGE, page_token=token)
+        yield from page
+        token = page.token or ""
+
+
+def _run_id(copy: Run) -> str:
+    return str(copy.data.tags.get(RUN, ""))
+
+
+def _is_current(copy: Run, versions: Mapping[str, str]) -> bool:
+    """Whether it was copied to the end, and the run has not been trained again since."""
+    whole = copy.info.status == "FINISHED"
+    return whole and copy.data.tags.get(_VERSION) == versions[_run_id(copy)]
+
+
+def _tags(plan: Plan, paper: str) -> dict[str, dict[str, str]]:
+    """By id of the paper's runs and of the trials of their searches: name, method, role, tables."""
+    cells = [cell for cell in plan.cells if cell.paper == paper]
+    tables: dict[str, set[str]] = {cell.run_id: set() for cell in cells}
+    for key, item in plan.papers[paper].items():
+        for cell in plan.select(paper, item.grid, item.where):
+            tables[cell.run_id].add(f"{paper}/{key}")
+    trials, runs = dict[str, dict[str, str]](), dict[str, dict[str, str]]()
+    for cell in reversed(cells):  # a run of several cells is called as the first of them
+        shown = {"fedbench.tables": ", ".join(sorted(tables[cell.run_id]))}
+        runs[cell.run_id] = _described(cell, "run", f"s{cell.seed}") | shown
+        for n, trial in enumerate(plan.trials.get(plan.searches.get(cell.run_id, ""), ()), 1):
+            trials[trial] = _described(cell, "trial", f"trial {n}")
+    return trials | runs
+
+
+def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
+    """The tags of a run of the cell, which is called 'FedGKD · AG News · alpha 0.1 · s0'."""
+    axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
+    levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
+    name = " · ".join([*levels, last])
+    return {"mlflow.runName": name, "method": _method(cell), "fedbench.role": role}
+
+
+def _method(cell: Cell) -> str:
+    """The paper's name of the method; where no axis has it, the parts that it is made of."""
+    named = cell.coords.get("method", "")
+    return str(named) or " + ".join(part.name for part in cell.run.parts) or "fedavg"
+
+
+def _copy(
+    client: MlflowClient, experiment: str, folder: RunFolder, run_id: str, tags: Mapping[str, str]
+) -> bool:
+    """Copy a run if it is finished; returns whether it is. MLflow's run is finished last."""
+    record = folder.finished(run_id)
+    if record is None:
+        return False
+    own = {RUN: run_id, _VERSION: folder.version() or "", "fedbench.status": record["status"]}
+    began, ended = _span(folder, record)
+    key = client.create_run(experiment, began, {**tags, **own}).info.run_id
+    settings = params(trained_with(folder, record))
+    client.log_batch(key, _history(folder, record, began), settings)
+    client.set_terminated(key, end_time=ended)
+    return True
+
+
+def _span(folder: RunFolder, record: Mapping[str, Any]) -> tuple[int, int]:
+    """When a run began and ended, in milliseconds since 1970.
+
+    It began as many seconds before it ended as it computed: pauses of a run that was stopped and
+    resumed are left out. Records of earlier versions do not say when it ended; their file does.
+    """
+    said = record.get("ended")
+    ended = datetime.fromisoformat(said).timestamp() if said else folder.ended()
+    return _milliseconds(ended - sum(record["seconds"].values())), _milliseconds(ended)
+
+
+def _history(folder: RunFolder, record: Mapping[str, Any], began: int) -> list[Metric]:
+    """All metrics of all evaluated rounds, each at the time when its round was reached."""
+    history = folder.history(record)
+    passed = history[[name for name in _CLOCKS if name in history]].sum(axis=1)
+    rows = zip(history.to_dict("records"), passed, strict=True)
+    return [each for row, seconds in rows for each in metrics(row, began + _milliseconds(seconds))]
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(1000 * seconds)
+
+
+def metrics(row: Mapping[Any, float], time: int) -> list[Metric]:
+    """A row of a history as MLflow takes it, at a time in milliseconds since 1970.
+
+    'accuracy[two]' is called 'accuracy/two' there.
+    """
+    values = {name.replace("[", "/").replace("]", ""): float(value) for name, value in row.items()}
+    step = int(values.pop("round"))
+    return [Metric(name, value, time, step) for name, value in values.items()]
+
+
+def params(spec: RunSpec) -> list[Param]:
+    """The settings of a run, one param for each: 'lr', 'partition.delta', 'fedprox.mu'.
+
+    What is chosen by name is a param with the name, and one for each of its parameters; those of
+    parts and probes have the part's name before the dot. What is null or empty is left out.
+    """
+    fields = ((name, getattr(spec, name)) for name in RunSpec.model_fields if name != "tune")
+    flat = dict(pair for name, value in fields for pair in _flat(name, value))
+    return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
+
+
+def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Choice):
+        yield name, value.name
+        yield from _parameters(name, value.params)
+    elif isinstance(value, Strict):
+        yield from _parameters(name, value.model_dump(mode="json"))
+    elif isinstance(value, tuple):
+        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
+        for each in value:
+            if isinstance(each, Choice):
+                yield from _parameters(each.name, each.params)
+    else:
+        yield name, value
+
+
+def _parameters(owner: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    return ((f"{owner}.{key}", value) for key, value in values.items())

@@ -1,0 +1,204 @@
+"""Trains a batch of runs, one after the other, each into its own folder.
+
+`train` does it in this process, `train_in_child` in a child of it: a run that kills its process, as
+where memory runs out, does not take the others of its batch with it.
+"""
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
+from fedbench.base.signals import SIGNALS, stop_if_requested, stoppable
+from fedbench.engine.machine import Machine
+from fedbench.engine.progress import Row
+from fedbench.engine.training import run
+from fedbench.jobs.live import Follow, nobody
+from fedbench.plan.schedule import Schedule
+from fedbench.plan.search import resolved, search_id
+from fedbench.spec import RunSpec
+from fedbench.store import (
+    Results,
+    RunFolder,
+    alone,
+    failure_file,
+    forget_failure,
+    left_by,
+    note_failure,
+    signs_of_life,
+)
+
+RUNS_FAILED = 3  # the exit code that tells failed runs, each with its error, from all else
+_WHY = {signal.SIGKILL: "as the system does when memory runs out"}
+
+Work = Callable[[Sequence[str]], Sequence[str]]  # trains runs, by ids; returns those that failed
+
+
+def train(
+    schedule: Schedule,
+    run_ids: Sequence[str],
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    say: Callable[[str], None] = print,
+    follow: Follow = nobody,
+) -> list[str]:
+    """Train those of the runs that are not finished; returns the ids of those that failed.
+
+    A run that fails leaves error.txt in its folder and does not stop the others; a signal stops all
+    of them. `say` is called with one line per run; `follow` sees the rounds of each. Raises
+    `FedbenchError` before any run if this machine does not have the device.
+    """
+    machine.torch_device()  # one that is not here is no fault of the runs
+    failed = []
+    with stoppable():
+        for place, run_id in enumerate(run_ids, 1):
+            stop_if_requested(f"before run {place} of {len(run_ids)}; those before it are finished")
+            prefix = f"[{place}/{len(run_ids)}] {run_id}"
+            folder = Results(results).run(run_id)
+            try:
+                spec = schedule.run(run_id)
+                folder.require_writable()
+                with alone(folder, say):
+                    if folder.finished(spec.id):
+                        folder.forget_checkpoint()  # a kill came just after the record was written
+                        say(f"{prefix}: finished before")
+                    else:
+                        how = _train_one(spec, folder, results, machine, data_dir, follow)
+                        say(f"{prefix}: {how}")
+            except Exception as error:  # whatever it was, the other runs are trained
+                failed.append(run_id)
+                file = note_failure(folder, error)
+                where = "" if isinstance(error, FedbenchError) else f" (traceback: {file})"
+                say(f"{prefix}: failed: {error}{where}")
+    return failed
+
+
+def _train_one(
+    spec: RunSpec,
+    folder: RunFolder,
+    results: Path,
+    machine: Machine,
+    data_dir: Path | None,
+    follow: Follow,
+) -> str:
+    """Train the run, going on from its checkpoint; says how it ended."""
+    final = resolved(spec, search_id(spec), results) if spec.tune else spec
+    forget_failure(folder)  # of an earlier try: if this one is stopped, the run has not failed
+    with signs_of_life(folder) as beat, follow(spec) as seen:
+
+        def watch(row: Row) -> None:
+            beat(int(row["round"]))
+            seen(row)
+
+        out = folder.path
+        result = run(final, out=out, machine=machine, data_dir=data_dir, watch=watch, searched=spec)
+    last = result.history.iloc[-1]
+    seconds = sum(result.record["seconds"].values())
+    score = f"accuracy {last['accuracy']:.4f}" if "accuracy" in last else f"loss {last['loss']:.4g}"
+    return f"{result.status} at round {int(last['round'])}, {score}, {seconds:.1f} s"
+
+
+def say(line: str) -> None:
+    """Print a line at once, so that a log says which run a killed process was at.
+
+    Where it cannot be printed, as on a full disk, it is lost, and so are those after it: the runs
+    go on, and each says in its folder how it ended.
+    """
+    try:
+        print(line, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def train_in_child(work: Work, run_ids: Sequence[str], results: Path) -> int:
+    """Call `work` with the runs in a child process; returns the exit code for all of them.
+
+    0: all are trained; 3: the others left errors; 2: what is wrong for all runs alike was said in
+    one sentence; above 128: stopped by a signal. If a run kills the child, that run has failed, and
+    another child goes on with those after it.
+    """
+    left, blamed = list(run_ids), list[str]()
+    while left:
+        child, stopped = _child(work, left, results)
+        code = child.exitcode or 0
+        if code > 0:
+            return code
+        if code == 0:
+            break
+        lost = [each for each in left if left_by(Results(results).run(each), child.pid or 0)]
+        if stopped or not lost:  # stopped at once, or killed between two runs: none is to blame
+            return 128 - code
+        _blame(Results(results).run(lost[0]), signal.Signals(-code))
+        blamed.append(lost[0])
+        left = left[left.index(lost[0]) + 1 :]
+    return _exit_code(blamed, results)
+
+
+def _child(work: Work, run_ids: Sequence[str], results: Path) -> tuple[BaseProcess, bool]:
+    """The child, which has ended, and whether a signal had asked this process to stop.
+
+    A fork starts in milliseconds with all that was imported; nothing has used threads or a GPU yet.
+    """
+    sys.stdout.flush()
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=_cleanly, args=(work, run_ids, results))
+    child.start()
+    with _passing_on_to(child) as passed:
+        child.join()
+    return child, bool(passed)
+
+
+def _cleanly(work: Work, run_ids: Sequence[str], results: Path) -> None:
+    """Do the work; states of clients on disk go before the process ends, also if it is stopped."""
+    gc.freeze()  # what was imported is no garbage, and is not looked at again
+    code: object = 2
+    try:
+        code = _exit_code(work(run_ids), results)
+    except SystemExit as stopped:
+        code = stopped.code
+    except FedbenchError as error:  # for all runs alike, such as a device that is not here
+        print(f"error: {error}", file=sys.stderr)
+    gc.collect()
+    sys.exit(code)  # type: ignore[arg-type]  # a number, or None
+
+
+def _exit_code(failed: Sequence[str], results: Path) -> int:
+    """0 if no run has failed, 3 if each has its error in its folder, else 1: the disk is full."""
+    files = (failure_file(Results(results).run(run_id)) for run_id in failed)
+    return (RUNS_FAILED if all(map(exists, files)) else 1) if failed else 0
+
+
+@contextmanager
+def _passing_on_to(child: BaseProcess) -> Iterator[list[int]]:
+    """Signals that ask this process to stop are for the child, which stops after its round."""
+    passed: list[int] = []
+
+    def pass_on(number: int, _: object) -> None:
+        passed.append(number)
+        with suppress(ProcessLookupError):
+            os.kill(child.pid or 0, number)
+
+    before = {each: signal.signal(each, pass_on) for each in SIGNALS}
+    try:
+        yield passed
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _blame(folder: RunFolder, by: signal.Signals) -> None:
+    why = f"its process was ended by {by.name}" + (f", {_WHY[by]}" if by in _WHY else "")
+    say(f"{folder.path.name}: {why}")
+    way_out = (
+        "the same command trains it again, on from its last checkpoint; give it fewer --cores if "
+        "memory is short"
+    )
+    note_failure(folder, FedbenchError(f"{why}; {way_out}"))

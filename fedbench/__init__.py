@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from fedbench.models.architecture import Architecture
     from fedbench.sampling.sampler import Sampler
     from fedbench.spec import Choice, RunSpec
+    from fedbench.store.published import published
 
     __version__: str
 
 __all__ = [
     "Architecture", "Batch", "Choice", "Cost", "Dataset", "Fed", "FedbenchError", "Gradient",
     "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec", "Sampler",
-    "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "run",
+    "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "published", "run",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(("Batch", "Fed", "Gradient", "Round", "State", "Turn"), "fedbench.core.round"),
@@ -46,6 +47,7 @@ _HOMES = {
     "Result": "fedbench.engine.record",
     "Sampler": "fedbench.sampling.sampler",
     "Source": "fedbench.data.source",
+    "published": "fedbench.store.published",
 }
 
 

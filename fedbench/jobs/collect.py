@@ -15,7 +15,7 @@ from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
-from fedbench.store.arrow import in_pandas
+from fedbench.store.frames import in_pandas
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 

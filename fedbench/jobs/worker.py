@@ -15,8 +15,8 @@ from fedbench.spec import RunSpec
 from fedbench.store import (
     Results,
     RunFolder,
-    alone,
     forget_failure,
+    locked,
     note_failure,
     signs_of_life,
 )
@@ -67,7 +67,7 @@ def _train_unless_finished(
 ) -> str:
     """Train the run as the only process that does, unless it is finished; says how it ended."""
     folder.require_writable()
-    with alone(folder, say):
+    with locked(folder, say):
         if folder.finished(spec.id):
             folder.forget_checkpoint()  # the process was killed just after it wrote the record
             return "finished before"

@@ -7,7 +7,6 @@ Names are loaded on first use: planning a grid must not wait for PyTorch.
 """
 
 import importlib
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from fedbench.spec import Choice, RunSpec
     from fedbench.store.published import published
 
-    __version__: str
+__version__ = "1.0.0"
 
 __all__ = [
     "Architecture", "Batch", "Choice", "Cost", "Dataset", "Fed", "FedbenchError", "Gradient",
@@ -52,8 +51,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return metadata.version("fedbench")
     if name not in _HOMES:
         raise AttributeError(f"module 'fedbench' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

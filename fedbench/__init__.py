@@ -7,7 +7,6 @@ Names are loaded on first use: planning a grid must not wait for PyTorch.
 """
 
 import importlib
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,35 +23,14 @@ if TYPE_CHECKING:
     from fedbench.models.architecture import Architecture
     from fedbench.sampling.sampler import Sampler
     from fedbench.spec import Choice, RunSpec
+    from fedbench.store.published import published
 
-    __version__: str
+__version__ = "1.0.0"
 
 __all__ = [
-    "Architecture",
-    "Batch",
-    "Choice",
-    "Cost",
-    "Dataset",
-    "FedbenchError",
-    "Federation",
-    "Gradient",
-    "Inputs",
-    "Machine",
-    "Part",
-    "Partition",
-    "Probe",
-    "Result",
-    "Round",
-    "RunSpec",
-    "Sampler",
-    "Scene",
-    "Sizes",
-    "Source",
-    "State",
-    "Training",
-    "Turn",
-    "__version__",
-    "run",
+    "Architecture", "Batch", "Choice", "Cost", "Dataset", "FedbenchError", "Federation",
+    "Gradient", "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec",
+    "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "published", "run",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -70,12 +48,11 @@ _HOMES = {
     "Result": "fedbench.engine.record",
     "Sampler": "fedbench.sampling.sampler",
     "Source": "fedbench.data.source",
+    "published": "fedbench.store.published",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return metadata.version("fedbench")
     if name not in _HOMES:
         raise AttributeError(f"module 'fedbench' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

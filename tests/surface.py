@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -29,6 +30,7 @@ from fedbench import (
     State,
     Turn,
     __version__,
+    published,
     run,
 )
 
@@ -110,3 +112,9 @@ def trained(spec: RunSpec) -> Result:
         )
     except FedbenchError as error:
         raise SystemExit(f"fedbench {__version__}: {error}") from None
+
+
+def scores(paper: str) -> "pd.Series[float]":
+    """What has been published."""
+    runs = published("runs")
+    return runs[runs["paper"] == paper]["accuracy_final"]

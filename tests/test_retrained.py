@@ -5,8 +5,6 @@ rounded in another order and training amplifies the differences: there the first
 must be close, and the last one roughly.
 """
 
-import io
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -14,13 +12,13 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.data.source import data_folder
-from fedbench.jobs.published import read_checked
+from fedbench.jobs.publish import published_run, read_checked
 from fedbench.store import RunFolder
-from fedbench.store.packed import packed
-from fedbench.store.published import Kind, Thing, write_published
+from fedbench.store.frames import in_pandas
+from fedbench.store.published import Published, write_published
 from tests.project import ROOT
 
-FILES = sorted((ROOT / "results/published").glob("*.parquet"))
+FILES = sorted((ROOT / "results/published").glob("*/runs-*.parquet"))
 # How far accuracies may differ on another kind of processor. With AVX2 in place of AVX512 16
 # runs of the demonstration had equal ones in the first evaluated round, and up to 0.08 apart in
 # the last.
@@ -28,9 +26,9 @@ FIRST, LAST = 0.02, 0.15
 
 
 def records(files):
-    """The published runs, as record and files, the one that took a CPU the fewest seconds first."""
-    published = [content for file in files for content in read_checked(file).items()]
-    runs = [(json.loads(f["run.json"]), f) for thing, f in published if thing.kind is Kind.run]
+    """Record and rounds of the published runs, the one that took a CPU the fewest seconds first."""
+    published = [run for file in files for run in read_checked(file).runs.values()]
+    runs = [(run.record, in_pandas(run.tables["rounds"])) for run in published]
     return sorted(runs, key=lambda pair: (pair[0]["device"] != "cpu", _seconds(pair[0])))
 
 
@@ -56,9 +54,9 @@ def scores(history):
     return history[[name for name in history if not name.endswith("_seconds")]]
 
 
-def compare(record, files, again):
+def compare(record, rounds, again):
     """Fail unless the run trained again has the history of the published one."""
-    published = scores(pd.read_parquet(io.BytesIO(files["rounds.parquet"])))
+    published = scores(rounds)
     if same_build(record, again.record):
         pd.testing.assert_frame_equal(scores(again.history), published, check_exact=True)
     else:
@@ -71,10 +69,10 @@ def test_the_cheapest_published_run_gives_the_same_again(cpu):
     candidates = [pair for pair in records(FILES) if has_its_data(pair[0])]
     if not candidates:
         pytest.skip("no published run whose data are here" if FILES else "nothing is published")
-    record, files = candidates[0]
+    record, rounds = candidates[0]
     again = run(RunSpec(**record["resolved"]), machine=cpu)
     assert again.record["data"]["checksum"] == record["data"]["checksum"]
-    compare(record, files, again)
+    compare(record, rounds, again)
 
 
 TINY = RunSpec(dataset="toy", model={"mlp": {"hidden": 4}}, clients=4, rounds=2)
@@ -84,37 +82,37 @@ TINY = RunSpec(dataset="toy", model={"mlp": {"hidden": 4}}, clients=4, rounds=2)
 def published(tmp_path_factory, cpu):
     """A published file with two runs, made here."""
     folder = tmp_path_factory.mktemp("published")
-    content = {}
+    runs = {}
     for spec in (TINY, TINY.changed(seed=1)):
         run(spec, out=folder / spec.id, machine=cpu)
-        content[Thing(Kind.run, spec.id)] = packed(RunFolder(folder / spec.id), spec.id)
-    write_published(content, folder / "tiny.parquet")
-    return folder / "tiny.parquet"
+        runs[spec.id] = published_run(RunFolder(folder / spec.id), spec.id)
+    (*_, file) = write_published(Published(runs), folder / "tiny", "2026-11-27", {})
+    return file
 
 
 def test_a_run_trained_again_is_compared_bit_by_bit(published, cpu):
-    (record, files), *_ = records([published])
+    (record, rounds), *_ = records([published])
     assert has_its_data(record)
     spec = RunSpec(**record["resolved"])
     again = run(spec, machine=cpu)
     assert same_build(record, again.record)
-    compare(record, files, again)
+    compare(record, rounds, again)
     again.history.loc[1, "loss"] *= 1 + 1e-15
     with pytest.raises(AssertionError):
-        compare(record, files, again)
+        compare(record, rounds, again)
 
 
 @pytest.mark.parametrize(("moved", "close"), [(0.05, True), (0.2, False)])
 def test_elsewhere_the_last_accuracy_may_differ_a_little(published, cpu, moved, close):
-    (record, files), *_ = records([published])
+    (record, rounds), *_ = records([published])
     again = run(RunSpec(**record["resolved"]), machine=cpu)
     again.history.loc[1, "accuracy"] += moved
     again.record["versions"]["torch"] = "0"
     if close:
-        compare(record, files, again)
+        compare(record, rounds, again)
     else:
         with pytest.raises(AssertionError):
-            compare(record, files, again)
+            compare(record, rounds, again)
 
 
 def test_a_run_whose_data_are_not_here_is_no_candidate(monkeypatch, tmp_path):

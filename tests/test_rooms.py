@@ -20,7 +20,7 @@ ROOMS = {  # a room → the rooms it may use, imports inside functions counted
     "data": "base",
     "sampling": "base",
     "spec": "base",
-    "store": "base",
+    "store": "base spec",
     "models": "base data",
     "methods": "base core",
     "paper": "base spec",

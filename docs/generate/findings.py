@@ -8,8 +8,7 @@ from typing import Any
 
 from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
-from fedbench.jobs.published import files_of
-from fedbench.jobs.restore import restore
+from fedbench.jobs.publish import exports_of, restore
 from fedbench.paper.paper import InShort, load_papers
 from fedbench.plan.outlook import planned
 from fedbench.plan.plan import Plan
@@ -26,10 +25,10 @@ _VERDICTS = tuple(each for each in FILTERS.values() if each.group != "printed")
 def findings(root: Path = ROOT) -> str:
     """Verdicts, effects, reasons and hours of the papers that have a published file."""
     published = root / "results/published"
-    names = tuple(key for key in load_papers(_WORKFLOW) if files_of(key, published))
+    names = tuple(key for key in load_papers(_WORKFLOW) if exports_of(key, published))
     if not names:
         return "No results have been published yet."
-    files = [file for key in names for file in files_of(key, published)]
+    files = [file for key in names for file in exports_of(key, published)]
     plan = planned(_WORKFLOW, SCALE, names)
     with TemporaryDirectory() as folder:
         results = Path(folder)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+from fedbench import __version__
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import at_home
 from fedbench.base.plugins import project
@@ -107,7 +107,7 @@ PlanFile = Annotated[
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"fedbench {metadata.version('fedbench')}")
+        print(f"fedbench {__version__}")
         raise typer.Exit
 
 

@@ -83,11 +83,10 @@ def _show_costs(
 def _restore(whole: "Plan", results: Path) -> int:
     """Restore the published runs that are planned and not finished here; returns how many."""
     from fedbench.base.plugins import project
-    from fedbench.jobs.published import files_of
-    from fedbench.jobs.restore import restore
+    from fedbench.jobs.publish import exports_of, restore
     from fedbench.plan.data import data_key
 
-    places = (files_of(_PAPER, folder / "results/published") for folder in (Path(), project()))
+    places = (exports_of(_PAPER, folder / "results/published") for folder in (Path(), project()))
     published = next(filter(None, places), [])
     if not published:
         return 0

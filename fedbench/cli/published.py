@@ -9,7 +9,7 @@ from fedbench.base.yamlfile import split
 from fedbench.cli.app import Panel, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.jobs.export import Exported
+    from fedbench.jobs.publish import Exported
 
 _PUBLISHED = Path("results/published")
 _NAMED = 3  # missing runs that are named
@@ -26,28 +26,29 @@ def export(
     scale: Scale = "demo",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
-    out: Annotated[Path, typer.Option(help="Folder of the files to write.")] = _PUBLISHED,
+    out: Annotated[Path, typer.Option(help="Folder of the papers' folders.")] = _PUBLISHED,
 ) -> None:
-    """Pack the finished runs of a scale into a file for each paper, without weights.
+    """Publish the finished runs of a scale as tables in a folder for each paper, without weights.
 
-    Files that are there stay as they are: what is new goes into a file of today. It also holds what
+    Files that are there stay as they are: what is new goes into files of today. They also hold what
     a report needs beside the runs: the facts of data sets and the winners of searches.
     """
     with sentences():
-        from fedbench.jobs.export import export as pack
+        from fedbench.jobs.publish import export as publish
         from fedbench.plan.outlook import planned
 
         plan = planned(workflow, scale, (*(papers or ()), *split(also)))
         for paper in plan.papers:
-            console.print(_line(pack(plan, paper, results, out)), soft_wrap=True)
+            console.print(_line(publish(plan, paper, results, out)), soft_wrap=True)
 
 
 def _line(done: "Exported") -> str:
-    """What the file holds, and which planned runs are missing."""
-    size = f", {done.file.stat().st_size / 1e6:.2f} MB" if done.packed + done.others else ""
-    line = f"{done.file}: {done.packed:,} of {done.planned:,} planned runs{size}"
+    """What is published, what of it is new, and which planned runs are missing."""
+    line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
     if done.others:
         line += f", and {done.others:,} of other plans"
+    size = sum(file.stat().st_size for file in done.files) / 1e6
+    line += f"; {done.new:,} new, {size:.2f} MB" if done.files else "; nothing is new"
     if done.missing:
         more = len(done.missing) - _NAMED
         line += f"; missing: {', '.join(done.missing[:_NAMED])}"
@@ -62,7 +63,7 @@ def restore(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files that `fedbench export` wrote, or folders of such files. "
+            help="Folders that `fedbench export` wrote, or tables of runs in these. "
             f"Default: {_PUBLISHED}."
         ),
     ] = None,
@@ -74,10 +75,10 @@ def restore(
     and so is one of another version of fedbench whose numbers would differ.
     """
     with sentences():
-        from fedbench.jobs.restore import published_files
-        from fedbench.jobs.restore import restore as unpack
+        from fedbench.jobs.publish import exports_in
+        from fedbench.jobs.publish import restore as bring_back
 
-        done = unpack(published_files(files or [_PUBLISHED]), results)
+        done = bring_back(exports_in(files or [_PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since what they use gives other numbers by now: {done.outdated:,}"

@@ -10,8 +10,10 @@ from typing import Any
 
 import torch
 
+from fedbench import __version__
+
 _PACKAGES = (
-    *("fedbench", "numpy", "scipy", "scikit-learn", "torchvision", "timm"),
+    *("numpy", "scipy", "scikit-learn", "torchvision", "timm"),
     *("transformers", "tokenizers", "curvlinops-for-pytorch", "pandas", "pyarrow"),
 )
 _PACKAGE = Path(__file__).parents[1]
@@ -33,6 +35,7 @@ def code() -> Mapping[str, Any]:
 def versions() -> Mapping[str, str]:
     """Of Python, of PyTorch's build, and of the packages that may change a number."""
     packages = {name: metadata.version(name) for name in _PACKAGES}
+    packages = {"fedbench": __version__} | packages
     return packages | {"torch": str(torch.__version__), "python": platform.python_version()}
 
 

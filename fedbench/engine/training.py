@@ -41,7 +41,7 @@ from fedbench.engine.turns import PreparedClient, exchange, prepare, snapshot
 from fedbench.engine.work import work_per_sample
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
-from fedbench.store import RunFolder, alone
+from fedbench.store import RunFolder, locked
 
 Watch = Callable[[Row], None]
 
@@ -76,7 +76,7 @@ def run(
     folder = RunFolder(Path(out)) if out is not None else None
     if folder:
         folder.require_writable()
-    with stoppable(), alone(folder) if folder else nullcontext():
+    with stoppable(), locked(folder) if folder else nullcontext():
         if folder and folder.record():
             raise FedbenchError(f"{out}: holds a finished run already; choose another folder")
         problem = assemble(spec, objects, machine, Path(data_dir) if data_dir else None)

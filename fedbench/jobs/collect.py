@@ -15,13 +15,16 @@ from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
-from fedbench.store.arrow import in_pandas
+from fedbench.store.frames import from_rows, in_pandas
+from fedbench.store.settings import parameters
 
 _SUBSTITUTE = "substitute: "  # how a record marks what stood in for something in the data
 
 
 def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     """One row per run and evaluated round: run_id, status, the history, and all settings.
+
+    Parameters of choices have columns of their own, such as `fedprox.mu` and `partition.delta`.
 
     Runs that failed are left out; the frame is empty if all did. Raises `FedbenchError` naming a
     run that was not trained, whose files were changed after it ended, or that was trained on other
@@ -40,6 +43,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
+    named = in_pandas(from_rows([parameters(record["resolved"]) for _, record in trained]))
+    repeated |= {str(name): named[name].take(rows) for name in named}
     return _joined(histories).assign(**{name: each.array for name, each in repeated.items()})
 
 

@@ -27,7 +27,7 @@ from fedbench.spec import RunSpec
 from fedbench.store import (
     Results,
     RunFolder,
-    alone,
+    locked,
     failure_file,
     forget_failure,
     left_by,
@@ -66,7 +66,7 @@ def train(
             try:
                 spec = schedule.run(run_id)
                 folder.require_writable()
-                with alone(folder, say):
+                with locked(folder, say):
                     if folder.finished(spec.id):
                         folder.forget_checkpoint()  # a kill came just after the record was written
                         say(f"{prefix}: finished before")

@@ -47,19 +47,22 @@ def _fedbench(project: Path) -> str:
     """What pip is told in order to install it: the checkout, or where it was installed from."""
     if (project / "pyproject.toml").is_file():
         return f"-e {shlex.quote(str(project))}"
-    distribution = metadata.distribution("fedbench")
-    return installed_from(distribution.version, distribution.read_text("direct_url.json"))
+    (name, *_) = metadata.packages_distributions()["fedbench"]
+    distribution = metadata.distribution(name)
+    return installed_from(name, distribution.version, distribution.read_text("direct_url.json"))
 
 
-def installed_from(version: str, record: str | None) -> str:
+def installed_from(name: str, version: str, record: str | None) -> str:
     """The requirement that installs fedbench again, from pip's record of where it came from.
+
+    name: what its distribution is called, which is not the name that is imported.
 
     There is no record of a version that came from a package index.
     """
     if not record:
-        return f"fedbench=={version}"
+        return f"{name}=={version}"
     origin = json.loads(record)
     source = origin.get("vcs_info")
     if source:
-        return f"fedbench @ {source['vcs']}+{origin['url']}@{source['commit_id']}"
-    return f"fedbench @ {origin['url']}"
+        return f"{name} @ {source['vcs']}+{origin['url']}@{source['commit_id']}"
+    return f"{name} @ {origin['url']}"

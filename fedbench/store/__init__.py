@@ -1,10 +1,10 @@
 """What a run leaves on disk, and where everything below a results folder lies."""
 
-from fedbench.store.alone import alone
 from fedbench.store.frames import read_frame, write_frame
 from fedbench.store.origins import origins
 from fedbench.store.results import Results
 from fedbench.store.run import CHECKPOINT, Record, RunFolder, require_record
+from fedbench.store.run_lock import locked
 from fedbench.store.states import (
     RunState,
     Status,
@@ -23,10 +23,10 @@ __all__ = [
     "RunFolder",
     "RunState",
     "Status",
-    "alone",
     "failure_file",
     "forget_failure",
     "left_by",
+    "locked",
     "note_failure",
     "origins",
     "read_frame",

@@ -1,14 +1,20 @@
 """What is known of the data that runs were trained on, whichever run or file says it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from fedbench.base.files import read_json
-from fedbench.store.packed import anywhere
 from fedbench.store.results import Results
 
 _Record = dict[str, Any]
+
+
+def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Where data came from, with the bare name of their file or folder in place of its path."""
+    bare = {"file": PurePath(origin["file"]).name} if origin.get("file") else {}
+    return {**origin, **bare}
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Origins:
 
     def of(self, record: _Record) -> _Record:
         """A run's record with all that is known of its data, without a folder of this machine."""
-        data = anywhere(record.get("data", {}))
+        data = without_folders(record.get("data", {}))
         return record | {"data": data | self.known.get(data.get("checksum", ""), {})}
 
 
@@ -38,6 +44,6 @@ def origins(results: Results, records: Iterable[_Record]) -> Origins:
     known: dict[str, _Record] = {}
     for data in [*told, *(record.get("data", {}) for record in records)]:
         if data.get("checksum"):
-            of_arrays = {key: text for key, text in anywhere(data).items() if key != "name"}
+            of_arrays = {key: text for key, text in without_folders(data).items() if key != "name"}
             known[data["checksum"]] = of_arrays | known.get(data["checksum"], {})
     return Origins(known)

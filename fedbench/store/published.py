@@ -1,136 +1,292 @@
-"""One Parquet file that holds many runs, the facts of their data and the winners of searches.
+"""The files in which finished runs are published: tidy tables that are added, never rewritten.
 
-It has a row per file of a results folder: the kind and the name of the thing that the file belongs
-to, the name of the file, and its bytes. The bytes are stored as they are, since a run's record has
-their checksums and another version of the Parquet library would write the same table differently.
+An export adds these files to a paper's folder, each as `<table>-<day>-<digest>.parquet`. The digest
+is that of all values of the export, so that equal exports have equal names.
+
+| table | has a row for each |
+|---|---|
+| runs | run: its outcome, its settings as flat columns, and its record as JSON |
+| rounds | run and evaluated round |
+| probes | row of any other table of a run, `clients` or that of a probe, which `probe` names |
+| searches | search: what it chose, and all of it as JSON |
+| data | data set: its size and checksum, and all facts of it as JSON |
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pandas as pd
 import pyarrow as pa
-from pyarrow import parquet
 
+from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import atomic
-from fedbench.base.strict import require_name
-from fedbench.store.arrow import read_arrow
-from fedbench.store.packed import Files
+from fedbench.base.files import exists, matching
+from fedbench.base.plugins import project
+from fedbench.store.checksum import table_checksum
+from fedbench.store.frames import from_rows, in_pandas, read_arrow, stacked, write_small
+from fedbench.store.settings import is_outdated, setting_columns
 
+Json = Mapping[str, Any]
 
-class Kind(StrEnum):
-    """The kinds of things that a published file holds."""
-
-    run = "run"
-    data = "data set"
-    search = "search"
-
-
-class Thing(NamedTuple):
-    """What a file belongs to: a run by its id, a data set by its key, a search by its id."""
-
-    kind: Kind
-    name: str
-
-    def __str__(self) -> str:
-        """As a message names it: 'run digits-mlp-iid-fedavg-s0-0123456789ab'."""
-        return f"{self.kind} {self.name}"
-
-
-Published = Mapping[Thing, Files]
-
-_Row = tuple[str, str, str, bytes]  # file, kind, name, content
-_COLUMNS = {"file": pa.string(), "kind": pa.string(), "name": pa.string(), "content": pa.binary()}
-_SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
-_CHECKSUM, _FORMAT = b"fedbench.sha256", b"fedbench.format"
-_VERSION = b"1"  # of the format; raised by a change that makes older versions of fedbench misread
-# Of zstd. 1,526 runs, 30.5 MB: 3.48 MB in 0.9 s at level 9, 3.44 in 8 s at 15, 3.22 in 32 s at 19.
-_LEVEL = 9
+TABLES = ("runs", "rounds", "probes", "searches", "data")
+PUBLISHED = Path("results/published")
 _AGAIN = "take another copy of it"
 
+_NAME = re.compile(r"runs-\d{4}-\d\d-\d\d-([0-9a-f]{12})\.parquet")
+_FORMAT = {"fedbench.format": "2"}  # raised by a change that makes older versions misread a file
+_LAST = ("accuracy", "loss", "macro_f1", "val_accuracy")  # `accuracy_final` is the last round's
+_CLOCK = "_seconds"  # the ending of columns that a clock fills
+# Fields of the record that are the same on any machine and at any time
+_OUTCOME = ("id", "status", "rounds", "resolved", "sample_passes", "floats", "samples")
 
-def write_published(content: Published, file: Path) -> None:
-    """Write the file atomically; the same content gives the same bytes.
 
-    Rows are sorted by the name of the file and lie on one page, so that the compressor sees the
-    histories of all runs beside each other, then all records.
+@dataclass(frozen=True)
+class PublishedRun:
+    """A finished run as it travels.
+
+    record: its `run.json`, but for the checksums; tables: 'rounds' and all others by name; files:
+    the sha256 of the Parquet files in which the machine that trained it wrote them.
     """
-    rows = _rows(content)
-    table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=_SCHEMA)
-    marks = {_CHECKSUM: _checksum(rows).encode(), _FORMAT: _VERSION}
-    with atomic(file) as temporary:
-        parquet.write_table(
-            table.replace_schema_metadata(marks),
-            temporary,
-            compression="zstd",
-            compression_level=_LEVEL,
-            use_dictionary=False,
-            write_statistics=False,
-            data_page_size=2**30,
+
+    record: Json
+    tables: Mapping[str, pa.Table]
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def checksum(self) -> str:
+        """12 digits that follow from the record and all values of the tables."""
+        return digest({"record": self.record, "tables": _checksums(self.tables)})
+
+    def same_numbers(self, other: "PublishedRun") -> bool:
+        """Whether two trainings of a run differ in nothing but seconds, dates and machines."""
+        return self.checksum == other.checksum or self._numbers == other._numbers
+
+    @property
+    def _numbers(self) -> Json:
+        timeless = {
+            name: table.select([c for c in table.column_names if not c.endswith(_CLOCK)])
+            for name, table in self.tables.items()
+        }
+        outcome = {name: self.record.get(name) for name in _OUTCOME}
+        data = self.record.get("data", {}).get("checksum")
+        return {"outcome": digest(outcome), "data": data, "tables": _checksums(timeless)}
+
+
+@dataclass(frozen=True)
+class Published:
+    """Runs by id, winners of searches by the search's id, facts of data sets by their key."""
+
+    runs: Mapping[str, PublishedRun] = field(default_factory=dict)
+    searches: Mapping[str, Json] = field(default_factory=dict)
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all its things."""
+        return {*self.runs, *self.searches, *self.data}
+
+    def only(self, keep: Callable[[str], bool]) -> "Published":
+        """Its things whose names are kept."""
+        return Published(
+            {key: run for key, run in self.runs.items() if keep(key)},
+            {key: told for key, told in self.searches.items() if keep(key)},
+            {key: told for key, told in self.data.items() if keep(key)},
         )
 
 
-def read_published(file: Path) -> Published:
-    """The content of the file; raises `FedbenchError` if it is not as it was written.
+class Role(NamedTuple):
+    """What a run is in its paper: of which method, and whether it only is a trial of a search."""
 
-    Names are checked: none leads out of the folder that the file belongs in.
+    method: str
+    trial: bool
+
+
+def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
+    """A table of all published runs, joined over papers and days.
+
+    table: 'runs', 'rounds', 'probes', 'searches' or 'data', or a table within probes, such as
+    'clients', whose columns alone then are there. folder: that of the papers' folders, by default
+    `results/published` here, or else in the project that fedbench is imported from.
+
+    Tables are joined by `run_id`. Runs have one more column than their files: `outdated` says which
+    are of code that gives other numbers by now. Raises `FedbenchError` if there is no such table.
+
+        runs = fedbench.published("runs").query("not trial and not outdated")
+        runs.groupby(["paper", "dataset", "method"])["accuracy_final"].mean()
     """
-    table = _table(file)
-    rows: list[_Row] = [*zip(*(column.to_pylist() for column in table.columns), strict=True)]
-    if _checksum(rows).encode() != (table.schema.metadata or {}).get(_CHECKSUM):
-        raise FedbenchError(f"{file}: its content is not what was written; {_AGAIN}")
-    content: dict[Thing, dict[str, bytes]] = {}
-    for name, kind, owner, bytes_ in rows:
-        _require_names(name, kind, owner, file)
-        files = content.setdefault(Thing(Kind(kind), owner), {})
-        if name in files:
-            raise FedbenchError(f"{file}: {name} of {kind} {owner} is there twice; {_AGAIN}")
-        files[name] = bytes_
-    return content
+    place = folder or next(filter(Path.is_dir, (PUBLISHED, project() / PUBLISHED)), PUBLISHED)
+    kind = table if table in TABLES else "probes"
+    files = [file for paper in matching(place, "*/") for file in matching(paper, f"{kind}-*")]
+    frame = in_pandas(stacked([_read(file) for file in files])) if files else pd.DataFrame()
+    if kind != table and not frame.empty:
+        frame = frame[frame["probe"] == table].drop(columns="probe").dropna(axis=1, how="all")
+    if frame.empty:
+        raise FedbenchError(
+            f"{place}: no table '{table}' is published; tables: {', '.join(TABLES)}"
+        )
+    if table == "runs":
+        settings = [json.loads(record)["settings"] for record in frame["record"]]
+        frame.insert(4, "outdated", [is_outdated(each) for each in settings])
+    return frame.reset_index(drop=True)
 
 
-def _rows(content: Published) -> list[_Row]:
-    return sorted(
-        (name, thing.kind.value, thing.name, bytes_)
-        for thing, files in content.items()
-        for name, bytes_ in files.items()
-    )
+def write_published(
+    content: Published, folder: Path, day: str, roles: Mapping[str, Role]
+) -> list[Path]:
+    """Write the files of an export into the paper's folder; the runs, which name the rest, last.
+
+    roles: of runs by their id; the method of any other run is its parts.
+    """
+    facts = {
+        "searches": from_rows(_of_search(key, told) for key, told in content.searches.items()),
+        "data": from_rows(_of_data(key, told) for key, told in content.data.items()),
+        "runs": from_rows(
+            _of_run(folder.name, key, run, roles.get(key)) for key, run in content.runs.items()
+        ),
+    }
+    stamp, written = f"{day}-{_digest(facts)}", []
+    for name, table in {**_histories(content.runs), **facts}.items():
+        if len(table) or name == "runs":
+            written.append(folder / f"{name}-{stamp}.parquet")
+            write_small(table, written[-1], _FORMAT)
+    return written
 
 
-def _checksum(rows: Iterable[_Row]) -> str:
-    """The sha256 of all rows; the length of each content keeps neighbours apart."""
-    digest = hashlib.sha256()
-    for name, kind, owner, bytes_ in rows:
-        digest.update(f"{name} {kind} {owner} {len(bytes_)} ".encode())
-        digest.update(bytes_)
-    return digest.hexdigest()
+def _digest(facts: Mapping[str, pa.Table]) -> str:
+    """That of an export: the rows of runs have the checksums of all other tables."""
+    return digest({name: table_checksum(table) for name, table in facts.items() if len(table)})
 
 
-def _table(file: Path) -> pa.Table:
-    """The table in the file, which has the columns of a published one and no gaps."""
+def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
+    """The tables `rounds` and `probes`, whose first columns say whose row it is."""
+    rounds: list[pa.Table] = []
+    probes: list[pa.Table] = []
+    for key, run in runs.items():
+        for name, table in run.tables.items():
+            owner = {"run_id": key} if name == "rounds" else {"run_id": key, "probe": name}
+            repeated = {k: pa.array([v] * len(table), pa.string()) for k, v in owner.items()}
+            columns = {n: table[n] for n in table.column_names}
+            (rounds if name == "rounds" else probes).append(pa.table({**repeated, **columns}))
+    return {"rounds": stacked(rounds), "probes": stacked(probes)}
+
+
+def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[str, Any]:
+    """The row of a run."""
+    record, settings = run.record, setting_columns(run.record["resolved"])
+    method, trial = role or Role(settings.get("parts") or "fedavg", False)
+    rounds = run.tables["rounds"]
+    last = rounds.slice(len(rounds) - 1).to_pylist()[0] if len(rounds) else {}
+    if not math.isfinite(last.get("loss") or 0.0):  # earlier runs scored such outputs as class 0
+        last |= {"accuracy": 0.0, "macro_f1": 0.0}
+    columns = {
+        name: {each.name: str(each.type) for each in table.schema}
+        for name, table in run.tables.items()
+    }
+    return {
+        **{"run_id": key, "paper": paper, "method": method, "trial": trial},
+        **{name: settings.get(name) for name in ("dataset", "model", "partition", "seed")},
+        **{"status": record["status"], "rounds_trained": record["rounds"]},
+        **{f"{name}_final": last.get(name) for name in _LAST},
+        "seconds": sum(record["seconds"].values()),
+        **{f"floats.{way}": number for way, number in record.get("floats", {}).items()},
+        **{name: record.get(name) for name in ("sample_passes", "parameters", "ended", "device")},
+        **settings,
+        **{"record": _json(record), "tables": _json(columns), "files": _json(run.files)},
+        "checksum": run.checksum,
+    }
+
+
+def _of_search(key: str, told: Json) -> dict[str, Any]:
+    """The row of a search."""
+    chosen = {f"chosen.{name}": value for name, value in told.get("chosen", {}).items()}
+    return {"search": key, "trials": len(told.get("trials", ())), **chosen, "record": _json(told)}
+
+
+def _of_data(key: str, told: Json) -> dict[str, Any]:
+    """The row of a data set."""
+    known = {name: told.get(name) for name in ("train", "test", "classes", "checksum")}
+    return {"data": key, **known, "record": _json(told)}
+
+
+def read_published(file: Path) -> Published:
+    """An export, by its table of runs; raises `FedbenchError` unless all of it is as written."""
+    name = _NAME.fullmatch(file.name)
+    if name is None:
+        raise FedbenchError(
+            f"{file}: is no file `runs-<day>-<digest>.parquet` that `fedbench export` wrote; one "
+            "of fedbench 0.1 is restored with that version, and exported again with this one"
+        )
+    tables = {
+        each: _read(place) if exists(place) else pa.table({})
+        for each in TABLES
+        if (place := file.with_name(each + file.name.removeprefix("runs")))
+    }
+    if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
+        raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
+    try:
+        return Published(
+            dict(_runs(tables)),
+            _records(tables["searches"], "search"),
+            _records(tables["data"], "data"),
+        )
+    except (KeyError, ValueError, pa.ArrowException) as error:
+        raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None
+
+
+def _read(file: Path) -> pa.Table:
+    """A table of this format."""
     try:
         table = read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
     except Exception as error:  # a damaged file fails in as many ways as it has parts
         raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None
-    written = (table.schema.metadata or {}).get(_FORMAT)
-    if written is None or not table.schema.equals(_SCHEMA):
-        raise FedbenchError(
-            f"{file}: no file that `fedbench export` wrote; one has the columns "
-            f"{', '.join(_COLUMNS)}"
-        )
-    if written != _VERSION:
+    if (table.schema.metadata or {}).get(b"fedbench.format") != b"2":
         raise FedbenchError(f"{file}: written by another version of fedbench; use that one")
     return table
 
 
-def _require_names(name: str, kind: str, owner: str, file: Path) -> None:
-    if kind not in [*Kind]:
-        raise FedbenchError(
-            f"{file}: kind = {kind!r} is not allowed; choose from {', '.join(Kind)}"
-        )
-    require_name(kind, owner, file)
-    require_name("file", name, file)
+def _runs(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, PublishedRun]]:
+    rounds = _grouped(tables["rounds"], ["run_id"])
+    probes = _grouped(tables["probes"], ["run_id", "probe"])
+    for row in tables["runs"].to_pylist():
+        key, found = row["run_id"], {}
+        for name, columns in json.loads(row["tables"]).items():
+            part = rounds.get((key,)) if name == "rounds" else probes.get((key, name))
+            schema = pa.schema([(c, pa.type_for_alias(kind)) for c, kind in columns.items()])
+            found[name] = (
+                schema.empty_table() if part is None else part.select([*columns]).cast(schema)
+            )
+        run = PublishedRun(json.loads(row["record"]), found, json.loads(row["files"]))
+        if run.checksum != row["checksum"]:
+            raise ValueError(f"run {key} is not as it was written")
+        yield key, run
+
+
+def _grouped(table: pa.Table, keys: list[str]) -> dict[tuple[str, ...], pa.Table]:
+    """The rows of each owner, which lie together."""
+    if not len(table):
+        return {}
+    groups = in_pandas(table.select(keys)).groupby(keys, sort=False).indices
+    plain = table.replace_schema_metadata(None)
+    return {
+        key if isinstance(key, tuple) else (key,): plain.slice(rows[0], len(rows))
+        for key, rows in groups.items()
+    }
+
+
+def _records(table: pa.Table, key: str) -> dict[str, Json]:
+    return {row[key]: json.loads(row["record"]) for row in table.to_pylist()}
+
+
+def _checksums(tables: Mapping[str, pa.Table]) -> dict[str, str]:
+    return {name: table_checksum(table) for name, table in tables.items()}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

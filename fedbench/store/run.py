@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
 from fedbench.base.strict import Strict, checked
-from fedbench.store.arrow import in_pandas, read_arrow
-from fedbench.store.sealed import require_sealed, sealed
+from fedbench.store.checksum import require_checksum, with_checksum
+from fedbench.store.frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
@@ -95,7 +95,7 @@ class RunFolder:
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it was changed."""
         file, record = self.path / "run.json", self._read()
-        require_sealed(file, record or {}, self.remedy)
+        require_checksum(file, record or {}, self.remedy)
         if not record or record.get("status") not in DONE:
             return None
         require_record(file, record, self.remedy)
@@ -155,7 +155,7 @@ class RunFolder:
     def rounds(self, record: Mapping[str, Any] | None = None) -> pa.Table:
         """The history in Arrow's form: thousands of them are joined in a fifth of the time."""
         record = self.record() or {} if record is None else record
-        rounds = self._table("rounds", record)
+        rounds = self.arrow("rounds", record)
         require_history(self.path / "rounds.parquet", rounds, self.remedy)
         last = int(rounds["round"][-1].as_py()) if len(rounds) else 0
         if last != record.get("rounds", last):
@@ -173,9 +173,10 @@ class RunFolder:
     def table(self, name: str, record: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The table of that name: 'rounds', 'clients', or that of a probe."""
         record = self.record() or {} if record is None else record
-        return in_pandas(self._table(name, record))
+        return in_pandas(self.arrow(name, record))
 
-    def _table(self, name: str, record: Mapping[str, Any]) -> pa.Table:
+    def arrow(self, name: str, record: Mapping[str, Any]) -> pa.Table:
+        """The table of that name in Arrow's form."""
         content = self._content(f"{name}.parquet", record)
         try:
             return read_arrow(content)
@@ -220,7 +221,7 @@ class RunFolder:
                 files[file] = _sha256(temporary)
         if tensors:
             files["model.safetensors"] = self._write_weights(tensors)
-        whole = sealed({**record, "files": files})
+        whole = with_checksum({**record, "files": files})
         write_text(self.path / "run.json", json.dumps(whole, indent=2) + "\n")
         self.forget_checkpoint()
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fedbench.__main__ import app
-from fedbench.jobs.export import export
+from fedbench.jobs.publish import export
 from fedbench.plan.outlook import planned
 from fedbench.store import Results
 from tests.jobs.made_runs import finish

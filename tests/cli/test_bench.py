@@ -20,7 +20,7 @@ from fedbench.plan.outlook import planned
 from fedbench.plan.schedule import schedule, to_json
 from fedbench.report import build
 from fedbench.store import Results, write_frame
-from fedbench.store.sealed import sealed
+from fedbench.store.checksum import with_checksum
 from tests.project import ROOT
 
 SMALL = ("--set", "model={mlp: {hidden: 4}}", "--set", "rounds=2", "--set", "lr=0.3")
@@ -155,7 +155,7 @@ def test_show_says_what_a_search_chose(folder, tmp_path):
     record = json.loads((copy / "run.json").read_text())
     record["settings"] |= {"lr": 0.03, "tune": {"grid": {"lr": [0.3, 0.03]}}}
     record["resolved"]["lr"] = 0.3
-    (copy / "run.json").write_text(json.dumps(sealed(record)))
+    (copy / "run.json").write_text(json.dumps(with_checksum(record)))
     said = words(typed("show", copy))
     assert "lr 0.3 (chosen by the search; 0.03 in the file)" in said
 

@@ -14,7 +14,7 @@ from fedbench.jobs.train import train
 from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, Status, read_frame, state, write_frame
-from fedbench.store.sealed import sealed
+from fedbench.store.checksum import with_checksum
 
 CPU = Machine(device="cpu", workers=1)
 SPEC = RunSpec(clients=2, rounds=4, batch=None, model={"mlp": {"hidden": 4}})
@@ -130,7 +130,7 @@ def test_other_settings_than_the_runs_own_are_noticed_by_name(results):
     file = folder(results) / "run.json"
     record = json.loads(file.read_text())
     record["resolved"]["lr"] = 0.5
-    file.write_text(json.dumps(sealed(record)))
+    file.write_text(json.dumps(with_checksum(record)))
     refused(lambda: collect([SPEC], results), file, "resolved: lr is not what the settings")
 
 

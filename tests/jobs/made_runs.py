@@ -69,7 +69,8 @@ def project(folder, paper=PAPER):
         file = Results(results).winner(search)
         file.parent.mkdir(exist_ok=True)
         trials = [plan.runs[trial] for trial in plan.trials[search]]
-        file.write_text(json.dumps(select(plan.runs[run_id], trials, results)))
+        chosen = select(plan.runs[run_id], trials, results)
+        file.write_text(json.dumps(chosen, indent=2) + "\n")
     return plan
 
 

@@ -10,7 +10,7 @@ from fedbench import RunSpec, run
 from fedbench.jobs.verify import Again, train_again
 from fedbench.plan.schedule import Schedule, stamped, to_json
 from fedbench.store import Results
-from fedbench.store.sealed import sealed
+from fedbench.store.checksum import with_checksum
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffold"])
 
@@ -28,7 +28,7 @@ def results(tmp_path_factory, cpu):
 def record(results, **changes):
     file = Results(results).run(SPEC.id).path / "run.json"
     content = json.loads(file.read_text())
-    file.write_text(json.dumps(sealed(content | changes)))
+    file.write_text(json.dumps(with_checksum(content | changes)))
     return content
 
 

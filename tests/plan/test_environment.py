@@ -1,5 +1,6 @@
 """The Python of the rules; their conda environment holds wherever Snakemake copies its file to."""
 
+import re
 import shutil
 import sys
 
@@ -38,18 +39,18 @@ def test_in_site_packages_there_is_no_project_to_install(tmp_path):
     first, *_, last = pip((tmp_path / "new/environment.yml").read_text())
     assert path == str(tmp_path / "new/environment.yml")
     assert first == f"-c '{tmp_path}/it'\"'\"'s here/constraints.txt'"
-    assert last.startswith(("fedbench==", "fedbench @ "))
+    assert re.match(r"(fl-)?fedbench(==| @ )", last)
 
 
 @pytest.mark.parametrize(
     ("record", "wanted"),
     [
-        (None, "fedbench==0.1.0"),
+        (None, "fl-fedbench==1.0.0"),
         ('{"url": "file:///a%20b/fedbench.whl", "archive_info": {}}',
-         "fedbench @ file:///a%20b/fedbench.whl"),
+         "fl-fedbench @ file:///a%20b/fedbench.whl"),
         ('{"url": "https://host/x.git", "vcs_info": {"vcs": "git", "commit_id": "0f3c"}}',
-         "fedbench @ git+https://host/x.git@0f3c"),
+         "fl-fedbench @ git+https://host/x.git@0f3c"),
     ],
 )  # fmt: skip
 def test_the_fedbench_that_runs_here_is_installed_again(record, wanted):
-    assert installed_from("0.1.0", record) == wanted
+    assert installed_from("fl-fedbench", "1.0.0", record) == wanted

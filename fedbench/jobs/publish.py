@@ -1,0 +1,225 @@
+"""Publishes finished runs as tables that travel, and turns such tables back into runs."""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists, matching, read_json, write_text
+from fedbench.jobs.publish_checks import joined, require_same_data, require_sound
+from fedbench.plan.data import data_key
+from fedbench.plan.plan import Plan
+from fedbench.store import CHECKPOINT, Results, RunFolder, Status, forget_failure, state
+from fedbench.store.checksum import CHECKSUM
+from fedbench.store.frames import in_pandas
+from fedbench.store.origins import without_folders
+from fedbench.store.published import (
+    Json,
+    Published,
+    PublishedRun,
+    Role,
+    read_published,
+    write_published,
+)
+from fedbench.store.settings import is_outdated
+
+_WEIGHTS = "model.safetensors"  # which are not published
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What is published of a paper: its planned runs, other runs, and what is missing.
+
+    files: those written now, with `new` runs; missing: the ids of planned runs that are not
+    published; unknown: the data sets without facts, which a rebuild would have to load.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    new: int
+    planned: int
+    missing: tuple[str, ...]
+    others: int
+    unknown: tuple[str, ...]
+
+    @property
+    def held(self) -> int:
+        """How many of the planned runs are published."""
+        return self.planned - len(self.missing)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """How many runs were written, were there already, and are of code that has changed since."""
+
+    written: int
+    there: int
+    outdated: int
+
+
+def exports_of(paper: str, folder: Path) -> list[Path]:
+    """The tables of runs of a paper, below the folder of all that is published, by day."""
+    return matching(folder / paper, "runs-*.parquet")
+
+
+def exports_in(places: Sequence[Path]) -> list[Path]:
+    """The tables of runs: those named, and of folders those in them or in their papers' folders.
+
+    Raises `FedbenchError` if a place has none. Other tables right below a folder are returned too,
+    if it has no runs: `read_published` says what they are.
+    """
+    files: list[Path] = []
+    for each in places:
+        if not exists(each):
+            raise FedbenchError(f"{each}: there is no such file or folder")
+        inside = [each] if each.is_file() else matching(each, "runs-*.parquet")
+        inside = inside or [*matching(each, "*.parquet"), *sorted(each.glob("*/runs-*.parquet"))]
+        if not inside:
+            raise FedbenchError(f"{each}: has no published results, which `fedbench export` writes")
+        files += inside
+    return files
+
+
+def export(plan: Plan, paper: str, results: Path, out: Path) -> Exported:
+    """Publish the paper's runs that are finished or have diverged, and the trials of its searches.
+
+    What no file in `<out>/<paper>` has yet goes into new ones; none is written again. The winners
+    of searches whose trials are all published travel too, and the facts of the runs' data. Raises
+    `FedbenchError` naming a run that is damaged, or that is published with another content.
+    """
+    run_ids = plan.needed(cell for cell in plan.cells if cell.paper == paper)
+    published = [(file, read_checked(file)) for file in exports_of(paper, out)]
+    runs = _finished(run_ids, results)
+    held = {*joined([*published, (results, Published(runs))]).runs}
+    ended = [search for search, trials in plan.trials.items() if {*trials} <= held & {*run_ids}]
+    data = {data_key(plan.runs[key].dataset): None for key in run_ids if key in held}
+    here = Published(runs, _winners(ended, results), _facts(data, results))
+    whole, before = joined([*published, (results, here)]), joined(published)
+    new, files = whole.only(lambda name: name not in before.names), []
+    if new.names:
+        require_sound(here, results)
+        require_same_data(whole, results)
+        new = replace(new, data=whole.data)  # each export says what its runs were trained on
+        files = write_published(new, out / paper, str(date.today()), roles(plan, paper))
+    return Exported(
+        folder=out / paper,
+        files=tuple(files),
+        new=len(new.runs),
+        planned=len(run_ids),
+        missing=tuple(run_id for run_id in run_ids if run_id not in held),
+        others=len(held - {*run_ids}),
+        unknown=tuple(key for key in data if key not in whole.data),
+    )
+
+
+def roles(plan: Plan, paper: str) -> dict[str, Role]:
+    """The method of each of the paper's runs, and of the trials of their searches, by id."""
+    found: dict[str, Role] = {}
+    trials: dict[str, Role] = {}
+    for cell in plan.cells:
+        if cell.paper == paper and "method" in cell.coords:
+            method = str(cell.coords["method"])
+            found.setdefault(cell.run_id, Role(method, trial=False))
+            for trial in plan.trials.get(plan.searches.get(cell.run_id, ""), ()):
+                trials.setdefault(trial, Role(method, trial=True))
+    return trials | found
+
+
+def restore(files: Sequence[Path], results: Path, among: Collection[str] | None = None) -> Restored:
+    """Write all that the exports hold into the results folder, with Snakemake's stamps.
+
+    `among` names the runs, data sets and searches that are meant; without it all are. Runs of a
+    component whose numbers have changed since (`spec.numerics`) are left out.
+
+    Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
+    naming a run, a data set or a search that is there with another content. A run's record is
+    written last, so that a folder that has one is whole, whenever this is stopped.
+    """
+    told = [(file, read_checked(file)) for file in files]
+    asked = [(file, each.only(lambda key: among is None or key in among)) for file, each in told]
+    runs = joined(asked).runs
+    old = {key for key, run in runs.items() if is_outdated(run.record["settings"])}
+    sources = [(file, each.only(lambda key: key not in old)) for file, each in asked]
+    meant = joined(sources)
+    known = [file.stem for file in Results(results).facts()]
+    there = Published(
+        _finished(meant.runs, results),
+        _winners(meant.searches, results),
+        _facts([*meant.data, *known], results),
+    )
+    require_same_data(joined([(results, there), *sources]), results)
+    new = meant.only(lambda name: name not in there.names)
+    _require_idle(new.runs, results)
+    _write(new, results)
+    for key in meant.runs:
+        _settle(key, results, new=key in new.runs)
+    return Restored(len(new.runs), len(meant.runs) - len(new.runs), len(old))
+
+
+def read_checked(file: Path) -> Published:
+    """What an export holds; raises `FedbenchError` unless all of it is sound."""
+    content = read_published(file)
+    require_sound(content, file)
+    return content
+
+
+def _finished(run_ids: Iterable[str], results: Path) -> dict[str, PublishedRun]:
+    """Those of the runs that a results folder has; raises `FedbenchError` on a changed file."""
+    looked = ((run_id, published_run(Results(results).run(run_id), run_id)) for run_id in run_ids)
+    return {run_id: run for run_id, run in looked if run is not None}
+
+
+def published_run(folder: RunFolder, run_id: str) -> PublishedRun | None:
+    """A run as it travels, without weights and a machine's folders; None if it is not finished."""
+    record = folder.finished(run_id)
+    if record is None:
+        return None
+    files = {name: sum_ for name, sum_ in record.get("files", {}).items() if name != _WEIGHTS}
+    tables = {Path(name).stem: folder.arrow(Path(name).stem, record) for name in files}
+    kept = {name: value for name, value in record.items() if name not in ("files", CHECKSUM)}
+    return PublishedRun(kept | {"data": without_folders(record["data"])}, tables, files)
+
+
+def _winners(searches: Iterable[str], results: Path) -> dict[str, Json]:
+    files = {search: Results(results).winner(search) for search in searches}
+    return {search: read_json(file) for search, file in files.items() if exists(file)}
+
+
+def _facts(keys: Iterable[str], results: Path) -> dict[str, Json]:
+    """The facts of data sets without the folder that they lay in on this machine."""
+    files = {key: Results(results).data(key) for key in keys}
+    facts = {key: read_json(file) for key, file in files.items() if exists(file)}
+    return {
+        k: told | {"origin": without_folders(told.get("origin", {}))} for k, told in facts.items()
+    }
+
+
+def _require_idle(run_ids: Iterable[str], results: Path) -> None:
+    """Refuse to write into the folder of a run that is being trained."""
+    for folder in map(Results(results).run, run_ids):
+        if state(folder).status is Status.running:
+            raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
+
+
+def _write(new: Published, results: Path) -> None:
+    places = {Results(results).data(key): told for key, told in new.data.items()}
+    places |= {Results(results).winner(key): told for key, told in new.searches.items()}
+    for file, told in places.items():
+        write_text(file, json.dumps(told, indent=2) + "\n")
+    for key, run in new.runs.items():
+        tables = {name: in_pandas(table) for name, table in run.tables.items()}
+        Results(results).run(key).finish(run.record, tables.pop("rounds"), {}, tables)
+
+
+def _settle(run_id: str, results: Path, new: bool) -> None:
+    """Delete what an earlier, unfinished training left, and write the stamp that says it is done.
+
+    The stamp of a run that was there keeps its time: what was made from it is still up to date.
+    """
+    folder, stamp = Results(results).run(run_id), Results(results).stamp(run_id)
+    (folder.path / CHECKPOINT).unlink(missing_ok=True)
+    forget_failure(folder)
+    if new or not exists(stamp):
+        stamp.touch()

@@ -1,0 +1,70 @@
+"""The settings of a run as flat columns for people, and whether they still give its numbers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fedbench.base.strict import checked
+from fedbench.spec import NAMED, Choice, RunSpec
+from fedbench.spec.numerics import changed_since, given
+
+_LISTS = ("parts", "watch")  # settings that are lists of choices
+
+
+def setting_columns(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the settings that a record's `resolved` has.
+
+    A choice is a column with its words, `partition` = 'dp(delta=0.5)', and one for each of its
+    parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`, those of a
+    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
+    """
+    return _plain(resolved) | parameters(resolved)
+
+
+def parameters(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns whose names have a dot."""
+    found: dict[str, Any] = {}
+    for name, value in resolved.items():
+        if name in _LISTS:
+            for choice in (checked(Choice, each) for each in value):
+                prefix = f"{name}.{choice.name}" if name == "watch" else choice.name
+                found |= _within(prefix, choice.params)
+        elif name in NAMED:
+            found |= _within(name, checked(Choice, value).params)
+        elif isinstance(value, dict) and name != "tune":
+            found |= _within(name, value)
+    return found
+
+
+def _plain(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns without a dot; nested settings and the search of a run have none."""
+    found: dict[str, Any] = {}
+    for name, value in resolved.items():
+        if name in _LISTS:
+            found[name] = " + ".join(str(checked(Choice, each)) for each in value)
+        elif name in NAMED:
+            found[name] = str(checked(Choice, value))
+        elif not isinstance(value, dict) and name != "tune":
+            found[name] = _value(value)
+    return found
+
+
+def _within(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": _value(value) for name, value in values.items()}
+
+
+def _value(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def is_outdated(settings: Mapping[str, Any]) -> bool:
+    """Whether a component of such a run gives other numbers by now: no plan asks for it any more.
+
+    settings: those of its record, from which its id follows.
+    """
+    kinds = [(kind, settings.get(kind, RunSpec.model_fields[kind].default)) for kind in NAMED]
+    kinds += [("method", part) for part in settings.get("parts", ())]
+    kinds += [("probe", probe) for probe in settings.get("watch", ())]
+    choices = [(kind, checked(Choice, value)) for kind, value in kinds]
+    now = changed_since(choices, given(dict(settings)))
+    return any(settings.get("newer", {}).get(name) != version for name, version in now.items())

@@ -26,7 +26,7 @@ ASK = Path(__file__).with_name("ask.py")
 IMPORTED = (
     *("snakemake.cli", "snakemake.workflow", "mlflow.tracking", "fedbench.__main__"),
     *("fedbench.jobs.apart", "fedbench.jobs.collect", "fedbench.jobs.display"),
-    *("fedbench.jobs.track", "fedbench.jobs.worker", "fedbench.plan.outlook", "fedbench.report"),
+    *("fedbench.jobs.track", "fedbench.jobs.worker", "fedbench.plan.plan_file", "fedbench.report"),
 )
 
 

@@ -10,8 +10,7 @@ from fedbench.jobs.collect import collect, finished
 from fedbench.jobs.published import files_of
 from fedbench.jobs.restore import restore
 from fedbench.paper.paper import InShort, load_papers
-from fedbench.plan.outlook import planned
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.finding import Label
 from fedbench.report.claims.page import FILTERS, verdicts
 from fedbench.store import Results, write_frame
@@ -29,7 +28,7 @@ def findings(root: Path = ROOT) -> str:
     if not names:
         return "No results have been published yet."
     files = [file for key in names for file in files_of(key, published)]
-    plan = planned(_WORKFLOW, SCALE, names)
+    plan = make_plan(_WORKFLOW, SCALE, names)
     with TemporaryDirectory() as folder:
         results = Path(folder)
         restore(files, results)

@@ -1,6 +1,6 @@
 """Trains several runs in one process, one after the other, each into its own folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fedbench.base.errors import FedbenchError
@@ -9,7 +9,6 @@ from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
 from fedbench.engine.training import run
 from fedbench.jobs.live import Follow, nobody
-from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
 from fedbench.store import (
@@ -23,7 +22,7 @@ from fedbench.store import (
 
 
 def train(
-    schedule: Schedule,
+    runs: Mapping[str, RunSpec],
     run_ids: Sequence[str],
     results: Path,
     machine: Machine,
@@ -45,8 +44,9 @@ def train(
             prefix = f"[{place}/{len(run_ids)}] {run_id}"
             folder = Results(results).run(run_id)
             try:
-                spec = schedule.run(run_id)
-                how = _train_unless_finished(spec, folder, results, machine, data_dir, say, follow)
+                how = _train_unless_finished(
+                    runs[run_id], folder, results, machine, data_dir, say, follow
+                )
                 say(f"{prefix}: {how}")
             except Exception as error:  # whatever it was, the other runs are trained
                 failed.append(run_id)

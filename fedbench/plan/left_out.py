@@ -7,7 +7,6 @@ from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, level_text
 from fedbench.paper.scale import Cut, SeedCase, quoted
 from fedbench.plan.points import matches, points
-from fedbench.plan.scale_checks import everything_of
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class LeftOut:
 
 def left_out(paper: Paper, chosen: Paper, by: Cut) -> LeftOut:
     """What is left of a paper that the cut does not choose."""
-    kept = dict(everything_of(chosen))
-    gone = [item.title for key, item in everything_of(paper) if key not in kept]
+    kept = dict(chosen.everything())
+    gone = [item.title for key, item in paper.everything() if key not in kept]
     shown = [item.title for item in kept.values()]
     cases = [case for case in by.seed_cases if not case.seeds]
     places = [(case, [*_titles(paper, case)], [*_titles(chosen, case)]) for case in cases]

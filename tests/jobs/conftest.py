@@ -2,8 +2,6 @@
 
 import pytest
 
-from fedbench.base.files import write_text
-from fedbench.store import Results
 from tests.project import PAPER, make_project, snakemake
 
 # Names that a shell, a URL and HTML would read as something else
@@ -43,8 +41,8 @@ def write_plan(cli):
 
     def write(folder, *words):
         workflow = ("--workflow", folder / "workflow", "--scale", "paper")
-        done = cli("plan", *workflow, "--check", "--json", *words)
+        results = ("--results", folder / "results")
+        done = cli("plan", *workflow, *results, "--check", "--write", *words)
         assert done.exit_code == 0, done.output
-        write_text(Results(folder / "results").plan("paper"), done.stdout)
 
     return write

@@ -11,7 +11,7 @@ from fedbench.jobs import display
 from fedbench.jobs.display import Display
 from fedbench.jobs.status import Watcher
 from fedbench.jobs.words import again
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.cost import Speeds
 from fedbench.store import Results, note_failure
 from tests.jobs.four_runs import IDS, finish, plan
 

@@ -11,10 +11,10 @@ from fedbench.jobs.retry import let_retry
 from fedbench.jobs.status import Watcher
 from fedbench.jobs.words import again, failures, unfinished
 from fedbench.jobs.workers import pass_signals_on
-from fedbench.plan.summary import summary
+from fedbench.plan.cost import summary
 
 DISPLAY = Display(
-    lambda: Watcher(schedule(TRAINED), Path(config["results"]), SPEEDS),
+    lambda: Watcher(TRAINED, Path(config["results"]), SPEEDS),
     PATHS.pages()[0],
 )
 SHOWN = workflow.output_settings
@@ -25,7 +25,7 @@ if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
 def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
-    let_retry(schedule(TRAINED), seen, Path(config["results"]))
+    let_retry(TRAINED, seen, Path(config["results"]))
     command = again(sys.argv[1:])
     for line in (
         *failures(seen, command, config["scale"]),

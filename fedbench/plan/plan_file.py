@@ -32,7 +32,7 @@ class _Point(Strict):
     runs: tuple[tuple[int, Name], ...]
 
 
-class _Content(Strict):
+class PlanContent(Strict):
     """All of a plan; the settings of runs are not looked at before somebody asks for them."""
 
     fingerprint: str
@@ -67,12 +67,12 @@ class _Content(Strict):
         return digest(fields | {"runs": list(self.runs)})
 
 
-def _content(plan: Plan) -> _Content:
+def _content(plan: Plan) -> PlanContent:
     """What is written of a plan, without the settings of its runs."""
     points: dict[tuple[object, ...], list[Cell]] = {}
     for cell in plan.cells:
         points.setdefault((cell.paper, cell.grid, *cell.coords.items()), []).append(cell)
-    content = _Content(
+    content = PlanContent(
         fingerprint="",
         scale=plan.scale,
         about=plan.about,
@@ -152,7 +152,7 @@ class PlanFile:
             )
         self._file = file
         with self._is_plan():
-            self._content = _Content(**read_json(file))
+            self._content = PlanContent(**read_json(file))
             self._require_whole()
 
     def runs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:

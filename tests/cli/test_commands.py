@@ -112,7 +112,7 @@ def test_plan_prints_runs_passes_and_hours(cli):
     assert "sample passes" in output
     plan = json.loads(cli(*one, "--json").output)
     cells = 10 * 9 + 2 * 3  # ten methods in nine settings; two more, which clip, on CIFAR-10
-    assert len(plan["papers"]["rmfl"]) == cells * 10
+    assert sum(len(point["runs"]) for point in plan["points"]) == cells * 10
     assert len(plan["runs"]) == cells * (10 + 6)
 
 
@@ -234,7 +234,6 @@ def test_a_picture_with_a_name_that_no_file_can_have(cli, tmp_path):
         ("train", "a", "--plan"),
         ("select", "a", "--plan"),
         ("collect", "a", "--out", "x.parquet", "--plan"),
-        ("missing", "--results"),
         ("show", "a", "--results"),
         ("data", "file", "--set", "path=my.csv", "--data-dir"),
     ],
@@ -245,6 +244,13 @@ def test_a_path_that_the_system_refuses(cli, tmp_path, words):
     assert done.exit_code == 2
     assert done.output.startswith(f"error: {path}")
     assert done.output.endswith("cannot be used: File name too long\n")
+
+
+def test_results_that_cannot_be_there_have_no_plan(cli, tmp_path):
+    path = tmp_path / ("x" * 300)
+    done = cli("missing", "--results", path)
+    assert done.exit_code == 2
+    assert done.output.startswith(f"error: {path}: there is no plan of scale 'demo'")
 
 
 @pytest.mark.parametrize("ending", ["png", "parquet"])

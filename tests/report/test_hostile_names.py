@@ -11,13 +11,14 @@ import pytest
 from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, measured_speeds
 from fedbench.plan.plan import make_plan
-from fedbench.plan.plan_file import PlanFile
+from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.report import build
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.tables.latex import escape
 from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, state
+from tests.plan.bare import bare_plan
 from tests.project import PAPER
 from tests.report.answers_case import PAPER as TOY
 from tests.report.answers_case import written
@@ -79,7 +80,8 @@ def test_a_file_that_is_no_name_is_refused(refuses, tmp_path, name):
 
 def test_ids_and_papers_of_a_damaged_plan_name_no_other_folder(refuses, tmp_path):
     file = tmp_path / "plan.json"
-    file.write_text('{"scale": "x", "runs": {"../../evil": {}}, "searches": {}, "papers": {}}')
+    written = json.loads(to_json(bare_plan([])))
+    file.write_text(json.dumps(written | {"runs": {"../../evil": {}}}))
     with refuses(r"plan.json: is no plan \(runs.../../evil = "):
         PlanFile(file)
 

@@ -21,6 +21,7 @@ include: "workflow/rules/display.smk"
 rule reproduce_tables:
     default_target: True
     input:
+        PATHS.plan,
         FRAMES,
         PAGES,
         TABLES,
@@ -30,6 +31,7 @@ rule reproduce_tables:
 
 rule reproduce_figures:
     input:
+        PATHS.plan,
         FRAMES,
         PAGES,
         FIGURES,
@@ -39,6 +41,7 @@ rule reproduce_figures:
 
 rule reproduce_all:
     input:
+        PATHS.plan,
         FRAMES,
         PAGES,
         TABLES,

@@ -18,7 +18,6 @@ from fedbench import Machine, RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
 from fedbench.paper.compositions import compositions, named
-from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
 from fedbench.store.states import state
 
@@ -60,8 +59,7 @@ def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
     from fedbench.jobs.train import train
 
     one_thread_a_process()
-    schedule = Schedule(scale="learning", runs={spec.id: spec}, searches={}, papers={})
-    train(schedule, [spec.id], out, Machine(device="cpu"), data_dir)
+    train({spec.id: spec}, [spec.id], out, Machine(device="cpu"), data_dir)
 
 
 def short(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

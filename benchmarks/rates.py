@@ -21,8 +21,7 @@ from rich.table import Table
 from fedbench import Machine, RunSpec, run
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
-from fedbench.plan.outlook import planned
-from fedbench.plan.plan import Cell
+from fedbench.plan.plan import Cell, make_plan
 
 SEED, HELD_OUT = 1_000, 0.2
 FEDAVG = "[]"  # no part beside the choice of the model that is scored
@@ -68,7 +67,7 @@ def accuracy(spec: RunSpec, rate: float) -> float:
 def main() -> None:
     """Print one line per paper, data set and model."""
     args = _arguments()
-    plan = planned(args.workflow, args.scale, split(args.papers))
+    plan = make_plan(args.workflow, args.scale, split(args.papers))
     factors = [float(factor) for factor in split(args.factors)]
     table = Table("paper", "data set", "model", *(f"× {factor:g}" for factor in factors))
     for (paper, dataset, model), specs in candidates(plan.cells).items():

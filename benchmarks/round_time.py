@@ -20,8 +20,7 @@ from fedbench import Machine, RunSpec, run
 from fedbench.base.files import write_text
 from fedbench.base.yamlfile import parse
 from fedbench.engine.provenance import processor, versions
-from fedbench.plan.outlook import planned
-from fedbench.plan.plan import Cell
+from fedbench.plan.plan import Cell, make_plan
 
 
 def first_runs(cells: Iterable[Cell]) -> dict[str, RunSpec]:
@@ -42,7 +41,7 @@ def seconds(spec: RunSpec, rounds: int, data_dir: Path | None) -> float:
 def main() -> None:
     """Measure, print a line per method, and write all turns."""
     args = _arguments()
-    plan = planned(args.workflow, args.scale, (args.paper,))
+    plan = make_plan(args.workflow, args.scale, (args.paper,))
     runs = first_runs(plan.select(args.paper, args.grid, args.where))
     turns: dict[str, list[float]] = {method: [] for method in runs}
     for _ in range(args.turns):

@@ -25,17 +25,16 @@ import yaml
 from fedbench import RunSpec
 from fedbench.base.files import write_text
 from fedbench.plan.plan import make_plan
-from fedbench.plan.schedule import schedule, to_json
+from fedbench.plan.plan_file import planned_file, write_plan
 from fedbench.store import Results
 
 ROOT = Path(__file__).parent.parent
 METHODS = ("fedprox", "scaffold", "fednova", "feddyn", "moon", "fedadam", "fedyogi", "fedacg")
 METRICS = 12
 SCALE = "paper"
-PLAN = f"results/{SCALE}/plan.json"
 COMMANDS = (
     f"plan --scale {SCALE}",
-    f"collect many --plan {PLAN} --out results/{SCALE}/many.parquet",
+    f"collect many --plan {{plan}} --out results/{SCALE}/many.parquet",
     f"track --scale {SCALE}",
     f"track --scale {SCALE}",
     f"report --scale {SCALE}",
@@ -105,8 +104,8 @@ def record(spec: RunSpec) -> dict[str, object]:
 def finish_all(folder: Path) -> None:
     """Write the folders of all runs that are not there yet, and the facts of their data set."""
     results = folder / "results"
-    plan = schedule(make_plan(folder / "workflow", SCALE))
-    write_text(folder / PLAN, to_json(plan))
+    plan = make_plan(folder / "workflow", SCALE)
+    write_plan(plan, results)
     for spec in plan.runs.values():
         if not Results(results).run(spec.id).has_record():
             finish(results, spec)
@@ -138,8 +137,10 @@ def main() -> None:
             make_project(folder, runs)
     finish_all(finished)
     Results(finished / "results").database.unlink(missing_ok=True)
+    plan = planned_file(finished / "results", SCALE).relative_to(finished)
     for command in COMMANDS:
-        print(timed(finished, sys.executable, "-m", "fedbench", *command.split()), flush=True)
+        words = command.format(plan=plan).split()
+        print(timed(finished, sys.executable, "-m", "fedbench", *words), flush=True)
     print(timed(planned, sys.executable, "-m", "snakemake", *DRY_RUN.split()), flush=True)
 
 

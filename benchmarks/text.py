@@ -20,7 +20,6 @@ import numpy as np
 
 from fedbench import Machine, RunSpec
 from fedbench.base.yamlfile import split
-from fedbench.plan.schedule import Schedule
 from fedbench.store import RunFolder
 
 RATES = (2e-3, 1e-3)
@@ -51,8 +50,7 @@ def train_one(spec: RunSpec, out: Path, data_dir: Path | None) -> None:
     from fedbench.jobs.train import train
 
     one_thread_a_process()
-    schedule = Schedule(scale="text", runs={spec.id: spec}, searches={}, papers={})
-    train(schedule, [spec.id], out, Machine(device="cpu"), data_dir)
+    train({spec.id: spec}, [spec.id], out, Machine(device="cpu"), data_dir)
 
 
 def chance(spec: RunSpec, data_dir: Path | None) -> float:

@@ -30,7 +30,8 @@ __version__ = "1.0.0"
 __all__ = [
     "Architecture", "Batch", "Choice", "Cost", "Dataset", "FedbenchError", "Federation",
     "Gradient", "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec",
-    "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "published", "run",
+    "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "published",
+    "run",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(

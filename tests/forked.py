@@ -26,7 +26,7 @@ ASK = Path(__file__).with_name("ask.py")
 IMPORTED = (
     *("snakemake.cli", "snakemake.workflow", "mlflow.tracking", "fedbench.__main__"),
     *("fedbench.jobs.train", "fedbench.jobs.collect", "fedbench.jobs.progress"),
-    *("fedbench.jobs.mlflow", "fedbench.plan.outlook", "fedbench.report"),
+    *("fedbench.jobs.mlflow", "fedbench.plan.plan_file", "fedbench.report"),
 )
 
 

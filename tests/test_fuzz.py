@@ -20,10 +20,9 @@ from fedbench.__main__ import app
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import load
 from fedbench.engine import training
-from fedbench.plan.budget import by_table
-from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import load_schedule, schedule, to_json
-from fedbench.plan.speeds import Speeds, measured_speeds
+from fedbench.plan.cost import Speeds, by_table, measured_speeds
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 from tests.mutants import ODD, document, edits
@@ -144,7 +143,7 @@ def project(tmp_path_factory):
     (folder / "results.fuzz/runs/x.fuzz/run.json").write_text("{}")
     (folder / "spec.yaml").write_text("rounds: 1\nclients: 2\n")
     (folder / "my.csv").write_text("a,kind\n" + "1,x\n2,y\n" * 5)
-    (folder / "plan.json").write_text(to_json(schedule(planned(folder / "workflow", "paper"))))
+    (folder / "plan.json").write_text(to_json(make_plan(folder / "workflow", "paper")))
     return folder
 
 
@@ -251,14 +250,14 @@ def _planned_with(project, name, text):
     kept = file.read_bytes()
     try:
         rewritten(file, text)
-        return outcome(lambda: _told(planned(project / name.partition("/")[0], "paper")))
+        return outcome(lambda: _told(make_plan(project / name.partition("/")[0], "paper")))
     finally:
         file.write_bytes(kept)
 
 
 def _told(plan):
     """What `fedbench plan` goes on to say."""
-    return len(to_json(schedule(plan))), by_table(plan, Speeds())
+    return len(to_json(plan)), by_table(plan, Speeds())
 
 
 @fuzz
@@ -267,7 +266,7 @@ def test_records_and_plans(project, without_torch, changes, plan):
     if plan:
         base = json.loads((project / "plan.json").read_text())
         rewritten(project / "plan.fuzz", document(base, changes, plain=False))
-        outcome(lambda: load_schedule(project / "plan.fuzz"))
+        outcome(lambda: PlanFile(project / "plan.fuzz").plan())
         return
     results = _recorded(project, document(RECORD, changes, plain=False))
     outcome(lambda: measured_speeds(results))

@@ -21,9 +21,9 @@ from fedbench.jobs.train import train
 from fedbench.paper.columns import require_column
 from fedbench.paper.compositions import compositions, named, own_methods
 from fedbench.paper.named import spelled_out
-from fedbench.plan.outlook import planned
-from fedbench.plan.plugins import plugin_files
-from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, write_plan
+from fedbench.plan.workflow import plugin_files
 from fedbench.store import RunFolder, state
 from tests.project import ROOT, snakemake
 from tests.wheel import INSTALLED, install, python
@@ -182,7 +182,7 @@ def test_papers_and_named_methods_of_one_name_are_refused_with_both_files(tmp_pa
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers/rmfl.yaml").write_text(PAPER)
     with pytest.raises(FedbenchError, match=r"'rmfl\.yaml': .*workflow.* and .*papers/rmfl\.yaml"):
-        planned(ROOT / "workflow", "paper", ("rmfl",))
+        make_plan(ROOT / "workflow", "paper", ("rmfl",))
     (tmp_path / "compositions.yaml").write_text("FedADC: {parts: [fedadc], citation: mine}")
     with pytest.raises(FedbenchError, match=r"'FedADC': in .*compositions\.yaml and in "):
         compositions()
@@ -203,7 +203,7 @@ def test_a_named_method_is_not_called_as_a_part_that_it_is_not(tmp_path, monkeyp
 
 def test_a_method_of_ones_own_meets_all_others_in_the_arena(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
-    cells = planned(ROOT / "workflow", "demo", ("arena",)).cells
+    cells = make_plan(ROOT / "workflow", "demo", ("arena",)).cells
     methods = list(dict.fromkeys(cell.coords["method"] for cell in cells))
     assert methods == [*compositions(), "brand"]
     assert [str(part) for part in cells[-1].run.parts] == ["brand"]
@@ -267,7 +267,7 @@ def test_a_probe_writes_no_column_that_every_run_has(tmp_path, monkeypatch, refu
     paper = PAPER.replace("model_norm", column)
     monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=probe, data=DATA, papers=paper))
     with refuses(rf"probe 'size': COLUMNS: '{column}' is not allowed: it is a setting of runs or"):
-        planned(ROOT / "workflow", "paper", ("mine",))
+        make_plan(ROOT / "workflow", "paper", ("mine",))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_paper_is_not_named_as_another_page_of_the_report(tmp_path, monkeypatc
     (folder / "papers/mine.yaml").rename(folder / f"papers/{name}.yaml")
     monkeypatch.chdir(folder)
     with refuses(rf"{name}\.yaml: the file's name = '{name}' is not allowed: index\.html and run"):
-        planned(ROOT / "workflow", "paper", (name,))
+        make_plan(ROOT / "workflow", "paper", (name,))
 
 
 def test_curves_of_one_moment_are_refused(tmp_path, monkeypatch, refuses):
@@ -310,7 +310,7 @@ def test_curves_of_one_moment_are_refused(tmp_path, monkeypatch, refuses):
     paper = f"{PAPER}{figure}\n"
     monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=paper))
     with refuses("metric: 'accuracy@best' names a moment, but curves show every round; write 'acc"):
-        planned(ROOT / "workflow", "paper", ("mine",))
+        make_plan(ROOT / "workflow", "paper", ("mine",))
 
 
 def test_a_class_that_only_lacks_its_decorator_is_told_so(tmp_path, monkeypatch, refuses):
@@ -330,7 +330,7 @@ def test_an_unknown_name_says_where_it_was_looked_for(tmp_path, monkeypatch, ref
     assert listed[-1] == "…"
     assert {*listed[:-1]} <= {*registry.entries("method"), *compositions()}  # none is cut
     with refuses(f"no paper 'mine'; .* .looked in papers/ of {tmp_path.resolve()}, which does not"):
-        planned(ROOT / "workflow", "paper", ("mine",))
+        make_plan(ROOT / "workflow", "paper", ("mine",))
     monkeypatch.chdir(plug(tmp_path, methods=METHOD))
     with refuses(rf"looked in methods/ of {tmp_path.resolve()}\)$"):
         _spelled_out("pull")
@@ -366,7 +366,7 @@ def test_files_that_an_editor_leaves_are_left_alone(tmp_path, monkeypatch):
     for name in ("methods/.#mine.py", "papers/.#mine.yaml"):  # as Emacs marks an unsaved buffer
         (tmp_path / name).symlink_to("me@here.4711:1")
     assert "brand" in registry.entries("method")
-    assert [*planned(ROOT / "workflow", "paper", ("mine",)).papers] == ["mine"]
+    assert [*make_plan(ROOT / "workflow", "paper", ("mine",)).papers] == ["mine"]
 
 
 def test_a_class_whose_name_no_run_s_id_can_have_is_refused(tmp_path, monkeypatch, refuses):
@@ -401,29 +401,26 @@ def test_a_folder_that_the_variable_cannot_name_is_refused(tmp_path, monkeypatch
 
 def test_a_plan_of_before_an_edit_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD, probes=PROBE, data=DATA, papers=PAPER))
-    plan = planned(ROOT / "workflow", "paper", ("mine",))
+    plan = make_plan(ROOT / "workflow", "paper", ("mine",))
     assert {file.name for file in plugin_files(plan)} == {"mine.py"}
-    text = to_json(schedule(plan))
-    (tmp_path / "plan.json").write_text(text)
-    assert len(load_schedule(tmp_path / "plan.json").runs) == 2
+    write_plan(plan, tmp_path)
+    file = planned_file(tmp_path, "paper")
+    assert len(PlanFile(file).plan().runs) == 2
     edited = plug(tmp_path / "edited", methods=f"{METHOD}\n", probes=PROBE, data=DATA, papers=PAPER)
     monkeypatch.chdir(edited)
     refused = (
         r"was planned with other plug-ins .*mine\.py; start the workflow again, which makes the"
     )
     with pytest.raises(FedbenchError, match=refused):
-        load_schedule(tmp_path / "plan.json")
+        PlanFile(file).plan()
     # as the message says: the workflow takes it for another plan, and makes it anew
-    assert not fits(
-        tmp_path / "plan.json", schedule(planned(ROOT / "workflow", "paper", ("mine",)))
-    )
+    assert fingerprint(make_plan(ROOT / "workflow", "paper", ("mine",))) != fingerprint(plan)
 
 
 def test_a_failed_run_names_the_line_of_the_plug_in_that_failed(tmp_path, monkeypatch):
     monkeypatch.chdir(plug(tmp_path, methods=METHOD.replace("* d", "* dd")))
     spec = RunSpec(parts=["brand"], clients=2, rounds=1)
-    planned = Schedule(fingerprint="", scale="demo", runs={spec.id: spec}, searches={}, papers={})
-    train(planned, [spec.id], Path("results"), Machine("cpu", 1), None)
+    train({spec.id: spec}, [spec.id], Path("results"), Machine("cpu", 1), None)
     error = f"results/runs/{spec.id}/error.txt"
     why = f"NameError: name 'dd' is not defined (methods/mine.py, line 12; traceback: {error})"
     assert state(RunFolder(Path(error).parent)).why == why

@@ -112,8 +112,8 @@ WITHOUT_TORCH = [
     "from fedbench import RunSpec; RunSpec(parts=['fedprox']).id",
     "from fedbench.paper.compositions import named; named('FedADC+').run_settings()",
     # searches, and all papers as a user asks what they cost
-    "from fedbench.plan.outlook import planned;"
-    "planned(Path('workflow'), 'paper', ('rmfl',), ('table1',))",
+    "from fedbench.plan.plan import make_plan;"
+    "make_plan(Path('workflow'), 'paper', ('rmfl',), ('table1',))",
     "from fedbench.__main__ import app; app(['plan'], standalone_mode=False)",
     *(f"app(['list', '{kind}s'], standalone_mode=False)" for kind in ("method", "model", "probe")),
 ]

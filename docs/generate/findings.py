@@ -10,8 +10,7 @@ from docs.generate.markdown import escaped, table
 from fedbench.jobs.collect import collect, finished
 from fedbench.jobs.publish import exports_of, restore
 from fedbench.paper.paper import InShort, load_papers
-from fedbench.plan.outlook import planned
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Plan, make_plan
 from fedbench.report.claims.page import FILTERS, verdicts
 from fedbench.report.words import say
 from fedbench.store import Results, write_frame
@@ -29,7 +28,7 @@ def findings(root: Path = ROOT) -> str:
     if not names:
         return "No results have been published yet."
     files = [file for key in names for file in exports_of(key, published)]
-    plan = planned(_WORKFLOW, SCALE, names)
+    plan = make_plan(_WORKFLOW, SCALE, names)
     with TemporaryDirectory() as folder:
         results = Path(folder)
         restore(files, results)

@@ -50,12 +50,11 @@ def arena(
     """
     with sentences():
         from fedbench.base.plugins import project
-        from fedbench.plan.outlook import planned
-        from fedbench.plan.wanted import wanted
+        from fedbench.plan.plan import make_plan
 
-        whole = planned(project() / "workflow", scale, (_PAPER,))
+        whole = make_plan(project() / "workflow", scale, (_PAPER,))
         train = ",".join(split(own)) or "all"
-        chosen = wanted(whole, train)
+        chosen = whole.to_train(train)
         if plan:
             alone = [(f"{', '.join(split(own))} alone", chosen)] if own else []
             _show_costs(whole, alone, results, data_dir)

@@ -138,11 +138,11 @@ def _planned(comparison: "Bench", out: Path, results: Path, data_dir: Path | Non
     """The plan of the comparison, after writing its file and printing what it costs."""
     from fedbench.base.plugins import project
     from fedbench.cli.costs import print_costs
-    from fedbench.plan.outlook import planned
+    from fedbench.plan.plan import make_plan
 
     _write(comparison, out)
     workflow = project() / "workflow"
-    plan = planned(workflow, "paper", (out.name,))
+    plan = make_plan(workflow, "paper", (out.name,))
     print_costs(plan, workflow, results, data_dir)
     return plan
 

@@ -50,10 +50,10 @@ def claims(
 ) -> None:
     """Say which claims of the papers hold, by their printed numbers and by the runs here."""
     with sentences():
-        from fedbench.plan.outlook import planned
+        from fedbench.plan.plan import make_plan
         from fedbench.report.claims.page import verdicts
 
-        plan = planned(workflow, scale, split(papers))
+        plan = make_plan(workflow, scale, split(papers))
         rows = verdicts(plan, results, workflow / "papers", split(only))
     if as_json:
         print(json.dumps(rows, indent=2))

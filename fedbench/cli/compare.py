@@ -51,12 +51,12 @@ def compare(
 def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
     """The folder's plan, of the papers asked for or else of those that were collected there."""
     from fedbench.base.plugins import files_by_name
-    from fedbench.plan.outlook import planned
+    from fedbench.plan.plan import make_plan
     from fedbench.report.compare import Side
 
     there = [file.stem for file in matching(folder, "*.parquet")]
-    if not exists(folder / "plan.json") or not there:
-        beside = [each.parent for each in matching(folder.parent, "*/plan.json")]
+    if not matching(folder, "plan-*.json") or not there:
+        beside = dict.fromkeys(file.parent for file in matching(folder.parent, "*/plan-*.json"))
         others = ", ".join(str(each) for each in beside if matching(each, "*.parquet"))
         there_are = f"collected here: {others}" if others else "name one such as results/demo"
         what = "holds no collected runs of a scale" if exists(folder) else "there is no such folder"
@@ -64,7 +64,7 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
     written = files_by_name(workflow / "papers", "*.yaml")
     wanted = papers or tuple(name for name in there if name in written)
     place = _place(folder, files_by_name(workflow / "scales", "*.yaml"))
-    return Side(planned(workflow, place.name, wanted), place.parent)
+    return Side(make_plan(workflow, place.name, wanted), place.parent)
 
 
 def _place(folder: Path, scales: Container[str]) -> Path:

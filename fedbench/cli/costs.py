@@ -22,8 +22,7 @@ def print_costs(
     from fedbench.base.cores import cores
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
-    from fedbench.plan.budget import by_table
-    from fedbench.plan.speeds import GPU_CORES, measured_speeds
+    from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds
 
     speeds = measured_speeds(results, load_scale(workflow, chosen.scale).speeds)
     costs = by_table(chosen, speeds, data_folder(data_dir), parts=parts)

@@ -34,9 +34,9 @@ def fetch(
     """
     with sentences():
         from fedbench.data.source import load_data
-        from fedbench.plan.outlook import planned
+        from fedbench.plan.plan import make_plan
 
-        plan = planned(workflow, scale, split(papers), split(tables))
+        plan = make_plan(workflow, scale, split(papers), split(tables))
         missing = 0
         for choice in {str(run.dataset): run.dataset for run in plan.runs.values()}.values():
             try:

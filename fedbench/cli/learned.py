@@ -40,11 +40,11 @@ def learned(
     methods should differ by more than seeds do (standard deviations in percentage points).
     """
     with sentences():
-        from fedbench.plan.outlook import planned
+        from fedbench.plan.plan import make_plan
         from fedbench.report.learned import NEAR_SHARE, near_chance
         from fedbench.report.learned import learned as judged
 
-        plan = planned(workflow, scale, split(papers))
+        plan = make_plan(workflow, scale, split(papers))
         tables = judged(plan, results)
         near, runs = near_chance(plan, results)
         if not runs:

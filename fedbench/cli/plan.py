@@ -31,6 +31,12 @@ def plan(
     papers: Papers = "",
     tables: Tables = "",
     as_json: AsJson = False,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Write it to the results, where the workflow's steps read it."
+        ),
+    ] = False,
     check: Annotated[
         bool, typer.Option(help="Also check every value of parts, models, partitions and figures.")
     ] = False,
@@ -43,16 +49,18 @@ def plan(
     A sample pass is one training sample, forward and backward, once.
     """
     with sentences():
-        from fedbench.plan.outlook import planned
-        from fedbench.plan.schedule import schedule, to_json
+        from fedbench.plan.plan import make_plan
+        from fedbench.plan.plan_file import to_json, write_plan
 
-        chosen = planned(workflow, scale, split(papers), split(tables))
+        chosen = make_plan(workflow, scale, split(papers), split(tables))
         if check:
             _check(chosen, workflow)
-        if as_json:
-            sys.stdout.write(to_json(schedule(chosen)))
-            return
-        print_costs(chosen, workflow, results, data_dir)
+        if write:
+            write_plan(chosen, results)
+        elif as_json:
+            sys.stdout.write(to_json(chosen))
+        else:
+            print_costs(chosen, workflow, results, data_dir)
 
 
 def _check(chosen: "Plan", workflow: Path) -> None:

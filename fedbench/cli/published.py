@@ -35,9 +35,9 @@ def export(
     """
     with sentences():
         from fedbench.jobs.publish import export as publish
-        from fedbench.plan.outlook import planned
+        from fedbench.plan.plan import make_plan
 
-        plan = planned(workflow, scale, (*(papers or ()), *split(also)))
+        plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
         for paper in plan.papers:
             console.print(_line(publish(plan, paper, results, out)), soft_wrap=True)
 

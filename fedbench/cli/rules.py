@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.yamlfile import split
 from fedbench.cli.app import (
     THREADS,
     CheckpointMinutes,
@@ -16,11 +15,9 @@ from fedbench.cli.app import (
     Device,
     Live,
     Panel,
-    Papers,
     PlanFile,
     ResultsFolder,
     Scale,
-    Tables,
     WorkflowFolder,
     app,
     console,
@@ -98,16 +95,16 @@ def train(
         from fedbench.jobs.live import follower
         from fedbench.jobs.train import say, train_in_child
         from fedbench.jobs.train import train as work
-        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.plan_file import PlanFile
 
         one_thread_a_process()
         run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
         machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
-        schedule = load_schedule(plan, run_ids)  # no folder for an id that is not in the plan
+        planned = PlanFile(plan).runs(run_ids)  # no folder for an id that is not in the plan
 
         def train_left(left: Sequence[str]) -> list[str]:
             follow = follower(live, results, say)  # in the process that trains
-            return work(schedule, left, results, machine, data_dir, say, follow)
+            return work(planned, left, results, machine, data_dir, say, follow)
 
         if code := train_in_child(train_left, run_ids, results):
             raise typer.Exit(code)
@@ -122,12 +119,11 @@ def select(
     """Choose the best settings of a search from its finished trials."""
     with sentences():
         from fedbench.base.files import write_text
-        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.plan_file import PlanFile
         from fedbench.plan.search import select as choose
         from fedbench.store import Results
 
-        schedule = load_schedule(plan, of=search)
-        winner = choose(schedule.searched(search), schedule.trials(search), results)
+        winner = choose(*PlanFile(plan).search(search), results)
         write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
 
 
@@ -148,32 +144,27 @@ def collect(
     with sentences():
         from fedbench.jobs.collect import collect as gather
         from fedbench.jobs.collect import finished
-        from fedbench.plan.schedule import load_schedule
+        from fedbench.plan.plan_file import PlanFile
         from fedbench.store import write_frame
 
-        planned = load_schedule(plan, of=paper).paper(paper)
+        planned = PlanFile(plan).of_paper(paper)
         write_frame(gather(planned if whole else finished(planned, results), results), out)
 
 
 @app.command(rich_help_panel=Panel.steps)
 def missing(
     scale: Scale = "demo",
-    papers: Papers = "",
-    tables: Tables = "",
     train: Annotated[str, typer.Option(help=_TRAIN)] = "all",
-    workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
 ) -> None:
     """Fail if runs that were to be trained have failed, after naming each and its error."""
     with sentences():
         from fedbench.jobs.status import Watcher
-        from fedbench.plan.outlook import planned
-        from fedbench.plan.schedule import schedule
-        from fedbench.plan.speeds import Speeds
-        from fedbench.plan.wanted import wanted
+        from fedbench.plan.cost import Speeds
+        from fedbench.plan.plan_file import PlanFile, planned_file
 
-        trained = wanted(planned(workflow, scale, split(papers), split(tables)), train)
-        failed = Watcher(schedule(trained), results, Speeds()).look().failed
+        plan = PlanFile(planned_file(results, scale)).plan()
+        failed = Watcher(plan.to_train(train), results, Speeds()).look().failed
         for run_id, state in failed.items():
             console.print(f"{run_id}: {state.why}", soft_wrap=True)
         if failed:
@@ -183,8 +174,6 @@ def missing(
 @app.command(rich_help_panel=Panel.steps)
 def report(
     scale: Scale = "demo",
-    papers: Papers = "",
-    tables: Tables = "",
     workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
@@ -192,18 +181,21 @@ def report(
     ),
     workers: Processes = None,
 ) -> None:
-    """Write the pages, tables and figures from the collected frames.
+    """Write the pages, tables and figures of the plan from the collected frames.
 
     The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
     """
     with sentences():
         from fedbench.base.cores import cores
-        from fedbench.plan.outlook import planned
+        from fedbench.base.files import write_text
+        from fedbench.plan.plan_file import PlanFile, planned_file
         from fedbench.report import build
         from fedbench.report.lacking import lacking
 
-        plan = planned(workflow, scale, split(papers), split(tables))
+        plan = PlanFile(planned_file(results, scale)).plan()
         written = build(plan, results, out, workflow / "papers", workers or cores())
+        names = sorted(file.relative_to(out / scale).as_posix() for file in written)
+        write_text(out / scale / "files.txt", "\n".join(names) + "\n")
         pages = [file for file in written if file.suffix == ".html"]
         console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
         if words := lacking(plan, results):
@@ -213,8 +205,6 @@ def report(
 @app.command(rich_help_panel=Panel.steps)
 def track(
     scale: Scale = "demo",
-    papers: Papers = "",
-    tables: Tables = "",
     uri: Annotated[
         str,
         typer.Option(
@@ -223,15 +213,14 @@ def track(
             help="MLflow's tracking URI. Default: mlflow.db in the results folder.",
         ),
     ] = "",
-    workflow: WorkflowFolder = Path("workflow"),
     results: ResultsFolder = Path("results"),
 ) -> None:
-    """Copy finished runs into MLflow; those that are there already are skipped."""
+    """Copy finished runs of the plan into MLflow; those that are there already are skipped."""
     with sentences():
         from fedbench.jobs.mlflow import mirror
-        from fedbench.plan.outlook import planned
+        from fedbench.plan.plan_file import PlanFile, planned_file
 
-        plan = planned(workflow, scale, split(papers), split(tables))
+        plan = PlanFile(planned_file(results, scale)).plan()
         added = mirror(plan, results, uri or None)
-        of = f"{len(plan.runs):,} planned by {papers or 'all papers'}"
+        of = f"{len(plan.runs):,} planned by {', '.join(plan.papers)}"
         console.print(f"{added:,} runs added to MLflow, of {of}", soft_wrap=True)

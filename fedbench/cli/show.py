@@ -90,7 +90,7 @@ def _facts(record: dict[str, Any], folder: "RunFolder") -> Table:
 
 
 def _settings(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from fedbench.plan.trained import as_trained
+    from fedbench.plan.search import as_trained
 
     settings, chosen = as_trained(record["settings"], record["resolved"])
     for name, value in settings.items():

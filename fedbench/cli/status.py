@@ -62,21 +62,14 @@ def status(
 
 
 def _look(scale: str, workflow: Path, results: Path) -> "Callable[[], Overview]":
-    from fedbench.base.errors import FedbenchError
     from fedbench.jobs.status import Watcher
     from fedbench.paper.scale import load_scale
-    from fedbench.plan.schedule import load_schedule
-    from fedbench.plan.speeds import Speeds
-    from fedbench.store import Results
+    from fedbench.plan.cost import Speeds
+    from fedbench.plan.plan_file import PlanFile, planned_file
 
-    speeds, file = Speeds(load_scale(workflow, scale).speeds), Results(results).plan(scale)
-    started = sorted(each.parent.name for each in results.glob("*/plan.json"))
-    if started and scale not in started:
-        raise FedbenchError(
-            f"{file}: there is no plan of scale '{scale}'; runs were started at "
-            f"{', '.join(started)}: name one with --scale"
-        )
-    return Watcher(load_schedule(file), results, speeds).look
+    load_scale(workflow, scale)  # one that is misspelt is told with those that there are
+    plan = PlanFile(planned_file(results, scale)).plan()
+    return Watcher(plan, results, Speeds(plan.speeds)).look
 
 
 def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":

@@ -61,10 +61,10 @@ def verify(
 
 
 def _finished(scale: str, results: Path) -> "list[RunSpec]":
-    from fedbench.plan.schedule import load_schedule
+    from fedbench.plan.plan_file import PlanFile, planned_file
     from fedbench.store import Results, state
 
-    planned = load_schedule(Results(results).plan(scale)).runs
+    planned = PlanFile(planned_file(results, scale)).plan().runs
     complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
     if not complete:
         raise FedbenchError(f"{results}: no run of scale '{scale}' is finished; train some first")

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.strict import Strict
+from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.plan.search import search_id, trial_runs, words
-from fedbench.plan.versions import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, origins
 from fedbench.store.frames import from_rows, in_pandas

@@ -16,11 +16,10 @@ import psutil
 from filelock import FileLock, Timeout
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import matching
+from fedbench.base.files import exists, matching
 from fedbench.base.partial import delete_abandoned
 from fedbench.jobs.status import Overview
-from fedbench.plan.outdated import ask_again
-from fedbench.plan.schedule import Schedule
+from fedbench.plan.plan import Plan
 from fedbench.store import Results
 
 _LOCKS = ".snakemake/locks"  # Snakemake's own, which name files, not the process that writes them
@@ -141,14 +140,16 @@ def _pass_on(before: object, number: int, frame: FrameType | None) -> None:
         before(number, frame)
 
 
-def let_retry(schedule: Schedule, seen: Overview, results: Path) -> None:
-    """Write the files, newer than the runs' stamps, that make Snakemake train failed runs again.
+def let_retry(plan: Plan, seen: Overview, results: Path) -> None:
+    """Make the folders of runs that have a stamp and did not end newer than these stamps.
 
-    The winners of searches with a failed trial are deleted, to be chosen again.
+    Snakemake then trains them again. The winners of searches with a failed trial are deleted, to be
+    chosen again.
     """
     folders = Results(results)
-    for run_id in seen.failed:
-        ask_again(folders.retry(run_id))
-    for search, trials in schedule.searches.items():
+    for run_id in (*seen.failed, *seen.left):
+        if exists(folders.stamp(run_id)):
+            os.utime(folders.run(run_id).path)
+    for search, trials in plan.trials.items():
         if not seen.failed.keys().isdisjoint(trials):
             folders.winner(search).unlink(missing_ok=True)

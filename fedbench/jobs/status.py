@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fedbench.base.errors import without_password
-from fedbench.plan.cost import costs
+from fedbench.plan.cost import Speeds, costs
 from fedbench.plan.data import assumed_samples
-from fedbench.plan.schedule import Schedule
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.plan import Plan
 from fedbench.store import Results, RunState, Status, state
 
 COMMAND = "FEDBENCH_COMMAND"  # the variable with what was typed, where a command starts Snakemake
@@ -70,13 +69,13 @@ class Overview:
 class Watcher:
     """Looks at the runs of a plan again and again; the folder of a complete run is read once."""
 
-    schedule: Schedule
+    plan: Plan
     results: Path
     speeds: Speeds
     _complete: dict[str, RunState] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        cost = costs(self.schedule.runs, self.speeds, assumed_samples)
+        cost = costs(self.plan.runs, self.speeds, assumed_samples)
         self._expected = {run_id: each.core_seconds for run_id, each in cost.items()}
 
     def look(self) -> Overview:
@@ -84,8 +83,8 @@ class Watcher:
         states = self._states()
         paces = self._paces()
         papers = {
-            name: self._tally({run_id: states[run_id] for run_id in run_ids}, paces)
-            for name, run_ids in self.schedule.papers.items()
+            name: self._tally({k: states[k] for k in self.plan.of_paper(name)}, paces)
+            for name in self.plan.papers
         }
         by: dict[Status, dict[str, RunState]] = {status: {} for status in Status}
         for run_id, each in states.items():
@@ -102,7 +101,7 @@ class Watcher:
         folders = Results(self.results)
         there = set(os.listdir(folders.runs)) if folders.runs.is_dir() else set[str]()
         states = {}
-        for run_id in self.schedule.runs:
+        for run_id in self.plan.runs:
             now = self._complete.get(run_id, RunState(Status.waiting))
             if run_id in there and not now.complete:
                 now = state(folders.run(run_id))
@@ -115,7 +114,7 @@ class Watcher:
         """Measured seconds over expected ones of the complete runs, by model, and '' for all."""
         sums: dict[str, tuple[float, float]] = {}
         for run_id, run_state in self._complete.items():
-            for model in ("", str(self.schedule.runs[run_id].model)):
+            for model in ("", str(self.plan.runs[run_id].model)):
                 spent, expected = sums.get(model, (0.0, 0.0))
                 sums[model] = spent + run_state.seconds, expected + self._expected[run_id]
         return {model: spent / expected for model, (spent, expected) in sums.items() if expected}
@@ -129,7 +128,7 @@ class Watcher:
         """The seconds that the rest of a run is expected to take; none for one that has failed."""
         if now.complete or now.status is Status.failed:
             return 0.0
-        run = self.schedule.runs[run_id]
+        run = self.plan.runs[run_id]
         pace = paces.get(str(run.model)) or paces.get("") or 1.0
         return pace * self._expected[run_id] * (1 - now.round / run.rounds)
 

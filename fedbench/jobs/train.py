@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -21,16 +21,15 @@ from fedbench.engine.machine import Machine
 from fedbench.engine.progress import Row
 from fedbench.engine.training import run
 from fedbench.jobs.live import Follow, nobody
-from fedbench.plan.schedule import Schedule
 from fedbench.plan.search import resolved, search_id
 from fedbench.spec import RunSpec
 from fedbench.store import (
     Results,
     RunFolder,
-    locked,
     failure_file,
     forget_failure,
     left_by,
+    locked,
     note_failure,
     signs_of_life,
 )
@@ -42,7 +41,7 @@ Work = Callable[[Sequence[str]], Sequence[str]]  # trains runs, by ids; returns 
 
 
 def train(
-    schedule: Schedule,
+    runs: Mapping[str, RunSpec],
     run_ids: Sequence[str],
     results: Path,
     machine: Machine,
@@ -64,7 +63,7 @@ def train(
             prefix = f"[{place}/{len(run_ids)}] {run_id}"
             folder = Results(results).run(run_id)
             try:
-                spec = schedule.run(run_id)
+                spec = runs[run_id]
                 folder.require_writable()
                 with locked(folder, say):
                     if folder.finished(spec.id):

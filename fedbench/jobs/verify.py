@@ -11,8 +11,8 @@ import pandas as pd
 from fedbench.engine.machine import Machine
 from fedbench.engine.record import Result
 from fedbench.engine.training import run
+from fedbench.plan.data import complete
 from fedbench.plan.search import resolved, search_id
-from fedbench.plan.versions import complete
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder
 

@@ -91,6 +91,10 @@ class Paper(Strict):
         """Tables, then figures, by key."""
         return [*self.tables.items(), *self.figures.items()]
 
+    def everything(self) -> list[tuple[str, Table | Figure | Facts]]:
+        """Tables, figures and tables of facts, by key."""
+        return [*self.items(), *self.facts.items()]
+
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
         check_names(self)

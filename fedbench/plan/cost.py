@@ -1,17 +1,83 @@
-"""What training a run costs, worked out from its settings before it is trained."""
+"""What training costs: how fast models train, what a run and a plan take, what a workflow took."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from fedbench.base import registry
+from fedbench.base.cores import cores as here
+from fedbench.base.errors import FedbenchError
+from fedbench.base.strict import checked
+from fedbench.plan.batches import elapsed, make_jobs
 from fedbench.plan.data import samples
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.plan import Plan
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec
+from fedbench.store import Results, RunFolder
 
 Sizes = Callable[[Choice], tuple[int, int]]  # training and test samples of a data set
 
+USUAL = 1_000.0  # samples per second on a core, of a model that declares no speed; a guess
+GPU_CORES = 100  # an assumption, not a measurement; small models fill a GPU badly
 _EVALUATION = 1 / 3  # of a training pass: forward only
+_STAMP = re.compile(r"\[(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\]")
+_STARTED = re.compile(r" +jobid: (\d+)")
+_FINISHED = re.compile(r"Finished jobid: (\d+) \(Rule: (\w+)\)")
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Samples per second that finished runs trained on, by model: on one core and on one GPU."""
+
+    core: dict[str, float] = field(default_factory=dict)
+    gpu: dict[str, float] = field(default_factory=dict)
+
+    def on_core(self, run: RunSpec) -> float:
+        """Measured for the run's model, else the speed that the model declares, else `USUAL`."""
+        declared = registry.find("model", run.model.name).constants.get("SAMPLES_PER_SECOND")
+        return self.core.get(_named(run.model), float(declared or USUAL))
+
+    def on_gpu(self, run: RunSpec) -> float:
+        """Measured for the run's model, else that of `GPU_CORES` cores."""
+        return self.gpu.get(_named(run.model), GPU_CORES * self.on_core(run))
+
+
+def measured_speeds(results: Path, core: Mapping[str, float] | None = None) -> Speeds:
+    """The speeds of the finished runs in `results`; `core` has those of models without runs.
+
+    A damaged record says nothing of speed and is passed over; `status` and `collect` name it.
+    """
+    total: dict[tuple[bool, str], tuple[float, float]] = {}
+    for file in Results(results).records():
+        on_cpu, model, passes, seconds = _reached(RunFolder(file.parent))
+        if seconds > 0:
+            done = total.get((on_cpu, model), (0.0, 0.0))
+            total[on_cpu, model] = (done[0] + passes, done[1] + seconds)
+    reached = {at: done / seconds for at, (done, seconds) in total.items()}
+    here, gpu = ({m: v for (cpu, m), v in reached.items() if cpu is want} for want in (True, False))
+    return Speeds({**(core or {}), **here}, gpu)
+
+
+def _reached(folder: RunFolder) -> tuple[bool, str, float, float]:
+    """Whether on a CPU, the model, samples trained on and seconds that it took; 0 if unknown."""
+    with suppress(FedbenchError, KeyError):
+        record = folder.record() or {}
+        if "objects" not in record:  # else it has no model that a plan could name
+            model = _named(checked(Choice, record["resolved"]["model"]))
+            passes, seconds = record["sample_passes"], record["seconds"]["train"]
+            if all(isinstance(number, int | float) for number in (passes, seconds)):
+                return record["device"] == "cpu", model, passes, seconds
+    return True, "", 0.0, 0.0
+
+
+def _named(model: Choice) -> str:
+    """The model in words, without parameters written at their defaults, which change nothing."""
+    return str(model.brief("model") if model.name in registry.entries("model") else model)
 
 
 @dataclass(frozen=True)
@@ -70,3 +136,108 @@ def _decisive(run: RunSpec) -> tuple[object, ...]:
     scored = (run.rounds, run.eval_every, run.validation)
     choices = (run.dataset, run.model)
     return (*local, *scored, *(part for each in choices for part in (each.name, repr(each.params))))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The cost of some runs; core and GPU hours are those of a single core or GPU.
+
+    sample_passes: training samples, each counted as often as it goes forward and backward;
+    hours_here: until the last run ends, with all cores of a machine; disk_mb: the size of the run
+    folders in MB.
+    """
+
+    runs: int
+    sample_passes: float
+    core_hours: float
+    gpu_hours: float
+    hours_here: float
+    disk_mb: float
+
+    def words(self) -> dict[str, str]:
+        """The budget in words; 'hours here' are those with all cores of this machine."""
+        return {
+            "runs": str(self.runs),
+            "sample passes": f"{self.sample_passes:.2e}",
+            "hours here": _hours(self.hours_here),
+            "GPU hours": _hours(self.gpu_hours),
+            "disk": f"{self.disk_mb:.0f} MB",
+        }
+
+
+def by_table(
+    plan: Plan,
+    speeds: Speeds,
+    folder: Path = Path(),
+    cores: int | None = None,
+    parts: Sequence[tuple[str, Plan]] = (),
+) -> dict[str, Budget]:
+    """The cost of each table and figure alone, with its searches, and of all of them together.
+
+    A run that several tables share counts in each, and once in all together. folder: holds the data
+    files of data sets that do not declare their size; cores: by default those of this machine;
+    parts: plans of some of the runs, whose cost comes last, by name.
+    """
+    all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
+    needed = {
+        f"{name}/{key}": plan.needed(plan.select(name, item.grid, item.where))
+        for name, paper in plan.papers.items()
+        for key, item in paper.items()
+    }
+    needed["all, shared runs once"] = list(plan.runs)
+    needed |= {name: list(part.runs) for name, part in parts}
+    on = cores or here()
+    return {name: _budget(plan, ids, all_costs, on) for name, ids in needed.items()}
+
+
+def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:
+    costs_by_run = {run_id: all_costs[run_id] for run_id in ids}
+    seconds = {run_id: cost.core_seconds for run_id, cost in costs_by_run.items()}
+    jobs = make_jobs(plan, seconds, cores=cores)
+    return Budget(
+        len(costs_by_run),
+        sum(cost.passes for cost in costs_by_run.values()),
+        sum(seconds.values()) / 3600,
+        sum(cost.gpu_seconds for cost in costs_by_run.values()) / 3600,
+        elapsed([job.seconds for job in jobs], cores) / 3600,
+        0.02 * len(costs_by_run) + sum(cost.rows for cost in costs_by_run.values()) * 1e-4,
+    )
+
+
+def _hours(hours: float) -> str:
+    if 0 < hours < 0.01:
+        return "< 0.01"
+    return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"
+
+
+def summary(plan: Plan, log: str) -> str:
+    """Two sentences: how many runs were to be trained, and how long each rule took by the log."""
+    took = [f"{rule} {seconds:,.0f} s in {jobs}" for rule, jobs, seconds in rules(log)]
+    several = f"{shared(plan):,} of them in several tables or figures"
+    runs = f"{len(plan.runs):,} runs, {several}" if plan.runs else "Nothing was to be trained"
+    return f"{runs}.\nRules, seconds and jobs: {', '.join(took) or 'nothing was left to do'}."
+
+
+def shared(plan: Plan) -> int:
+    """How many runs more than one table or figure rests on, trials of a search among them."""
+    count: Counter[str] = Counter()
+    for name, paper in plan.papers.items():
+        for _, item in paper.items():
+            cells = plan.select(name, item.grid, item.where)
+            count.update(plan.needed(cells))
+    return sum(times > 1 for times in count.values())
+
+
+def rules(log: str) -> list[tuple[str, int, float]]:
+    """(rule, jobs, seconds of these jobs added up), in the order in which the rules first ended."""
+    now, started = datetime.min, dict[str, datetime]()
+    seconds: dict[str, list[float]] = {}
+    for line in log.splitlines():
+        if stamp := _STAMP.match(line):
+            now = datetime.strptime(stamp[1], "%a %b %d %H:%M:%S %Y")
+        elif begun := _STARTED.match(line):
+            started[begun[1]] = now
+        elif (ended := _FINISHED.match(line)) and not ended[2].startswith("reproduce"):
+            rule = re.sub(r"_\d+$", "", ended[2])  # the jobs train_0, train_1, …
+            seconds.setdefault(rule, []).append((now - started[ended[1]]).total_seconds())
+    return [(rule, len(each), sum(each)) for rule, each in seconds.items()]

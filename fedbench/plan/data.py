@@ -1,15 +1,22 @@
-"""The data sets of a plan: what each is called on disk, its size, and the files it is read from."""
+"""The data sets of a plan, and the check that finished runs were trained on the same data."""
 
 import json
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
-from fedbench.spec import Choice
+from fedbench.base.files import exists, read_json
+from fedbench.spec import Choice, RunSpec
+from fedbench.store import Results, RunFolder, Status, state
+
+Record = dict[str, Any]  # the content of a run.json
 
 _USUAL = (10_000, 2_000)  # samples of a data set whose size is not known
+_AGAIN = "delete the folders of the runs trained on other data, to train them again"
 
 
 def data_key(choice: Choice) -> str:
@@ -55,3 +62,121 @@ def files(choice: Choice, folder: Path) -> tuple[Path, ...]:
     """
     source = registry.build("dataset", choice.name, choice.params)
     return tuple(file for file in source.files(folder) if file.exists())
+
+
+def complete(run_id: str, results: Path) -> tuple[RunFolder, Record]:
+    """A run's folder and record; raises `FedbenchError` if it is not complete or was changed."""
+    folder = Results(results).run(run_id)
+    record = folder.finished(run_id)
+    if record is None:
+        raise FedbenchError(
+            f"{folder.path}: this run is not complete; the same command of Snakemake trains it"
+        )
+    return folder, record
+
+
+def has_failed(run_id: str, results: Path) -> bool:
+    """Whether training the run ended in an error."""
+    folder = Results(results).run(run_id)
+    return not folder.has_record() and state(folder).status is Status.failed
+
+
+def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
+    """Raise `FedbenchError` if data differ between runs, or have been replaced since.
+
+    Data sets with the same name and parameters are compared as a whole. Of others the files that
+    both have read are compared, such as those of a data set with and without its development file.
+    """
+    groups: dict[str, list[tuple[RunSpec, Record]]] = {}
+    files: dict[str, dict[str, list[str]]] = {}
+    for run, record in runs:
+        groups.setdefault(str(run.dataset), []).append((run, record))
+        for file, checksum in _files(run.dataset, record.get("data", {})):
+            files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
+    for dataset, members in groups.items():
+        versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
+        _refuse_several(f"data set '{dataset}'", versions, results)
+        _refuse_replaced(*members[0], results)
+    for file, by_checksum in files.items():
+        _refuse_several(f"data file {file}", by_checksum, results)
+
+
+def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
+    """Each file that the data were read from, and its sha256.
+
+    It is named by the data set and the path in its settings: records of runs that were restored do
+    not say in which folder the file lay.
+    """
+    for key, checksum in data.items():
+        if "file" in data and key.startswith("sha256"):
+            name = key.removeprefix("sha256").strip() or Path(data["file"]).name
+            yield f"{dataset.name}/{dataset.params.get('path') or name}", checksum
+
+
+def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
+    """Refuse runs trained on several versions, given as ids by checksum."""
+    if len(versions) > 1:
+        often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
+        said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
+        again = _again([ids for _, ids in often_first], results)
+        raise FedbenchError(
+            f"{what} was not the same for all runs, by its checksums: {said}; "
+            f"put the right data in place and {again}"
+        )
+
+
+def _again(ids: list[list[str]], results: Path) -> str:
+    """What to delete; a run that alone differs from several others, as if damaged, is named."""
+    often, *others = ids
+    odd = [run_id for group in others for run_id in group]
+    if len(often) > 1 and len(odd) == 1:
+        return f"delete the folder {Results(results).run(odd[0]).path} to train the run again"
+    return _AGAIN
+
+
+def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
+    """Refuse a run trained on other data than those that the workflow loaded last.
+
+    What earlier versions wrote about a data set has no checksum and cannot be compared.
+    """
+    file = Results(results).data(data_key(run.dataset))
+    loaded = _facts(file).get("checksum") if exists(file) else None
+    trained = record.get("data", {}).get("checksum")
+    if loaded and trained and loaded != trained:
+        raise FedbenchError(
+            f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
+            f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
+        )
+
+
+def _facts(file: Path) -> Record:
+    try:
+        return read_json(file)
+    except FedbenchError as error:
+        raise FedbenchError(
+            f"{file}: does not describe a data set ({error}); delete it, and the same command of "
+            "Snakemake loads the data again"
+        ) from None
+
+
+def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
+    """The ids of runs by the checksum of their data.
+
+    Records of earlier versions hold checksums of the data's files only; if there is one among the
+    runs, all are compared by these.
+    """
+    everywhere = all("checksum" in data for _, data in runs)
+    groups: dict[str, list[str]] = {}
+    for run_id, data in runs:
+        version = data["checksum"] if everywhere else _of_files(data)
+        groups.setdefault(version, []).append(run_id)
+    return groups
+
+
+def _of_files(data: Record) -> str:
+    return " ".join(value for key, value in data.items() if key.startswith("sha256"))
+
+
+def _few(ids: list[str]) -> str:
+    """The first three, and how many more."""
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

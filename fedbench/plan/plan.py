@@ -1,60 +1,55 @@
 """From papers and a scale to the runs that must be trained.
 
-A cell is one point of a paper's grid with one seed. Cells with the same settings share one run,
-whichever tables, figures or papers they belong to.
+Cells with the same settings share one run, whichever tables, figures or papers they belong to.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedbench.base.errors import at
+from fedbench.base.errors import at, unknown
+from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
+from fedbench.base.yamlfile import split
 from fedbench.paper.names import kept_claims
 from fedbench.paper.paper import Paper, load_papers
 from fedbench.paper.places import Level, Where
 from fedbench.paper.scale import Cut, cut, load_scale
-from fedbench.plan.points import matches, points
-from fedbench.plan.resolved import printed_choices, resolve
-from fedbench.plan.scale_checks import check_scale, check_tables
+from fedbench.plan.checks import check_paper, check_scale, check_tables
+from fedbench.plan.left_out import LeftOut
+from fedbench.plan.left_out import left_out as left_out_of
+from fedbench.plan.points import Cell as Cell
+from fedbench.plan.points import matches, points, printed_choices, resolve
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.substitutions import LeftOut, Substitutions, substitutions
-from fedbench.plan.substitutions import left_out as left_out_of
+from fedbench.plan.substitutions import substitutions
 from fedbench.spec import RunSpec
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One point of a grid with one seed: its level on each axis, and its run."""
-
-    paper: str
-    grid: str
-    coords: dict[str, Level]
-    seed: int
-    run: RunSpec
-    substituted: Substitutions  # in what the run differs from the paper's experiment
-
-    @cached_property
-    def run_id(self) -> str:
-        """The id of its run, worked out once: it is a checksum of all settings."""
-        return self.run.id
 
 
 @dataclass(frozen=True)
 class Plan:
     """The papers at one scale, all their cells, and the runs to train by id."""
 
-    papers: dict[str, Paper]
     scale: str
     about: str
+    """What the scale is for, in the words of its file."""
+    speeds: dict[str, float]
+    """Samples per second that one core trains on, by model, as the scale's file declares them."""
+    tables: tuple[str, ...]
+    """The tables and figures that were asked for; empty for all."""
+    texts: dict[str, str]
+    """What stands in the file of each paper."""
+    asked: dict[str, Paper]
+    """The papers, with no other tables and claims than were asked for."""
+    papers: dict[str, Paper]
+    """The same, without what the scale leaves out."""
+    left_out: dict[str, LeftOut]
+    """By paper, what the scale leaves out."""
     cells: list[Cell]
     runs: dict[str, RunSpec]
-    searches: dict[str, str]  # id of a run that has a search → id of the search
-    trials: dict[str, list[str]]  # id of a search → ids of its trial runs
-    left_out: dict[str, LeftOut]  # by paper, what the scale leaves out
-    whole: dict[str, Paper]  # the papers as in their files, with nothing left out
-    asked: dict[str, Paper]  # the same, but with no other tables and claims than were asked for
+    searches: dict[str, str]
+    """Id of a run that has a search → id of the search."""
+    trials: dict[str, list[str]]
+    """Id of a search → ids of its trial runs."""
 
     def needed(self, cells: Iterable[Cell]) -> list[str]:
         """The ids of the runs of some cells, each once, and of the trials of their searches."""
@@ -68,50 +63,89 @@ class Plan:
         of_grid = [cell for cell in self.cells if cell.paper == paper and cell.grid == grid]
         return [cell for cell in of_grid if matches(cell.coords, where)]
 
+    def of_paper(self, paper: str) -> dict[str, RunSpec]:
+        """The runs of a paper's cells by their ids, trials of searches left out."""
+        return {cell.run_id: cell.run for cell in self.cells if cell.paper == paper}
+
+    def to_train(self, train: str) -> "Plan":
+        """The plan of the runs to train: 'all', 'none', or those of methods, separated by commas.
+
+        The searches of these runs are among them. Raises `FedbenchError` on a method that no run
+        has.
+        """
+        if train == "all":
+            return self
+        levels = {str(cell.coords["method"]) for cell in self.cells if "method" in cell.coords}
+        names = _names(train, levels) if train != "none" else ()
+        for name in names:
+            if name not in levels:
+                raise unknown("method in this plan", name, sorted(levels))
+        cells = [cell for cell in self.cells if str(cell.coords.get("method")) in names]
+        ids = dict.fromkeys(self.needed(cells))
+        searches = {run: search for run, search in self.searches.items() if run in ids}
+        return replace(
+            self,
+            cells=cells,
+            runs={run_id: self.runs[run_id] for run_id in ids},
+            searches=searches,
+            trials={search: self.trials[search] for search in searches.values()},
+        )
+
+
+def _names(train: str, levels: set[str]) -> tuple[str, ...]:
+    """The names between the commas; one that is a method's whole name may have commas itself.
+
+    'FedAvg, momentum 0.9, SlowMo' is 'FedAvg, momentum 0.9' and 'SlowMo' where there is such a
+    method: the longest name that fits counts.
+    """
+    words, names = split(train), []
+    while words:
+        fitting = (n for n in range(len(words), 0, -1) if ", ".join(words[:n]) in levels)
+        taken = next(fitting, 1)
+        names.append(", ".join(words[:taken]))
+        words = words[taken:]
+    return tuple(names)
+
 
 def make_plan(
     workflow: Path, scale: str, papers: tuple[str, ...] = (), tables: tuple[str, ...] = ()
 ) -> Plan:
     """The plan of some papers at a scale; `tables` leaves only what these tables and figures need.
 
-    Raises `FedbenchError` naming the file, field and value on any bad input; imports no torch.
+    Its runs will have the metrics and tables that the papers ask for. Raises `FedbenchError` naming
+    the file, field and value on any bad input; imports no torch.
     """
-    everything = load_papers(workflow, papers)
+    whole = load_papers(workflow, papers)
     cuts = load_scale(workflow, scale)
-    check_scale(workflow, scale, cuts, everything)
-    asked = {name: only(name, paper, tables or None) for name, paper in everything.items()}
-    check_tables(asked, tables)
+    check_scale(workflow, scale, cuts, whole)
+    check_tables(whole, tables)
+    files = {name: find_file(workflow / "papers", f"{name}.yaml") for name in whole}
+    asked = {name: only(name, paper, tables or None) for name, paper in whole.items()}
     kept = {name: only(name, paper, cuts.of(name).keep) for name, paper in asked.items()}
     cells = [
         cell
         for name, paper in kept.items()
-        for cell in _cells(workflow, name, paper, cuts.of(name))
+        for cell in _cells(files[name], name, paper, cuts.of(name))
     ]
-    chosen = {name: _shown(name, paper, cells) for name, paper in kept.items()}
-    left_out = {n: left_out_of(paper, chosen[n], cuts.of(n)) for n, paper in asked.items()}
+    shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
+    left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
+    runs, searches, trials = _runs(cells)
+    for name, file in files.items():
+        check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
+    texts = {name: read_text(file) for name, file in files.items()}
+    head = (scale, cuts.about, cuts.speeds, tables)
+    return Plan(*head, texts, asked, shown, left_out, cells, runs, searches, trials)
+
+
+def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], dict[str, list[str]]]:
+    """Runs by id, those of trials among them, the search of each run, the trials of each search."""
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
     trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
     for specs in trials.values():
         runs |= {trial.id: trial for trial in specs}
     names = {search: [trial.id for trial in specs] for search, specs in trials.items()}
-    return Plan(
-        chosen, scale, cuts.about, cells, runs, searches, names, left_out, everything, asked
-    )
-
-
-def _shown(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
-    """The paper without the tables and figures of which a scale leaves no point."""
-    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells if cell.paper == name}
-    empty = {
-        key
-        for key, item in paper.items()
-        if not any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
-    }
-    tables = {key: table for key, table in paper.tables.items() if key not in empty}
-    figures = {key: figure for key, figure in paper.figures.items() if key not in empty}
-    claims = kept_claims(paper.claims, {*tables}, {*paper.grids})
-    return paper.model_copy(update={"tables": tables, "figures": figures, "claims": claims})
+    return runs, searches, names
 
 
 def _trials(run: RunSpec) -> list[RunSpec]:
@@ -124,18 +158,34 @@ def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:
     if tables is None:
         return paper
     wanted = {table.removeprefix(f"{name}/") for table in tables}
-    kept = {k: v for k, v in paper.tables.items() if k in wanted}
-    drawn = {k: v for k, v in paper.figures.items() if k in wanted}
-    facts = {k: v for k, v in paper.facts.items() if k in wanted}
-    grids = {item.grid for item in kept.values()} | {item.grid for item in drawn.values()}
-    needed = {k: v for k, v in paper.grids.items() if k in grids}
-    claims = kept_claims(paper.claims, {*kept}, {*needed})
-    fields = {"tables": kept, "figures": drawn, "facts": facts, "grids": needed, "claims": claims}
+    items = [item for key, item in paper.items() if key in wanted]
+    grids = {item.grid for item in items}
+    return part_of(paper, wanted, [key for key in paper.grids if key in grids])
+
+
+def part_of(paper: Paper, keys: Container[str], grids: Iterable[str]) -> Paper:
+    """The paper with only these tables, figures and facts, these grids, and the claims on both."""
+    tables = {key: table for key, table in paper.tables.items() if key in keys}
+    figures = {key: figure for key, figure in paper.figures.items() if key in keys}
+    facts = {key: each for key, each in paper.facts.items() if key in keys}
+    kept = {key: paper.grids[key] for key in grids}
+    claims = kept_claims(paper.claims, {*tables}, {*kept})
+    fields = {"tables": tables, "figures": figures, "facts": facts, "grids": kept, "claims": claims}
     return paper.model_copy(update=fields)
 
 
-def _cells(workflow: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
-    file = find_file(workflow / "papers", f"{name}.yaml")
+def _with_points(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
+    """The paper without the tables and figures of which a scale leaves no point."""
+    there = {(cell.grid, tuple(cell.coords.items())) for cell in cells if cell.paper == name}
+    keys = {
+        key
+        for key, item in paper.items()
+        if any(grid == item.grid and matches(dict(point), item.where) for grid, point in there)
+    }
+    return part_of(paper, keys | {*paper.facts}, paper.grids)
+
+
+def _cells(file: Path, name: str, paper: Paper, by: Cut) -> Iterator[Cell]:
     for key, grid in paper.grids.items():
         for coords in points(grid):
             if not matches(coords, {k: v for k, v in by.levels.items() if k in coords}):
@@ -153,7 +203,6 @@ def _seeded(
         printed = RunSpec(**settings)
         small = RunSpec(**cut(printed_choices(settings), by))
     difference = substitutions(printed, small)
-    for seed in grid.seeds[
-        : by.most_seeds(names[1], coords)
-    ]:  # its values are checked, as all others of `small` are
+    # the values of a seed are checked, as all others of `small` are
+    for seed in grid.seeds[: by.most_seeds(names[1], coords)]:
         yield Cell(*names, coords, seed, small.model_copy(update={"seed": seed}), difference)

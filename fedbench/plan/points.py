@@ -1,9 +1,40 @@
-"""The points of a paper's grid, and which of them a `where` means."""
+"""The points of a paper's grid, the settings of each, and a point with one seed: a cell."""
 
 import itertools
+from dataclasses import dataclass
+from functools import cached_property
 
 from fedbench.paper.items import Grid
+from fedbench.paper.levels import (
+    Settings,
+    assigned,
+    layered,
+    level_settings,
+    parts_of,
+    with_main_parameter,
+)
+from fedbench.paper.named import spelled_out
+from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, Where
+from fedbench.plan.substitutions import Substitutions
+from fedbench.spec import NAMED, Choice, RunSpec
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a grid with one seed: its level on each axis, and its run."""
+
+    paper: str
+    grid: str
+    coords: dict[str, Level]
+    seed: int
+    run: RunSpec
+    substituted: Substitutions  # in what the run differs from the paper's experiment
+
+    @cached_property
+    def run_id(self) -> str:
+        """The id of its run, worked out once: it is a checksum of all settings."""
+        return self.run.id
 
 
 def matches(coords: dict[str, Level], where: Where) -> bool:
@@ -21,3 +52,30 @@ def points(grid: Grid) -> list[dict[str, Level]]:
         for levels in itertools.product(*grid.axes.values())
     ]
     return [p for p in everything if not any(matches(p, where) for where in grid.without)]
+
+
+def resolve(paper: Paper, grid: Grid, coords: dict[str, Level]) -> Settings:
+    """The settings of paper, levels, grid and cases at a point; later ones win."""
+    levels = [level_settings(paper.levels, axis, level) for axis, level in coords.items()]
+    settings = layered([spelled_out(paper.settings), *levels, spelled_out(grid.settings)])
+    for case in grid.cases:
+        if matches(coords, case.where):
+            settings = assigned(settings, spelled_out(case.settings).items())
+    if grid.main_parameters:
+        settings = with_main_parameter(settings, coords.get("method"))
+    return _with_common(paper.always, settings)
+
+
+def _with_common(always: tuple[Choice, ...], settings: Settings) -> Settings:
+    """Put the parts in `always` before those of the run and of its search's trials."""
+    joined = settings | {"parts": [*always, *parts_of(settings)]}
+    match joined.get("tune"):
+        case {"trials": {"parts": _} as trials}:
+            joined["tune"] = joined["tune"] | {"trials": _with_common(always, spelled_out(trials))}
+    return joined
+
+
+def printed_choices(settings: Settings) -> Settings:
+    """Settings with the default of each choice of one name filled in, for a cut to replace."""
+    defaults = {kind: RunSpec.model_fields[kind].default for kind in NAMED}
+    return {kind: dict(choice) for kind, choice in defaults.items()} | settings

@@ -14,8 +14,7 @@ from fedbench.base.strict import checked
 from fedbench.paper.items import Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level, level_text, number_in
-from fedbench.plan.points import matches, points
-from fedbench.plan.resolved import printed_choices, resolve
+from fedbench.plan.points import matches, points, printed_choices, resolve
 from fedbench.spec import Choice
 
 
@@ -102,7 +101,8 @@ def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
     """
     printed = read_printed(printed_file(papers, name))
     odd = {place.table for place in printed.numbers if _by_value(place) != place}
-    there = [x for key in odd & paper.tables.keys() for x in _places(key, paper)]
+    named = (key for key, table in paper.tables.items() if (table.printed or key) in odd)
+    there = [x for key in named for x in _places(key, paper)]
     homes = {**{_by_value(x): x for x in there}, **{x: x for x in there}}
     moved: dict[Place, Place] = {}
     for place in printed.numbers:

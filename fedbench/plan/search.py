@@ -1,4 +1,4 @@
-"""Searches of settings: which trials a search needs, and which settings they choose."""
+"""Searches of settings: their trials, which settings they choose, what a run was trained with."""
 
 import itertools
 import math
@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fedbench.base import registry
 from fedbench.base.digest import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
+from fedbench.base.strict import checked
 from fedbench.paper.columns import SCORES
 from fedbench.paper.compositions import name_of
 from fedbench.paper.derived import with_derived
+from fedbench.paper.levels import Settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.moments import values
-from fedbench.paper.places import reading
-from fedbench.plan.versions import complete, has_failed, same_data
-from fedbench.spec import RunSpec, Tune
+from fedbench.paper.places import level_text, reading
+from fedbench.plan.data import complete, has_failed, same_data
+from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.tune import WORDS
 from fedbench.store import Results, RunFolder
 
@@ -258,3 +261,36 @@ def _winner(file: Path) -> Winner:
     if not (winner.get("failed") or isinstance(winner.get("chosen"), dict)):
         raise FedbenchError(f"{file}: names no winner of a search; delete it to have one chosen")
     return winner
+
+
+def as_trained(file: Settings, resolved: Settings) -> tuple[Settings, dict[str, str]]:
+    """The settings in a run's file with what its search chose, and by name a remark on the latter.
+
+    file, resolved: `settings` and `resolved` of its `run.json`. A remark says 'chosen by the
+    search; 0.03 in the file'. A parameter of a part has a line of its own, as `fedprox.mu`.
+    """
+    used, remarks = dict(file), {}
+    for key in (file.get("tune") or {}).get("grid", ()):
+        said, used[key] = _value(file, key), _value(resolved, key)
+        there = ", as in the file" if said == used[key] else f"; {level_text(said)} in the file"
+        remarks[key] = f"chosen by the search{there}"
+    if "parts" in file and remarks:  # without a search they may be objects, which have no name
+        used["parts"] = [_with(checked(Choice, part), used) for part in file["parts"]]
+    return used, remarks
+
+
+def _value(settings: Settings, key: str) -> Any:
+    """A field, or a parameter of a part as `part.parameter`; the default where it is not given."""
+    name, _, parameter = key.partition(".")
+    if not parameter:
+        return settings.get(name, RunSpec.model_fields[name].default)
+    parts = [checked(Choice, part) for part in settings.get("parts", ())]
+    given = next((part.params for part in parts if part.name == name), {})
+    return given.get(parameter, registry.find("method", name).fields.get(parameter))
+
+
+def _with(part: Choice, used: Settings) -> Any:
+    """The part as YAML has it, with the values of its parameters that have a line."""
+    chosen = {k.partition(".")[2]: v for k, v in used.items() if k.startswith(f"{part.name}.")}
+    params = {**part.params, **chosen}
+    return {part.name: params} if params else part.name

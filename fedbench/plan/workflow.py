@@ -1,4 +1,7 @@
-"""The workflow's paths and its training jobs, worked out from the plan."""
+"""The workflow's paths and its training jobs, worked out from the plan and from what is there.
+
+Nothing is written: Snakemake asks again at every start, on every machine.
+"""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -7,18 +10,16 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
+from fedbench.base import registry
+from fedbench.base.digest import digest
 from fedbench.base.errors import unknown
-from fedbench.base.files import exists, write_text
-from fedbench.base.plugins import find_file, nearby
-from fedbench.plan.asked import memory_mb, minutes
-from fedbench.plan.cost import costs
+from fedbench.base.files import exists
+from fedbench.base.plugins import find_file, nearby, plugin_folders
+from fedbench.plan.batches import Job, make_jobs
+from fedbench.plan.cost import Speeds, costs
 from fedbench.plan.data import assumed_samples, data_key, files
-from fedbench.plan.deal import Job, deal
-from fedbench.plan.outdated import ask_until_the_end, outdate
 from fedbench.plan.plan import Plan
-from fedbench.plan.plugins import plugin_files
-from fedbench.plan.schedule import fits, schedule, to_json
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.plan_file import fingerprint
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, failure_file
 
@@ -35,24 +36,16 @@ def options(**values: object) -> str:
     return shlex.join(f"--{name.replace('_', '-')}={value}" for name, value in values.items())
 
 
-@dataclass(frozen=True)
-class JobRule:
-    """A job as the workflow's rules take it.
-
-    data, searches: the files that the job waits for; retries: files that are newer than the stamps
-    if runs are to be trained again; stamps: the files that it writes; priority: the job with the
-    highest is started first; minutes, memory_mb: what a cluster is asked for.
-    """
-
-    name: str
-    priority: int
-    data: list[str]
-    searches: list[str]
-    retries: list[str]
-    stamps: list[str]
-    log: str
-    minutes: int
-    memory_mb: int
+def plugin_files(plan: Plan) -> list[Path]:
+    """The files of the plug-ins that its runs, figures and facts use, and of named methods."""
+    used = {name: entry for run in plan.runs.values() for name, entry in run.plugins().items()}
+    for paper in plan.papers.values():
+        shown = [("figure", figure.kind.name) for figure in paper.figures.values()]
+        shown += [("facts", facts.kind.name) for facts in paper.facts.values()]
+        used |= {f"{kind} {name}": registry.find(kind, name) for kind, name in shown}
+    code = {entry.folder.root / name for entry in used.values() for name in entry.sha256}
+    named = {folder.root / "compositions.yaml" for folder in plugin_folders()}
+    return sorted(code | {file for file in named if file.exists()})
 
 
 def _telling(stamps: Sequence[str], since: float) -> str:
@@ -84,40 +77,39 @@ class WorkflowPaths:
     workflow: Path = Path("workflow")
     trained: Plan | None = None
 
-    @property
+    @cached_property
     def plan(self) -> str:
-        """The plan, which training and collecting read."""
-        return str(self._results.plan(self.scheduled.scale))
+        """The plan, which all later steps read; that of another selection has another name."""
+        return str(self._results.plan(self.scheduled.scale, fingerprint(self.scheduled)))
 
-    def begin(self) -> None:
-        """Let a plan that is not this one count as out of date; without one, write it.
+    @cached_property
+    def unrecorded(self) -> frozenset[str]:
+        """The ids of runs to train that have a stamp and no record: they failed, or lost it."""
+        runs, folders = (self.trained or self.scheduled).runs, self._results
+        stamped = (run_id for run_id in runs if exists(folders.stamp(run_id)))
+        return frozenset(k for k in stamped if not folders.run(k).has_record())
 
-        Snakemake knows what a plan was made from only as long as its own notes are there, and does
-        not make it again where these say that nothing has changed. And runs may have been restored,
-        or trained at another scale, before there is a plan: Snakemake disregards the age of a
-        training job's plan, but not that it is missing, and would start a process for every run.
+    def lost(self) -> list[str]:
+        """Those whose record somebody deleted, as a message about a damaged one asks for."""
+        folders = self._results
+        unrecorded = (run_id for run_id in self.scheduled.runs if run_id in self.unrecorded)
+        return [k for k in unrecorded if not exists(failure_file(folders.run(k)))]
+
+    def is_left(self, job: Job) -> bool:
+        """Whether any run of a job is to be trained.
+
+        Other jobs need no rule: where runs were restored, or trained at another scale, before the
+        plan is written, Snakemake would start a process for each of them.
         """
-        file, planned = Path(self.plan), schedule(self.scheduled)
-        stamps = (self._results.stamp(run_id) for run_id in self.scheduled.runs)
-        if not exists(file) and any(exists(stamp) for stamp in stamps):
-            write_text(file, to_json(planned))
-            outdate(file)
-        elif exists(file) and not fits(file, planned):
-            outdate(file)
+        return any(k in self.unrecorded or not exists(self._results.stamp(k)) for k in job.runs)
 
-    def reopen(self) -> list[str]:
-        """Have runs to train that have a stamp and no record trained again; returns their ids.
+    def again(self, job: Job) -> list[str]:
+        """The folders of a job's runs that have a stamp and no record.
 
-        Somebody has deleted the record, as a message about a damaged one asks for. A run that
-        failed has none either; the end of the workflow has asked for that already.
+        Such a folder is newer than the stamp, so that Snakemake has the run trained again: by the
+        deletion of the record, or by the end of a workflow in which the run failed.
         """
-        folders, plan = self._results, self.trained or self.scheduled
-        stamped = (run_id for run_id in plan.runs if exists(folders.stamp(run_id)))
-        unrecorded = [run_id for run_id in stamped if not folders.run(run_id).has_record()]
-        gone = [key for key in unrecorded if not exists(failure_file(folders.run(key)))]
-        for run_id in gone:
-            ask_until_the_end(folders.retry(run_id), folders.stamp(run_id))
-        return gone
+        return [str(self._results.run(k).path) for k in job.runs if k in self.unrecorded]
 
     @property
     def tracked(self) -> str:
@@ -155,7 +147,15 @@ class WorkflowPaths:
         """The stamps of a paper's runs: those to train, and those that are finished already."""
         return [self.stamp(run_id) for run_id in self._runs(paper)]
 
-    def awaited(self, paper: str, jobs: Iterable[JobRule]) -> list[str]:
+    def stamps_of(self, job: Job) -> list[str]:
+        """The stamps that a job writes."""
+        return [self.stamp(run_id) for run_id in job.runs]
+
+    def key(self, paper: str) -> str:
+        """A key of all that a paper's frame is made of: with another one it is made anew."""
+        return digest([list(self._runs(paper)), self._searches(paper)])
+
+    def awaited(self, paper: str, jobs: Iterable[Job]) -> list[str]:
         """The stamps of runs and trials that a paper's frame waits for; of many, one of each job.
 
         Which one depends on how the runs are dealt to jobs. If they are dealt in another way the
@@ -166,8 +166,9 @@ class WorkflowPaths:
         if len(stamps) <= _MANY:
             return list(stamps)
         frame = _written(self.frame(paper))
-        apart = stamps.keys() - {stamp for job in jobs for stamp in job.stamps}
-        pieces = ([stamp for stamp in job.stamps if stamp in stamps] for job in jobs)
+        of_jobs = [self.stamps_of(job) for job in jobs]
+        apart = stamps.keys() - {*chain.from_iterable(of_jobs)}
+        pieces = ([stamp for stamp in piece if stamp in stamps] for piece in of_jobs)
         return [*(_telling(piece, frame) for piece in pieces if piece), *sorted(apart)]
 
     def trial_stamps(self, search: str) -> list[str]:
@@ -199,6 +200,17 @@ class WorkflowPaths:
         """The settings that the searches of a paper's runs choose, where the runs are trained."""
         return [self.winner(search) for search in self._searches(paper)]
 
+    def choices(self) -> list[str]:
+        """The settings that searches of the plan choose, or chose before."""
+        trained = (self.trained or self.scheduled).trials
+        files = {search: self.winner(search) for search in self.scheduled.trials}
+        return [file for search, file in files.items() if search in trained or exists(Path(file))]
+
+    def facts(self) -> list[str]:
+        """The facts of all data sets that runs in the frames were trained on."""
+        of_papers = (self.data_of(paper) for paper in self.scheduled.papers)
+        return list(dict.fromkeys(chain.from_iterable(of_papers)))
+
     def winner(self, search: str) -> str:
         """The settings that a search chose."""
         return str(self._results.winner(search))
@@ -216,8 +228,9 @@ class WorkflowPaths:
         return str(self._results.log(self.scheduled.scale, name))
 
     def pages(self) -> list[str]:
-        """The HTML pages of the report."""
-        return [f"{self._report}/{name}.html" for name in ("index", *self.scheduled.papers)]
+        """The HTML pages of the report, and the list of all files that were written with them."""
+        names = ("index", *self.scheduled.papers, "run")
+        return [*(f"{self._report}/{name}.html" for name in names), f"{self._report}/files.txt"]
 
     def tables(self) -> list[str]:
         """Every table as CSV, LaTeX and Markdown, and the evidence for the claims."""
@@ -237,31 +250,16 @@ class WorkflowPaths:
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in DRAWN]
 
-    def jobs(
-        self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False
-    ) -> list[JobRule]:
-        """The training jobs, as `deal` makes them: at most `size` runs each, so many at a time.
+    def jobs(self, size: int, cores: int | None, speeds: Speeds, on_gpu: bool = False) -> list[Job]:
+        """The training jobs, the longest first: at most `size` runs each, so many at a time.
 
         Without a size 96 runs share a job on one machine; on a cluster their time alone decides.
+        They are the same whatever was trained already: each machine of a cluster works them out.
         """
         plan = self.trained or self.scheduled
         cost = costs(plan.runs, speeds, assumed_samples)
         seconds = {k: each.gpu_seconds if on_gpu else each.core_seconds for k, each in cost.items()}
-        jobs = deal(plan, seconds, size or (_AT_ONCE if cores else None), cores)
-        return [self._rule(n, len(jobs) - n, job) for n, job in enumerate(jobs)]
-
-    def _rule(self, n: int, priority: int, job: Job) -> JobRule:
-        return JobRule(
-            name=f"train_{n}",
-            priority=priority,
-            data=[self.data(job.data)],
-            searches=[self.winner(job.search)] if job.search else [],
-            retries=[str(file) for file in map(self._results.retry, job.run_ids) if exists(file)],
-            stamps=[self.stamp(run_id) for run_id in job.run_ids],
-            log=self.log(f"train-{n}"),
-            minutes=minutes(job.seconds),
-            memory_mb=max(memory_mb(self.scheduled.runs[run_id]) for run_id in job.run_ids),
-        )
+        return make_jobs(plan, seconds, size or (_AT_ONCE if cores else None), cores)
 
     def _runs(self, paper: str) -> dict[str, RunSpec]:
         """The runs of a paper's cells by their ids: those to train, and those that are finished."""

@@ -10,9 +10,8 @@ from fedbench.paper.items import Figure, Table
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import reading
 from fedbench.plan.plan import Plan
-from fedbench.plan.points import matches, points
+from fedbench.plan.points import matches, points, resolve
 from fedbench.plan.printed import printed_numbers
-from fedbench.plan.resolved import resolve
 from fedbench.report.claims.expand import expand
 from fedbench.report.tables.fact import fact_table
 from fedbench.spec import RunSpec
@@ -26,7 +25,7 @@ def check_report(plan: Plan, papers: Path) -> None:
     numbers. Imports torch for some facts.
     """
     for name, paper in plan.papers.items():
-        printed = printed_numbers(papers, name, plan.whole[name])
+        printed = printed_numbers(papers, name, plan.asked[name])
         for key, claim in plan.asked[name].claims.items():
             with at(str(find_file(papers, f"{name}.yaml"))):
                 if not isinstance(claim, Together):

@@ -13,10 +13,9 @@ from fedbench import store
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import write_text
 from fedbench.paper.scale import load_scale
-from fedbench.plan.cost import costs
+from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Plan
-from fedbench.plan.speeds import Speeds, measured_speeds
 from fedbench.report.crew import make_all
 from fedbench.report.pages.making import Record, making
 from fedbench.report.pages.method import method_pages

@@ -99,7 +99,7 @@ class Workshop:
             self._papers[paper] = _OfPaper(
                 self._paths.frame(self.plan.scale, paper),
                 self._paths.runs,
-                partial(printed_numbers, self.papers, paper, self.plan.whole[paper]),
+                partial(printed_numbers, self.papers, paper, self.plan.asked[paper]),
             )
         return self._papers[paper]
 

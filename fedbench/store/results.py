@@ -39,10 +39,6 @@ class Results:
         """The empty file that Snakemake writes when the job that trained the run succeeded."""
         return self.runs.joinpath(run_id, ".done")
 
-    def retry(self, run_id: str) -> Path:
-        """The file whose time says since when a run is to be trained again."""
-        return self.runs.joinpath(run_id, ".retry")
-
     def data(self, key: str) -> Path:
         """The facts of a data set: its size, where it came from, its checksum."""
         return self.root / "data" / f"{key}.json"
@@ -60,9 +56,13 @@ class Results:
         """MLflow's database, where no other is asked for."""
         return self.root / "mlflow.db"
 
-    def plan(self, scale: str) -> Path:
-        """The plan of a scale, which training and collecting read."""
-        return self.root / scale / "plan.json"
+    def plan(self, scale: str, fingerprint: str) -> Path:
+        """The plan of a scale that has this fingerprint, which all later steps read."""
+        return self.root / scale / f"plan-{fingerprint}.json"
+
+    def plans(self, scale: str) -> list[Path]:
+        """The plans of a scale that are there, sorted: the workflow leaves one."""
+        return matching(self.root / scale, "plan-*.json")
 
     def lock(self, scale: str) -> Path:
         """The file that the workflow holds which writes the plan, frames and stamps of a scale."""

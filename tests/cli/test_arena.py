@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.jobs.publish import export
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.store import Results
 from tests.jobs.made_runs import finish
 from tests.project import ROOT
@@ -34,7 +34,7 @@ def started(monkeypatch):
         """Train what was asked for: two rounds, made up."""
         asked = json.loads(Path(command[command.index("--configfile") + 1]).read_text())
         commands.append(asked)
-        for cell in planned(ROOT / "workflow", asked["scale"], ("arena",)).cells:
+        for cell in make_plan(ROOT / "workflow", asked["scale"], ("arena",)).cells:
             if asked["train"] == cell.coords["method"]:
                 finish(Path(asked["results"]), cell.run)
         return subprocess.CompletedProcess(command, 0)
@@ -52,7 +52,7 @@ def said(done):
 
 
 def test_only_the_own_method_is_trained_beside_those_that_were_published(folder, started):
-    plan = planned(ROOT / "workflow", "demo", ("arena",))
+    plan = make_plan(ROOT / "workflow", "demo", ("arena",))
     theirs = {cell.run_id: cell.run for cell in plan.cells if cell.coords["method"] != "brand"}
     for spec in theirs.values():
         finish(folder / "made", spec)
@@ -69,7 +69,7 @@ def test_only_the_own_method_is_trained_beside_those_that_were_published(folder,
 
 
 def test_a_run_that_was_trained_here_too_stays_as_it_is(folder, started):
-    plan = planned(ROOT / "workflow", "demo", ("arena",))
+    plan = make_plan(ROOT / "workflow", "demo", ("arena",))
     first, second = (cell.run for cell in plan.cells[:2])
     for spec in (first, second):
         finish(folder / "made", spec)
@@ -81,7 +81,7 @@ def test_a_run_that_was_trained_here_too_stays_as_it_is(folder, started):
 
 
 def test_published_runs_of_another_scale_are_left_where_they_are(folder, started):
-    cpu = planned(ROOT / "workflow", "cpu", ("arena",))
+    cpu = make_plan(ROOT / "workflow", "cpu", ("arena",))
     finish(folder / "made", cpu.cells[0].run)
     export(cpu, "arena", folder / "made", folder / "results/published")
     assert said(arena("--with", "brand")).startswith("2 runs trained; ")  # nothing is restored
@@ -90,7 +90,7 @@ def test_published_runs_of_another_scale_are_left_where_they_are(folder, started
 
 
 def test_methods_without_any_run_are_counted(folder, started):
-    methods = {c.coords["method"] for c in planned(ROOT / "workflow", "demo", ("arena",)).cells}
+    methods = {c.coords["method"] for c in make_plan(ROOT / "workflow", "demo", ("arena",)).cells}
     words = said(arena("--with", "brand"))
     assert words.startswith(
         f"2 runs trained; {len(methods) - 1} of {len(methods)} methods have no run"
@@ -106,7 +106,7 @@ def cost_of(what, done):
 
 def test_a_plan_says_what_the_own_method_costs_alone(folder, started):
     done = arena("--with", "brand", "--plan")
-    methods = {c.coords["method"] for c in planned(ROOT / "workflow", "demo", ("arena",)).cells}
+    methods = {c.coords["method"] for c in make_plan(ROOT / "workflow", "demo", ("arena",)).cells}
     assert cost_of("all, shared runs once", done) == 2 * len(methods)  # two splits, one seed
     assert cost_of("brand alone", done) == 2
     assert cost_of("brand, FedAvg alone", arena("--with", "brand, FedAvg", "--plan")) == 4

@@ -16,8 +16,8 @@ from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
 from fedbench.jobs.collect import collect
 from fedbench.jobs.train import train
-from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import schedule, to_json
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import write_plan
 from fedbench.report import build
 from fedbench.store import Results, write_frame
 from fedbench.store.checksum import with_checksum
@@ -45,11 +45,10 @@ def folder(tmp_path_factory):
         assert done.exit_code == 0
         assert "mine/leaderboard" in done.output
         patch.setenv(VARIABLE, str(folder))
-        plan = planned(ROOT / "workflow", "paper", ("mine",))
+        plan = make_plan(ROOT / "workflow", "paper", ("mine",))
         results = Results(folder / "results")
-        assert train(schedule(plan), [*plan.runs], results.root, Machine("cpu"), None) == []
-        results.plan("paper").parent.mkdir(parents=True)
-        results.plan("paper").write_text(to_json(schedule(plan)))
+        assert train(plan.runs, [*plan.runs], results.root, Machine("cpu"), None) == []
+        write_plan(plan, results.root)
         write_frame(collect([*plan.runs.values()], results.root), results.frame("paper", "mine"))
         build(plan, results.root, folder / "reports", ROOT / "workflow/papers")
     return folder

@@ -8,6 +8,7 @@ from safetensors import SafetensorError
 
 from fedbench.cli.app import sentences
 from fedbench.jobs.collect import collect
+from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results, write_frame
 from tests.jobs.made_runs import project
 from tests.project import make_project
@@ -111,7 +112,7 @@ def test_plan_prints_runs_passes_and_hours(cli):
     assert "sample passes" in output
     plan = json.loads(cli(*one, "--json").output)
     cells = 10 * 9 + 2 * 3  # ten methods in nine settings; two more, which clip, on CIFAR-10
-    assert len(plan["papers"]["rmfl"]) == cells * 10
+    assert sum(len(point["runs"]) for point in plan["points"]) == cells * 10
     assert len(plan["runs"]) == cells * (10 + 6)
 
 
@@ -163,6 +164,7 @@ def test_missing_data_names_the_file_and_how_to_get_it(cli, tmp_path, monkeypatc
 
 def test_a_report_before_any_run_shows_every_cell_as_missing(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(make_project(tmp_path))
+    assert cli("plan", "--scale", "paper", "--write").exit_code == 0
     done = cli("report", "--scale", "paper")
     assert done.exit_code == 0
     table = pd.read_csv(tmp_path / "reports/paper/tables/tiny/table1.csv")
@@ -177,6 +179,7 @@ def test_a_report_of_all_runs_says_nothing_of_missing_ones(cli, tmp_path, monkey
     runs = {cell.run_id: cell.run for cell in plan.cells}
     write_frame(collect(list(runs.values())[1:], tmp_path / "results"), frame)
     monkeypatch.chdir(tmp_path)
+    write_plan(plan, tmp_path / "results")
     assert cli("report", "--scale", "paper").output.endswith("1 of 4 runs are missing\n")
     write_frame(collect(list(runs.values()), tmp_path / "results"), frame)
     assert "missing" not in cli("report", "--scale", "paper").output
@@ -231,7 +234,6 @@ def test_a_picture_with_a_name_that_no_file_can_have(cli, tmp_path):
         ("train", "a", "--plan"),
         ("select", "a", "--plan"),
         ("collect", "a", "--out", "x.parquet", "--plan"),
-        ("missing", "--results"),
         ("show", "a", "--results"),
         ("data", "file", "--set", "path=my.csv", "--data-dir"),
     ],
@@ -242,6 +244,13 @@ def test_a_path_that_the_system_refuses(cli, tmp_path, words):
     assert done.exit_code == 2
     assert done.output.startswith(f"error: {path}")
     assert done.output.endswith("cannot be used: File name too long\n")
+
+
+def test_results_that_cannot_be_there_have_no_plan(cli, tmp_path):
+    path = tmp_path / ("x" * 300)
+    done = cli("missing", "--results", path)
+    assert done.exit_code == 2
+    assert done.output.startswith(f"error: {path}: there is no plan of scale 'demo'")
 
 
 @pytest.mark.parametrize("ending", ["png", "parquet"])

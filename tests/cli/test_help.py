@@ -2,6 +2,7 @@
 
 import shutil
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -9,7 +10,9 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.cli.app import Panel
-from fedbench.plan.schedule import Schedule, stamped, to_json
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import planned_file, write_plan
+from tests.plan.bare import bare_plan
 from tests.project import make_project
 
 
@@ -65,6 +68,7 @@ def test_printed_numbers_lie_beside_the_papers_of_the_folder_named(tmp_path, mon
     make_project(tmp_path)
     shutil.move(tmp_path / "workflow", tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)  # relative paths mean the working folder
+    write_plan(make_plan(Path("elsewhere"), "paper"), Path("results"))
     done = typed("report", "--scale", "paper", "--workflow", "elsewhere", "--out", "pages")
     assert done.exit_code == 0, done.output
     table = (tmp_path / "pages/paper/tables/tiny/table1.csv").read_text()
@@ -83,7 +87,7 @@ def test_a_table_that_asks_for_printed_numbers_needs_the_file(tmp_path, monkeypa
     assert "there is no such file, but tables.table2.printed = 'table1' asks" in done.output
 
 
-@pytest.mark.parametrize("args", [("report", "--papers", "tinny"), ("claims", "--papers", "tinny")])
+@pytest.mark.parametrize("args", [("plan", "--papers", "tinny"), ("claims", "--papers", "tinny")])
 def test_an_unknown_paper_is_one_sentence(tmp_path, monkeypatch, args):
     monkeypatch.chdir(make_project(tmp_path))
     done = typed(*args, "--scale", "paper")
@@ -95,8 +99,8 @@ def test_an_unknown_paper_is_one_sentence(tmp_path, monkeypatch, args):
 
 
 def test_a_search_that_no_run_asks_for_is_one_sentence(tmp_path):
-    plan = Schedule(scale="x", runs={}, searches={"abc": ()}, papers={})
-    (tmp_path / "plan.json").write_text(to_json(stamped(plan)))
-    done = typed("select", "abc", "--plan", tmp_path / "plan.json", "--results", tmp_path)
+    write_plan(bare_plan([], trials={"abc": []}), tmp_path)
+    plan = planned_file(tmp_path, "demo")
+    done = typed("select", "abc", "--plan", plan, "--results", tmp_path)
     assert done.exit_code == 2
     assert "no run in this plan asks for the search 'abc'" in done.output

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from fedbench.cli import status
-from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import stamped, to_json
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results, note_failure, signs_of_life, states
 from tests.jobs.four_runs import IDS, finish, plan
 from tests.project import make_project
@@ -16,9 +16,7 @@ from tests.project import make_project
 def results(tmp_path):
     """A plan of four runs, of which one is finished."""
     folder = tmp_path / "results"
-    file = Results(folder).plan("demo")
-    file.parent.mkdir(parents=True)
-    file.write_text(to_json(stamped(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:])))))
+    write_plan(plan(one=tuple(IDS[:3]), two=tuple(IDS[2:])), folder)
     finish(folder, IDS[0], 3.0)
     return folder
 
@@ -68,14 +66,16 @@ def test_it_goes_on_looking_while_the_last_run_is_saved(cli, results, monkeypatc
 def test_without_a_plan_it_says_how_to_make_one(cli, tmp_path):
     done = cli("status", "--results", tmp_path)
     assert done.exit_code == 2
-    assert "fedbench plan --json" in done.output.replace("\n", " ")
+    assert "fedbench plan --write" in done.output.replace("\n", " ")
 
 
 def test_missing_names_failed_runs_of_the_methods_that_were_to_be_trained(cli, tmp_path):
     folder = make_project(tmp_path) / "workflow"
-    cell = next(c for c in planned(folder, "paper").cells if c.coords["method"] == "FedProx")
+    plan = make_plan(folder, "paper")
+    write_plan(plan, tmp_path / "results")
+    cell = next(cell for cell in plan.cells if cell.coords["method"] == "FedProx")
     note_failure(Results(tmp_path / "results").run(cell.run_id), ValueError("no memory"))
-    asked = ["--scale", "paper", "--workflow", folder, "--results", tmp_path / "results"]
+    asked = ["--scale", "paper", "--results", tmp_path / "results"]
     done = cli("missing", *asked)
     assert done.exit_code == 2
     assert f"{cell.run_id}: ValueError: no memory (traceback: " in done.output
@@ -99,9 +99,9 @@ def test_a_scale_without_collected_runs_is_told_those_that_have_some(cli, result
     assert said in done.output.replace("\n", "")
 
 
-def test_what_is_copied_is_told_beside_what_all_papers_plan(cli, tmp_path, monkeypatch):
+def test_what_is_copied_is_told_beside_what_the_papers_plan(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(make_project(tmp_path))
+    write_plan(make_plan(tmp_path / "workflow", "paper"), tmp_path / "results")
     monkeypatch.setattr("fedbench.jobs.mlflow.mirror", lambda *_: 3)
-    said = "3 runs added to MLflow, of 4 planned by"
-    assert f"{said} all papers" in cli("track", "--scale", "paper").output
-    assert f"{said} tiny" in cli("track", "--scale", "paper", "--papers", "tiny").output
+    done = cli("track", "--scale", "paper")
+    assert "3 runs added to MLflow, of 4 planned by tiny" in done.output

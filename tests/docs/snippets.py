@@ -24,7 +24,7 @@ from fedbench.base.yamlfile import read_value, read_yaml, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import load_run
 from fedbench.paper.scale import load_scale
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from tests.project import ROOT
 
 RUN = {"run", "list", "init", "data", "partition", "--version"}  # of fedbench; `plan` of own papers
@@ -100,7 +100,7 @@ def _read_yaml(block):
         write(name, written(whole))
     folder, stem = Path(name).parent.name, Path(name).stem
     if folder == "papers":
-        assert planned(ROOT / "workflow", "paper", (stem,)).runs
+        assert make_plan(ROOT / "workflow", "paper", (stem,)).runs
     elif folder == "scales":
         load_scale(ROOT / "workflow", stem)
     elif name == "compositions.yaml":

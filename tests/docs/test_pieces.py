@@ -14,7 +14,7 @@ from docs.generate.markdown import escaped, prose, table
 from docs.generate.pieces import filled, pieces, places, ranges
 from fedbench.base import registry
 from fedbench.jobs.publish import export
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.jobs.made_runs import finish
 from tests.project import ROOT
@@ -142,7 +142,7 @@ def test_ranges_by_hand():
 
 def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
     assert findings.findings(tmp_path) == "No results have been published yet."
-    plan = planned(ROOT / "workflow", findings.SCALE, ("digits",))
+    plan = make_plan(ROOT / "workflow", findings.SCALE, ("digits",))
     for run_id, spec in plan.runs.items():  # IID clients end at 0.9, skewed ones at 0.5
         finish(tmp_path / "made", spec, 0.5 if "dl" in run_id else 0.9)
     export(plan, "digits", tmp_path / "made", tmp_path / "results/published")
@@ -164,7 +164,7 @@ def test_what_was_published_is_told_and_nothing_is_said_in_words(tmp_path):
 
 
 def test_the_findings_of_a_paper_begin_in_short():
-    plan = planned(ROOT / "workflow", findings.SCALE, ("rmfl",))
+    plan = make_plan(ROOT / "workflow", findings.SCALE, ("rmfl",))
     heading, short, *_ = findings._paper(plan, "rmfl", [])
     assert heading.endswith("{ #rmfl }")
     names = [line.partition(".**")[0] for line in short.splitlines()]

@@ -11,7 +11,6 @@ import pytest
 from fedbench import FedbenchError, Machine, RunSpec, run
 from fedbench.jobs.collect import collect
 from fedbench.jobs.train import train
-from fedbench.plan.schedule import Schedule
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, Status, read_frame, state, write_frame
 from fedbench.store.checksum import with_checksum
@@ -44,8 +43,7 @@ def work(results, *specs):
     """What the worker says of each run that is there."""
     said = []
     runs = {spec.id: spec for spec in specs or (SPEC,)}
-    schedule = Schedule(scale="paper", runs=runs, searches={}, papers={})
-    failed = train(schedule, list(runs), results, CPU, None, said.append)
+    failed = train(runs, list(runs), results, CPU, None, said.append)
     return failed, said
 
 

@@ -11,8 +11,8 @@ from fedbench.base.files import write_text
 from fedbench.jobs.collect import collect
 from fedbench.jobs.lifecycle import tidy
 from fedbench.jobs.train import train
-from fedbench.plan.plan import make_plan
-from fedbench.plan.schedule import Schedule, fits, load_schedule, schedule, to_json
+from fedbench.plan.plan import Plan, make_plan
+from fedbench.plan.plan_file import PlanFile, fingerprint, write_plan
 from fedbench.plan.search import select
 from fedbench.store import Results, read_frame, write_frame
 from tests.faults.counts import COUNTS
@@ -48,37 +48,35 @@ class Small:
         """Do what is left, and return the table; a fault ends in `FedbenchError`."""
         tidy(self.results, self.results.with_name("reports"))
         planned = self.plan()
-        trials = [run_id for ids in planned.searches.values() for run_id in ids]
-        self.train(trials)
-        for search in planned.searches:
-            self.choose(planned, search)
-        self.train(list(planned.papers[NAME]))
-        return self.table(planned)
+        self.train([run_id for ids in planned.trials.values() for run_id in ids])
+        for search in planned.trials:
+            self.choose(search)
+        self.train(list(planned.of_paper(NAME)))
+        return self.table()
 
-    def plan(self) -> Schedule:
-        file = self.paths.plan(SCALE)
-        wanted = schedule(make_plan(self.workflow, SCALE))
-        if not fits(file, wanted):
-            write_text(file, to_json(wanted))
-        return load_schedule(file)
+    def plan(self) -> Plan:
+        wanted = make_plan(self.workflow, SCALE)
+        self.file = self.paths.plan(SCALE, fingerprint(wanted))
+        if not self.file.exists():
+            write_plan(wanted, self.results)
+        return PlanFile(self.file).plan()
 
     def train(self, run_ids: list[str]) -> None:
         said: list[str] = []
-        planned = load_schedule(self.paths.plan(SCALE), run_ids)
-        if train(planned, run_ids, self.results, CPU, None, said.append):
+        if train(PlanFile(self.file).runs(run_ids), run_ids, self.results, CPU, None, said.append):
             raise FedbenchError(next(s for s in said if ": failed: " in s).split(": failed: ")[1])
 
-    def choose(self, planned: Schedule, search: str) -> None:
+    def choose(self, search: str) -> None:
         file = self.paths.winner(search)
         if not file.exists():
-            winner = select(planned.searched(search), planned.trials(search), self.results)
+            winner = select(*PlanFile(self.file).search(search), self.results)
             write_text(file, json.dumps(winner))
 
-    def table(self, planned: Schedule) -> str:
+    def table(self) -> str:
         """All numbers of all runs but for seconds; collected once, as the rule does."""
         file = self.paths.frame(SCALE, NAME)
         if not file.exists():
-            write_frame(collect(planned.paper(NAME), self.results), file)
+            write_frame(collect(PlanFile(self.file).of_paper(NAME), self.results), file)
         frame = read_frame(file)
         return frame[[name for name in frame if not name.endswith("_seconds")]].to_csv()
 

@@ -221,7 +221,7 @@ def test_a_moved_project_trains_nothing_again(undisturbed, tmp_path):
 
 KINDS = (
     *("runs/*/run.json", "runs/*/rounds.parquet", "runs/*/clients.parquet", "searches/*.json"),
-    *("paper/plan.json", "paper/tiny.parquet", "data/*.json", "mlflow.db"),
+    *("paper/plan-*.json", "paper/tiny.parquet", "data/*.json", "mlflow.db"),
 )
 
 

@@ -2,9 +2,7 @@
 
 import pytest
 
-from fedbench.base.files import write_text
 from fedbench.jobs.mlflow import client_of
-from fedbench.store import Results
 from tests.project import PAPER, make_project, snakemake
 
 # Names that a shell, a URL and HTML would read as something else
@@ -52,8 +50,8 @@ def write_plan(cli):
 
     def write(folder, *words):
         workflow = ("--workflow", folder / "workflow", "--scale", "paper")
-        done = cli("plan", *workflow, "--check", "--json", *words)
+        results = ("--results", folder / "results")
+        done = cli("plan", *workflow, *results, "--check", "--write", *words)
         assert done.exit_code == 0, done.output
-        write_text(Results(folder / "results").plan("paper"), done.stdout)
 
     return write

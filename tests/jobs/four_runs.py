@@ -2,10 +2,10 @@
 
 import json
 
-from fedbench.plan.schedule import Schedule
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.cost import Speeds
 from fedbench.spec import RunSpec
 from tests.engine.records import record
+from tests.plan.bare import bare_plan
 
 # 1,442 digits, 10 clients of which one takes part, 10 rounds: 1,442 samples at 1,442 per second
 SPECS = [
@@ -17,8 +17,7 @@ SPEEDS = Speeds({"mlp": 1_442 + 355 / 3})  # and 355 test samples once, at a thi
 
 
 def plan(**papers):
-    runs = dict(zip(IDS, SPECS, strict=True))
-    return Schedule(scale="demo", runs=runs, searches={"0123": tuple(IDS[:1])}, papers=papers)
+    return bare_plan(SPECS, papers, {"0123": IDS[:1]})
 
 
 def finish(results, run_id, seconds, status="finished"):

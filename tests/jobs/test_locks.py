@@ -119,7 +119,7 @@ def test_two_workflows_do_not_write_the_same_plan(refuses, tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     done = snakemake(
-        make_project(project), f"{tmp_path}/paper/plan.json",
+        make_project(project), f"{tmp_path}/paper/tiny.parquet",
         "--config", "scale=paper", f"results={tmp_path}", check=False,
     )  # fmt: skip
     assert done.returncode == 1

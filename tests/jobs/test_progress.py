@@ -10,7 +10,7 @@ from rich.console import Console
 from fedbench.jobs import progress
 from fedbench.jobs.progress import Display
 from fedbench.jobs.status import Watcher, again
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.cost import Speeds
 from fedbench.store import Results, note_failure
 from tests.jobs.four_runs import IDS, finish, plan
 

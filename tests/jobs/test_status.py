@@ -1,13 +1,15 @@
 """How far the runs of a plan have come: counts, seconds per run and seconds left, by hand."""
 
+import os
+
 import pytest
 
 from fedbench.jobs.lifecycle import let_retry
 from fedbench.jobs.status import COMMAND, Watcher, again, at_the_end, duration, lost
-from fedbench.plan.schedule import Schedule
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.cost import Speeds
 from fedbench.store import Results, note_failure, signs_of_life
 from tests.jobs.four_runs import IDS, SPECS, SPEEDS, finish, plan
+from tests.plan.bare import bare_plan
 
 
 @pytest.fixture
@@ -58,9 +60,8 @@ def test_a_failed_run_is_named_with_its_reason_and_the_way_out(watcher, tmp_path
 
 
 def test_the_command_that_lists_all_failed_runs_names_their_scale(tmp_path):
-    specs = {spec.id: spec for spec in (SPECS[0].changed(seed=seed) for seed in range(8))}
-    planned = Schedule(scale="paper", runs=specs, searches={}, papers={"one": tuple(specs)})
-    for run_id in specs:
+    planned = bare_plan([SPECS[0].changed(seed=seed) for seed in range(8)])
+    for run_id in planned.runs:
         note_failure(Results(tmp_path).run(run_id), ValueError("no memory"))
     said = list(at_the_end(Watcher(planned, tmp_path, Speeds()).look(), "snakemake", "paper"))
     assert said[6] == "  and 3 more"
@@ -80,20 +81,25 @@ def test_a_complete_run_is_read_once(watcher, tmp_path):
     assert watcher.look().everything.complete == 1
 
 
-def test_a_retry_is_newer_than_the_stamp_and_deletes_the_winner_that_a_run_was_tried_for(tmp_path):
-    results, schedule = Results(tmp_path), plan()
+def test_the_folder_of_a_failed_run_gets_newer_than_its_stamp_and_its_winner_goes(tmp_path):
+    results, four = Results(tmp_path), plan()
     finish(tmp_path, IDS[0], 1.0)
     finish(tmp_path, IDS[1], 1.0)
-    for file in (results.stamp(IDS[0]), results.stamp(IDS[1]), results.winner("0123")):
+    stamps = [results.stamp(run_id) for run_id in IDS[:2]]
+    for file in (*stamps, results.winner("0123")):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    let_retry(schedule, Watcher(schedule, tmp_path, SPEEDS).look(), tmp_path)
-    assert not results.retry(IDS[0]).exists()
+    for file in (*stamps, *(stamp.parent for stamp in stamps)):
+        os.utime(file, (1_000, 1_000))
+    let_retry(four, Watcher(four, tmp_path, SPEEDS).look(), tmp_path)
+    assert stamps[0].parent.stat().st_mtime == 1_000
     assert results.winner("0123").exists()
-    (results.run(IDS[0]).path / "run.json").write_text("damaged")
-    let_retry(schedule, Watcher(schedule, tmp_path, SPEEDS).look(), tmp_path)
-    assert results.retry(IDS[0]).stat().st_mtime_ns >= results.stamp(IDS[0]).stat().st_mtime_ns
-    assert not results.retry(IDS[1]).exists()
+    (stamps[0].parent / "run.json").unlink()
+    note_failure(results.run(IDS[0]), ValueError("no memory"))
+    os.utime(stamps[0].parent, (1_000, 1_000))
+    let_retry(four, Watcher(four, tmp_path, SPEEDS).look(), tmp_path)
+    assert stamps[0].parent.stat().st_mtime > stamps[0].stat().st_mtime == 1_000
+    assert stamps[1].parent.stat().st_mtime == 1_000
     assert not results.winner("0123").exists()
 
 

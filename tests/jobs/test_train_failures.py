@@ -8,12 +8,11 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import Stopped
 from fedbench.engine.machine import Machine
 from fedbench.jobs import train
-from fedbench.plan.schedule import Schedule
 from fedbench.spec import RunSpec
 from fedbench.store import CHECKPOINT, Results, Status, note_failure, state
 
 SPEC = RunSpec(model={"mlp": {"hidden": 2}}, clients=2, rounds=1)
-SCHEDULE = Schedule(fingerprint="x", scale="demo", runs={SPEC.id: SPEC}, searches={}, papers={})
+RUNS = {SPEC.id: SPEC}
 
 
 def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):
@@ -22,9 +21,7 @@ def test_the_log_names_the_file_with_the_traceback(tmp_path, monkeypatch):
 
     monkeypatch.setattr(train, "run", broken)
     said = []
-    assert train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [
-        SPEC.id
-    ]
+    assert train.train(RUNS, [SPEC.id], tmp_path, Machine("cpu"), None, said.append) == [SPEC.id]
     file = Results(tmp_path).run(SPEC.id).path / "error.txt"
     assert said[-1].endswith(f"failed: 'Tensor' object has no attribute 'foo' (traceback: {file})")
     assert "in broken" in file.read_text()
@@ -42,11 +39,11 @@ def test_a_run_that_failed_and_was_stopped_in_its_second_try_counts_as_stopped(
     note_failure(folder, FedbenchError("no memory"))
     monkeypatch.setattr(train, "run", stopped)
     with pytest.raises(Stopped):
-        train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cpu"), None, print)
+        train.train(RUNS, [SPEC.id], tmp_path, Machine("cpu"), None, print)
     assert (state(folder).status, state(folder).why) == (Status.stopped, "")
 
 
 def test_a_device_that_is_not_here_is_no_fault_of_the_runs(refuses, tmp_path):
     with refuses(r"device = 'cuda:99' cannot be used here"):
-        train.train(SCHEDULE, [SPEC.id], tmp_path, Machine("cuda:99"), None, print)
+        train.train(RUNS, [SPEC.id], tmp_path, Machine("cuda:99"), None, print)
     assert not Results(tmp_path).run(SPEC.id).path.exists()

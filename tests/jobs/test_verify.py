@@ -8,9 +8,10 @@ import pytest
 
 from fedbench import RunSpec, run
 from fedbench.jobs.verify import Again, train_again
-from fedbench.plan.schedule import Schedule, stamped, to_json
+from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results
 from fedbench.store.checksum import with_checksum
+from tests.plan.bare import bare_plan
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffold"])
 
@@ -19,9 +20,7 @@ SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffo
 def results(tmp_path_factory, cpu):
     folder = tmp_path_factory.mktemp("results")
     run(SPEC, out=Results(folder).run(SPEC.id).path, machine=cpu)
-    plan = Schedule(scale="a", runs={SPEC.id: SPEC}, searches={}, papers={"p": (SPEC.id,)})
-    Results(folder).plan("a").parent.mkdir()
-    Results(folder).plan("a").write_text(to_json(stamped(plan)))
+    write_plan(bare_plan([SPEC], {"p": (SPEC.id,)}, scale="a"), folder)
     return folder
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import write_plan
 from tests import forked
 from tests.jobs.conftest import CONFIG, REPORTS, RESULTS
 from tests.project import PAPER, jobs, make_project, snakemake
@@ -86,12 +88,35 @@ def test_a_second_call_does_nothing_with_fewer_cores_and_smaller_jobs_too(built)
 def test_a_dry_run_of_another_table_plans_it_anew_and_leaves_no_trace(built, tmp_path):
     folder = shutil.copytree(built, tmp_path / "moved")
     shutil.rmtree(folder / ".snakemake")  # without Snakemake's notes
+    before = written(folder)
     other = snakemake(folder, "-n", "reproduce_all", *CONFIG, "tables=tiny/table2")
-    assert "plan" in jobs(other)
+    assert {"plan", "collect", "report"} <= jobs(other).keys()
     assert jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)) == {}
+    assert written(folder) == before
     # Snakemake deletes the frame of a paper whose runs could not be collected
     (folder / RESULTS / "paper/tiny.parquet").unlink()
     assert {"collect", "report"} <= set(jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG)))
+
+
+def written(folder):
+    """When each file and folder was written, but for what Snakemake keeps for itself."""
+    files = (file for file in folder.rglob("*") if ".snakemake" not in file.parts)
+    return {file: file.stat().st_mtime_ns for file in files}
+
+
+def test_a_plan_that_another_workflow_left_in_place_of_ours_is_made_again(built, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "copy")
+    write_plan(make_plan(folder / "workflow", "paper", tables=("table2",)), folder / RESULTS)
+    again = jobs(snakemake(folder, "-n", "reproduce_all", *CONFIG))
+    assert {"plan", "collect", "report"} <= again.keys()
+    assert not [name for name in again if name.startswith("train")]
+
+
+def test_the_list_of_the_report_has_all_its_files(built):
+    shown = built / REPORTS / "paper"
+    there = {file.relative_to(shown).as_posix() for file in shown.rglob("*") if file.is_file()}
+    listed = set((shown / "files.txt").read_text().splitlines())
+    assert there == listed | {"files.txt"}
 
 
 def test_jobs_fill_the_cores_of_one_machine(built):
@@ -163,7 +188,7 @@ def test_a_search_chooses_on_held_out_data_and_the_runs_use_its_winner(tmp_path,
 
 def chosen_again(folder):
     """What the searches choose when `fedbench select` is started as users start it."""
-    plan = ["--plan", "results/paper/plan.json"]
+    plan = ["--plan", next(folder.glob("results/paper/plan-*.json"))]
     files = list((folder / "results/searches").glob("*.json"))
     for file in files:
         file.unlink()

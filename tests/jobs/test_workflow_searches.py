@@ -6,8 +6,8 @@ import pytest
 
 from fedbench.jobs.lifecycle import let_retry
 from fedbench.jobs.status import Watcher
-from fedbench.plan.schedule import schedule
-from fedbench.plan.speeds import Speeds
+from fedbench.plan.cost import Speeds
+from fedbench.plan.plan_file import planned_file
 from fedbench.store import Results
 from tests.jobs.made_runs import SEARCHING, project
 from tests.project import jobs, snakemake
@@ -39,6 +39,11 @@ def test_nothing_is_trained_or_chosen_again(tmp_path, plan):
     assert planned(tmp_path) == END | {"total": 5}
 
 
+def test_where_there_is_no_plan_yet_nothing_is_trained_or_chosen_again_either(tmp_path, plan):
+    planned_file(tmp_path / "results", "paper").unlink()  # as after `fedbench restore`
+    assert planned(tmp_path) == END | {"plan": 1, "total": 6}
+
+
 def test_a_choice_in_which_snakemake_was_killed_is_made_again_with_all_that_follows(tmp_path, plan):
     results = Results(tmp_path / "results")
     without_stamps(plan, results)
@@ -63,9 +68,9 @@ def test_with_a_failed_trial_the_runs_that_waited_for_it_are_tried_again(tmp_pat
         (failed / "error.txt").write_text("no memory\n")
     if not stamped:
         without_stamps(plan, results)
-    seen = Watcher(schedule(plan), results.root, Speeds({})).look()
+    seen = Watcher(plan, results.root, Speeds({})).look()
     assert set(seen.failed) == {trials[0], *waiting}
-    let_retry(schedule(plan), seen, results.root)
+    let_retry(plan, seen, results.root)
     found = planned(tmp_path)
     assert found["select"] == 1
     assert found.items() >= END.items()

@@ -14,7 +14,7 @@ from fedbench.paper.bench import (
     write_bench,
 )
 from fedbench.paper.compositions import compositions
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.project import ROOT
 
@@ -92,7 +92,7 @@ BENCH = Bench(
 def plan(tmp_path, monkeypatch):
     write_bench(BENCH, tmp_path / "papers/mine.yaml")
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    return planned(ROOT / "workflow", "paper", ("mine",))
+    return make_plan(ROOT / "workflow", "paper", ("mine",))
 
 
 def test_every_method_gets_the_same_search_in_every_setting(plan):

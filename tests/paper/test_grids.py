@@ -6,8 +6,7 @@ from fedbench.paper.items import Case, Grid
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan
-from fedbench.plan.points import points
-from fedbench.plan.resolved import resolve
+from fedbench.plan.points import points, resolve
 from fedbench.plan.substitutions import Substitution, substitutions
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project

@@ -5,7 +5,7 @@ import pytest
 from fedbench.paper.compositions import compositions
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import level_text
-from fedbench.plan.resolved import resolve
+from fedbench.plan.points import resolve
 from fedbench.spec import RunSpec
 from tests.paper.test_grids import AXES, paper
 

@@ -10,11 +10,18 @@ from fedbench.base import registry
 from fedbench.data.sources.agnews import AGNews
 from fedbench.data.sources.digitpairs import DigitPairs
 from fedbench.data.sources.toy import Toy
-from fedbench.plan.budget import Budget, by_table
-from fedbench.plan.cost import costs, passes
+from fedbench.plan.cost import (
+    GPU_CORES,
+    USUAL,
+    Budget,
+    Speeds,
+    by_table,
+    costs,
+    measured_speeds,
+    passes,
+)
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import make_plan
-from fedbench.plan.speeds import GPU_CORES, USUAL, Speeds, measured_speeds
 from fedbench.spec import RunSpec
 from tests.engine.records import record
 from tests.project import make_project

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,16 +10,17 @@ import pytest
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import compositions
 from fedbench.plan import workflow
-from fedbench.plan.budget import by_table
+from fedbench.plan.cost import Speeds, by_table
+from fedbench.plan.data import data_key
+from fedbench.plan.left_out import ItemLeftOut
 from fedbench.plan.plan import make_plan
+from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, to_json, write_plan
 from fedbench.plan.points import matches
-from fedbench.plan.schedule import fits, load_schedule, schedule, to_json
 from fedbench.plan.search import search_id, trial_runs
-from fedbench.plan.speeds import Speeds
-from fedbench.plan.substitutions import ItemLeftOut, Substitution
+from fedbench.plan.substitutions import Substitution
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
-from tests.project import PAPER, make_project
+from tests.project import PAPER, ROOT, make_project
 
 # The tiny paper, its main grid on two data sets and with searches
 SEARCHED = (
@@ -120,6 +122,12 @@ def test_a_papers_own_cut_wins_over_the_common_one(tiny):
     assert (run.rounds, run.lr) == (1, 0.7)
 
 
+def unprinted(folder):
+    """The project, without numbers that its paper prints."""
+    (folder / "workflow/papers/tiny.printed.csv").unlink()
+    return folder
+
+
 EVERY = """
 title: All methods
 authors: Nobody
@@ -134,7 +142,7 @@ grids:
 
 
 def test_a_grid_of_every_method_searches_the_main_parameter_of_each(tmp_path):
-    plan = make_plan(make_project(tmp_path, EVERY) / "workflow", "paper")
+    plan = make_plan(unprinted(make_project(tmp_path, EVERY)) / "workflow", "paper")
     runs = {cell.coords["method"]: cell.run for cell in plan.cells}
     assert list(runs) == list(compositions())
     trials = {name: len(trial_runs(run)) for name, run in runs.items()}
@@ -168,7 +176,7 @@ def test_what_is_left_out_says_what_an_axis_is_where_the_file_does(tmp_path):
 
 def test_points_that_are_left_out_name_the_tables_that_lack_them(tmp_path):
     text = PAPER.replace("FedProx", '"FedProx, weak"')
-    make_project(tmp_path, text)
+    unprinted(make_project(tmp_path, text))
     (tmp_path / "workflow/scales/half.yaml").write_text(
         "about: Half.\npapers:\n  tiny:\n    seed_cases:\n"
         '    - {seeds: 0, where: {method: "FedProx, weak"}, grids: [main]}\n'
@@ -261,119 +269,155 @@ def test_jobs_never_mix_data_sets_or_searches_and_cover_every_run(tiny):
     assert len(plan.runs) == 8 + 8 + 1
     paths = WorkflowPaths(plan, tiny, tiny)
     jobs = paths.jobs(3, None, Speeds())
-    assert len({str(job.searches) for job in jobs}) == 1 + 4
-    stamps = [stamp for job in jobs for stamp in job.stamps]
-    assert sorted(stamps) == sorted(paths.stamp(run_id) for run_id in plan.runs)
-    assert all(len(j.data) == 1 and len(j.searches) <= 1 and len(j.stamps) <= 3 for j in jobs)
+    assert len({job.search for job in jobs}) == 1 + 4
+    assert sorted(run_id for job in jobs for run_id in job.runs) == sorted(plan.runs)
+    for job in jobs:
+        assert {data_key(run.dataset) for run in job.runs.values()} == {job.data}
+        assert {plan.searches.get(run_id, "") for run_id in job.runs} == {job.search}
+        assert len(job.runs) <= 3
 
 
-def test_the_longest_job_has_the_highest_priority(tiny):
+def test_the_longest_job_comes_first(tiny):
     # FedAvg trains 2 rounds, FedProx 200: with a run a job, FedProx starts first
     text = PAPER.replace("mu: 0.1}}]", "mu: 0.1}}], rounds: 200")
     (tiny / "papers/tiny.yaml").write_text(text)
     plan = make_plan(tiny, "paper")
-    jobs = WorkflowPaths(plan, tiny, tiny).jobs(1, 2, Speeds())
-    first = sorted(jobs, key=lambda job: -job.priority)[:2]
-    assert all("fedprox" in stamp for job in first for stamp in job.stamps)
+    first = WorkflowPaths(plan, tiny, tiny).jobs(1, 2, Speeds())[:2]
+    assert all("fedprox" in run_id for job in first for run_id in job.runs)
 
 
-def test_the_schedule_survives_being_written(refuses, tiny, tmp_path):
+@pytest.fixture
+def written(tiny, tmp_path):
+    """The plan with searches, and the file that it was written to."""
     (tiny / "papers/tiny.yaml").write_text(SEARCHED)
-    found = schedule(make_plan(tiny, "paper"))
-    assert len(found.searches) == 4
-    file = tmp_path / "plan.json"
-    file.write_text(to_json(found))
-    assert load_schedule(file) == found
-    file.write_text(to_json(found)[:1000])
-    with refuses(r"plan\.json: is no plan"):
-        load_schedule(file)
+    plan = make_plan(tiny, "paper")
+    write_plan(plan, tmp_path)
+    return plan, planned_file(tmp_path, "paper")
+
+
+def test_the_plan_survives_being_written(refuses, written):
+    plan, file = written
+    assert len(plan.trials) == 4
+    assert PlanFile(file).plan() == plan
+    file.write_text(to_json(plan)[:1000])
+    with refuses(r"plan-\w+\.json: is no plan"):
+        PlanFile(file)
     file.unlink()
-    with refuses(r"plan\.json: there is no plan; start the workflow"):
-        load_schedule(file)
+    with refuses(r"plan-\w+\.json: there is no plan; start the workflow"):
+        PlanFile(file)
 
 
-def test_a_plan_of_other_tables_does_not_fit(tiny, tmp_path):
-    both, one = (schedule(make_plan(tiny, "paper", (), tables)) for tables in ((), ("table2",)))
-    file = tmp_path / "plan.json"
-    assert not fits(file, both)
-    file.write_text(to_json(both))
-    assert fits(file, both)
-    assert not fits(file, one)
-    file.write_bytes(b"\xff")
-    assert not fits(file, both)
+def test_a_part_of_the_papers_at_a_smaller_scale_survives_too(tiny, tmp_path):
+    (tiny / "scales/small.yaml").write_text(
+        "about: small\nspeeds: {mlp: 7}\n"
+        "papers: {tiny: {levels: {method: [FedAvg]}, about: Why.}}\n"
+    )
+    plan = make_plan(tiny, "small", (), ("table1", "fig1"))
+    write_plan(plan, tmp_path)
+    read = PlanFile(planned_file(tmp_path, "small")).plan()
+    assert read == plan
+    assert (read.speeds, read.about) == ({"mlp": 7}, "small")
+    assert read.left_out["tiny"].words() == "method FedProx"
 
 
-def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, tiny, tmp_path):
-    planned = schedule(make_plan(tiny, "paper"))
-    file, mine = tmp_path / "plan.json", next(iter(planned.runs))
-    file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
+def test_the_plan_of_all_papers_survives_too(tmp_path):
+    plan = make_plan(ROOT / "workflow", "demo")
+    write_plan(plan, tmp_path)
+    read = PlanFile(planned_file(tmp_path, "demo")).plan()
+    # a run of two papers may be written in two ways, with a default or without
+    ids, known = (
+        [(x.paper, x.grid, x.coords, x.seed, x.run_id) for x in y.cells] for y in (plan, read)
+    )
+    assert ids == known
+    assert [x.substituted for x in read.cells] == [x.substituted for x in plan.cells]
+    assert replace(read, cells=plan.cells) == plan
+
+
+def test_a_plan_of_other_tables_or_words_is_another_file_in_its_place(tiny, tmp_path):
+    both, one = (make_plan(tiny, "paper", (), tables) for tables in ((), ("table2",)))
+    assert fingerprint(make_plan(tiny, "paper")) == fingerprint(both) != fingerprint(one)
+    write_plan(both, tmp_path)
+    first = planned_file(tmp_path, "paper")
+    write_plan(one, tmp_path)
+    assert planned_file(tmp_path, "paper") != first
+    assert not first.exists()
+    paper = tiny / "papers/tiny.yaml"
+    paper.write_text(paper.read_text().replace("title: Fig. 1", "title: Fig. 9"))
+    assert fingerprint(make_plan(tiny, "paper")) != fingerprint(both)
+
+
+def test_a_run_that_is_not_what_its_id_says_is_refused(refuses, written):
+    plan, file = written
+    mine = next(iter(plan.runs))
+    file.write_text(to_json(plan).replace('"rounds": 2', '"rounds": 3'))
     with refuses(rf"run {mine} has other settings than its id says; delete the file and start"):
-        load_schedule(file, [mine])
-
-
-def test_what_is_collected_is_what_the_ids_say(refuses, tiny, tmp_path):
-    planned = schedule(make_plan(tiny, "paper"))
-    file = tmp_path / "plan.json"
-    file.write_text(to_json(planned).replace('"rounds": 2', '"rounds": 3'))
+        PlanFile(file).runs([mine])
     with refuses("has other settings than its id says; delete the file and start"):
-        load_schedule(file, of="tiny")
+        PlanFile(file).of_paper("tiny")
 
 
-def test_a_run_taken_out_of_a_papers_list_is_noticed(refuses, tiny, tmp_path):
-    text = json.loads(to_json(schedule(make_plan(tiny, "paper"))))
-    file = tmp_path / "plan.json"
-    text["papers"]["tiny"].pop()
+def test_a_run_taken_out_of_a_papers_list_is_noticed(refuses, written):
+    plan, file = written
+    text = json.loads(to_json(plan))
+    text["points"][0]["runs"].pop()
     file.write_text(json.dumps(text))
     with refuses(r"lists of runs are not those that it was made with\); delete it and start"):
-        load_schedule(file)
+        PlanFile(file)
 
 
-def test_an_unknown_search_is_told_with_those_that_there_are(refuses, tiny):
-    (tiny / "papers/tiny.yaml").write_text(SEARCHED)
-    planned = schedule(make_plan(tiny, "paper"))
-    with refuses(rf"no search in this plan 'none'; choose from .*{next(iter(planned.searches))}"):
-        planned.searched("none")
+def test_an_unknown_search_is_told_with_those_that_there_are(refuses, written):
+    plan, file = written
+    with refuses(rf"no search in this plan 'none'; choose from .*{next(iter(plan.trials))}"):
+        PlanFile(file).search("none")
 
 
-def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, tiny, tmp_path):
-    found = schedule(make_plan(tiny, "paper"))
-    file, lost = tmp_path / "plan.json", list(found.runs)[1]
-    file.write_text(to_json(found).replace(f'"{lost}": {{', '"other": {'))
+def test_a_search_is_read_with_its_trials_alone(written):
+    plan, file = written
+    search, trials = next(iter(plan.trials.items()))
+    run, specs = PlanFile(file).search(search)
+    assert plan.searches[run.id] == search
+    assert [spec.id for spec in specs] == trials
+
+
+def test_a_plan_that_lacks_a_run_of_a_paper_is_refused(refuses, written):
+    plan, file = written
+    lost = next(cell.run_id for cell in plan.cells if not cell.run.tune)
+    file.write_text(to_json(plan).replace(f'"{lost}": {{', '"other": {'))
     with refuses(rf"tiny has the run '{lost}', which is not among its runs\); delete it and start"):
-        load_schedule(file)
+        PlanFile(file)
 
 
 def test_the_frame_of_a_huge_paper_waits_for_one_run_of_each_job(tiny, tmp_path, monkeypatch):
     plan = make_plan(tiny, "paper")
     paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
     (job,) = paths.jobs(4, 1, Speeds())
+    stamps = paths.stamps_of(job)
     assert paths.awaited("tiny", [job]) == paths.stamps("tiny")
     monkeypatch.setattr(workflow, "_MANY", 3)
-    assert paths.awaited("tiny", [job]) == job.stamps[:1]
-    for age, stamp in enumerate((paths.frame("tiny"), *job.stamps)):
+    assert paths.awaited("tiny", [job]) == stamps[:1]
+    for age, stamp in enumerate((paths.frame("tiny"), *stamps)):
         Path(stamp).parent.mkdir(parents=True, exist_ok=True)
         Path(stamp).touch()
         os.utime(stamp, (1_000 - age, 1_000 - age))
     # all older than the frame; one that was trained anew; one that is gone; one that has no job
-    assert paths.awaited("tiny", [job]) == job.stamps[:1]
-    Path(job.stamps[2]).touch()
-    assert paths.awaited("tiny", [job]) == [job.stamps[2]]
-    Path(job.stamps[3]).unlink()
-    assert paths.awaited("tiny", [job]) == [job.stamps[3]]
-    assert paths.awaited("tiny", []) == sorted(job.stamps)
+    assert paths.awaited("tiny", [job]) == stamps[:1]
+    Path(stamps[2]).touch()
+    assert paths.awaited("tiny", [job]) == [stamps[2]]
+    Path(stamps[3]).unlink()
+    assert paths.awaited("tiny", [job]) == [stamps[3]]
+    assert paths.awaited("tiny", []) == sorted(stamps)
 
 
-def test_a_job_reads_only_its_own_runs(refuses, tiny, tmp_path):
-    found = schedule(make_plan(tiny, "paper"))
-    file = tmp_path / "plan.json"
-    mine, other = list(found.runs)[:2]
+def test_a_job_reads_only_its_own_runs(refuses, written):
+    plan, file = written
+    mine, other = list(plan.runs)[:2]
     # what only another job trains is not looked at, whatever it says
-    file.write_text(to_json(found).replace(f'"{other}": {{', f'"{other}": {{ "clients": -1,', 1))
-    assert load_schedule(file, [mine]).runs == {mine: found.runs[mine]}
+    file.write_text(to_json(plan).replace(f'"{other}": {{', f'"{other}": {{ "clients": -1,', 1))
+    assert PlanFile(file).runs([mine]) == {mine: plan.runs[mine]}
     with refuses("is no plan"):
-        load_schedule(file)
+        PlanFile(file).plan()
     with refuses("no run in this plan 'else'"):
-        load_schedule(file, [mine, "else"])
+        PlanFile(file).runs([mine, "else"])
 
 
 def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
@@ -385,7 +429,7 @@ def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     paths.jobs(24, 2, Speeds())
     assert len(paths.stamps("tiny")) == 4
     by_table(plan, Speeds())
-    to_json(schedule(plan))
+    to_json(plan)
     assert len(asked) == len(plan.cells) == 5
 
 
@@ -434,7 +478,7 @@ def test_bad_yaml_is_one_sentence_that_names_the_file(refuses, tiny, file, old, 
 
 def test_a_table_or_figure_without_any_point_is_left_out_by_name(tmp_path):
     text = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], method: [FedAvg]")
-    make_project(tmp_path, text)
+    unprinted(make_project(tmp_path, text))
     scale = "about: Half.\npapers: {tiny: {levels: {alpha: [2]}}}\n"
     (tmp_path / "workflow/scales/half.yaml").write_text(scale)
     plan = make_plan(tmp_path / "workflow", "half")

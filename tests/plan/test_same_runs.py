@@ -2,7 +2,7 @@
 
 import pytest
 
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.report.checks import check_report
 from tests.report.test_hostile_names import project
 
@@ -47,7 +47,7 @@ def paper(**grid):
 )  # fmt: skip
 def test_levels_that_are_the_same_runs_are_refused(refuses, tmp_path, grid, words):
     with refuses(rf"papers/tiny\.yaml: grids\.main\.axes\.{words}"):
-        planned(project(tmp_path, paper(**grid)), "paper")
+        make_plan(project(tmp_path, paper(**grid)), "paper")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_levels_that_are_the_same_runs_are_refused(refuses, tmp_path, grid, word
     ],
 )
 def test_single_points_may_be_one_run(tmp_path, grid, runs):
-    plan = planned(project(tmp_path, paper(**grid)), "paper")
+    plan = make_plan(project(tmp_path, paper(**grid)), "paper")
     assert len(plan.runs) == 2 * runs  # two seeds
 
 
@@ -81,6 +81,6 @@ def test_a_scale_may_put_one_data_set_in_the_place_of_two(tmp_path):
     folder = project(tmp_path, paper(axes="{dataset: [Digits, MNIST]}"))
     small = "about: x\nsubstitutes: {dataset: {mnist: digits}}\n"
     (folder / "scales/small.yaml").write_text(small)
-    plan = planned(folder, "small")
+    plan = make_plan(folder, "small")
     assert (len(plan.cells), len(plan.runs)) == (4, 2)
     check_report(plan, folder / "papers")

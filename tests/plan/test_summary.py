@@ -1,7 +1,7 @@
 """What a finished build says of itself, from a log written by hand."""
 
+from fedbench.plan.cost import rules, shared, summary
 from fedbench.plan.plan import make_plan
-from fedbench.plan.summary import rules, shared, summary
 from tests.project import make_project
 
 LOG = """

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fedbench.plan.trained import as_trained
+from fedbench.plan.search import as_trained
 
 TUNE = {"grid": {"lr": [0.3, 0.03], "batch": [50, 10], "fedprox.mu": [1.0, 0.01]}}
 FILE = {"parts": ["asd", {"fedprox": {"pull": "gradient"}}], "lr": 0.03, "tune": TUNE}

@@ -9,8 +9,8 @@ from fedbench.jobs.collect import collect
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Cut, cut
 from fedbench.plan.plan import make_plan
-from fedbench.plan.resolved import resolve
-from fedbench.plan.schedule import load_schedule, schedule, to_json
+from fedbench.plan.plan_file import PlanFile, to_json
+from fedbench.plan.points import resolve
 from fedbench.plan.search import resolved, search_id, select, trial_runs, words
 from fedbench.spec import RunSpec
 from fedbench.store import Results
@@ -53,13 +53,14 @@ def test_the_trials_are_the_very_runs_of_the_other_methods_search(tmp_path):
 
 def test_a_plan_has_one_search_for_both_methods_and_shares_its_trials(tmp_path):
     workflow = make_project(tmp_path, SEARCHES) / "workflow"
+    (workflow / "papers/tiny.printed.csv").unlink()
     found = make_plan(workflow, "paper", tables=("table1",))
     # 2 methods × 2 seeds, and one search of 2 trials with seed 0
     assert (len(found.cells), len(found.trials), len(found.runs)) == (4, 1, 4 + 2)
     assert len(found.needed(found.select("tiny", "main", {"method": "Both"}))) == 2 + 2
     file = tmp_path / "plan.json"
-    file.write_text(to_json(schedule(found)))
-    assert load_schedule(file) == schedule(found)
+    file.write_text(to_json(found))
+    assert PlanFile(file).plan() == found
 
 
 def test_trials_begin_with_the_papers_common_parts_and_are_cut_as_the_run_is():

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 from fedbench.paper.scale import load_scale
-from fedbench.plan.outlook import planned
+from fedbench.plan.cost import Speeds, measured_speeds
 from fedbench.plan.plan import make_plan
-from fedbench.plan.schedule import load_schedule
-from fedbench.plan.speeds import Speeds, measured_speeds
+from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.report import build
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.tables.latex import escape
 from fedbench.report.values.spreadsheet import plain, to_csv
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, state
+from tests.plan.bare import bare_plan
 from tests.project import PAPER
 from tests.report.answers_case import PAPER as TOY
 from tests.report.answers_case import written
@@ -80,9 +80,10 @@ def test_a_file_that_is_no_name_is_refused(refuses, tmp_path, name):
 
 def test_ids_and_papers_of_a_damaged_plan_name_no_other_folder(refuses, tmp_path):
     file = tmp_path / "plan.json"
-    file.write_text('{"scale": "x", "runs": {"../../evil": {}}, "searches": {}, "papers": {}}')
+    written = json.loads(to_json(bare_plan([])))
+    file.write_text(json.dumps(written | {"runs": {"../../evil": {}}}))
     with refuses(r"plan.json: is no plan \(runs.../../evil = "):
-        load_schedule(file)
+        PlanFile(file)
 
 
 def test_a_run_with_many_parts_fits_into_a_folders_name():
@@ -128,7 +129,7 @@ def test_a_label_of_any_text_is_text_in_page_table_and_figure(tmp_path):
     paper += CLAIM % tuple(quoted(LABEL) for _ in range(8))
     project(tmp_path, paper)
     (tmp_path / "scales/paper.yaml").write_text(f"about: {quoted(LABEL)}\n", encoding="utf-8")
-    plan = planned(tmp_path, "paper")
+    plan = make_plan(tmp_path, "paper")
     build(plan, tmp_path / "results", tmp_path / "reports", tmp_path / "papers")
     shown = tmp_path / "reports/paper"
     live = _Live()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedbench.base import registry
 from fedbench.paper.compositions import compositions
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, save
 from fedbench.report.figures.style import INK, THEME, luminance, styles
@@ -136,7 +136,7 @@ def test_a_substitute_is_marked(tmp_path):
 def test_a_figure_needs_the_probe_it_reads(refuses, tmp_path):
     made_up(tmp_path, text=PAPER.replace("embedding, changes", "changes"))
     with refuses(r"figures\.embedding: .*'embedding'.*`watch`"):
-        planned(tmp_path / "workflow", "paper")
+        make_plan(tmp_path / "workflow", "paper")
 
 
 def test_a_figure_needs_its_column(refuses, made):

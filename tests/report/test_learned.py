@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.report.learned import learned, near_chance
 from fedbench.store import Results, write_frame
 from tests.project import PAPER, PRINTED, make_project
@@ -14,7 +14,7 @@ SKEWED = PAPER.replace("alpha: [1]", "alpha: [1, 0.1]")
 def judged(folder, accuracy, paper=SKEWED, printed=PRINTED):
     """A project whose runs have the accuracy `accuracy(run)` in round 1, then half of it."""
     make_project(folder, paper, printed)
-    plan = planned(folder / "workflow", "paper")
+    plan = make_plan(folder / "workflow", "paper")
     frame = pd.DataFrame(
         {
             "run_id": run_id,
@@ -93,6 +93,6 @@ def test_runs_that_end_within_five_points_of_guessing_are_near_it(tmp_path):
 
 def test_without_results_there_is_nothing_to_judge(tmp_path):
     make_project(tmp_path)
-    plan = planned(tmp_path / "workflow", "paper")
+    plan = make_plan(tmp_path / "workflow", "paper")
     assert learned(plan, tmp_path / "results") == []
     assert near_chance(plan, tmp_path / "results") == ([], 0)

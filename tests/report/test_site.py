@@ -9,8 +9,8 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
+from fedbench.plan.cost import Speeds
 from fedbench.plan.plan import make_plan
-from fedbench.plan.speeds import Speeds
 from fedbench.report import build
 from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles

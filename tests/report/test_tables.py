@@ -282,7 +282,7 @@ def test_with_one_method_the_cells_of_a_data_set_are_pooled(tmp_path: Path) -> N
 def test_a_printed_number_without_a_cell_is_refused(refuses: Refuses, plan: Plan) -> None:
     stray = printed_of(("MNIST", "alpha=7", "A", 50.0, 2.0))
     with refuses(r"t has no setting 'alpha=7'; did you mean 'alpha="):
-        check_printed(stray, plan.whole["toy"])
+        check_printed(stray, plan.asked["toy"])
 
 
 def test_curves_keep_a_diverged_runs_last_value(plan: Plan) -> None:

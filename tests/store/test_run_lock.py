@@ -15,7 +15,6 @@ from fedbench.base.files import atomic
 from fedbench.base.signals import Stopped, stoppable
 from fedbench.core.spill import Spill
 from fedbench.jobs.train import train
-from fedbench.plan.schedule import Schedule
 from fedbench.store import CHECKPOINT, RunFolder, locked
 
 FORK = multiprocessing.get_context("fork")
@@ -154,9 +153,8 @@ def test_a_folder_that_cannot_be_locked_is_used_all_the_same(folder, monkeypatch
 
 
 def train_and_tell(results, spec, line):
-    plan = Schedule(scale="a", runs={spec.id: spec}, searches={}, papers={})
     said = []
-    train(plan, [spec.id], results, Machine("cpu", 1), None, said.append)
+    train({spec.id: spec}, [spec.id], results, Machine("cpu", 1), None, said.append)
     line.send(said[-1])
 
 

@@ -21,8 +21,10 @@ rule collect:
         ENVIRONMENT
     params:
         code=CODE,
+        runs=lambda wildcards: PATHS.key(wildcards.paper),
+        whole=WHOLE,
     shell:
         f"{FEDBENCH} "
         "collect {wildcards.paper:q} --plan {input.plan:q} --out {output:q} "
-        f"{RESULTS} {WHOLE} "
-        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"
+        f"{RESULTS} "
+        "{params.whole} > {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -1,4 +1,8 @@
 # What all rules share: the settings, the plan, and the paths that follow from it.
+#
+# The plan is made here, as Snakemake must know the jobs, and only read by all that follows. Nothing
+# is written before a rule does: a dry run leaves no trace. What decides about making something anew
+# stands in `params`, or in a file's time or absence.
 import gc
 import os
 import sys
@@ -10,19 +14,17 @@ from snakemake.settings.types import DeploymentMethod
 import fedbench
 from fedbench.base.checksums import version_of
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import exists
 from fedbench.base.output import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.data.source import data_folder
 from fedbench.jobs.lifecycle import require_past
 from fedbench.jobs.status import lost
-from fedbench.paper.scale import load_scale
 from fedbench.paper.settings import checked_settings
+from fedbench.plan.cost import Speeds
 from fedbench.plan.environment import command, write_environment
-from fedbench.plan.outlook import planned
-from fedbench.plan.schedule import schedule
-from fedbench.plan.speeds import Speeds
-from fedbench.plan.wanted import wanted
+from fedbench.plan.plan import make_plan
 from fedbench.plan.workflow import WorkflowPaths, options
 
 # A plan of 100,000 runs is millions of objects that live as long as the process: looking through them
@@ -39,30 +41,30 @@ configfile: HOME / "config.yaml"
 
 try:
     config.update(checked_settings(config, workflow.config_settings.config_args or ()))
-    PLAN = planned(
+    PLAN = make_plan(
         HOME,
         config["scale"],
         split(config["papers"]),
         split(config["tables"]),
     )
-    TRAINED = wanted(PLAN, config["train"])
-    SPEEDS = Speeds(load_scale(HOME, config["scale"]).speeds)
+    TRAINED = PLAN.to_train(config["train"])
+    SPEEDS = Speeds(PLAN.speeds)
     PATHS = WorkflowPaths(
         PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
     )
     if workflow.is_main_process:
         require_past(PATHS.read(data_folder(config["data_dir"])))
-    PATHS.begin()
-    LOST = PATHS.reopen() if workflow.is_main_process else []
 except FedbenchError as error:
     raise WorkflowError(str(error))
 
-for line in lost(LOST):
-    print(line, file=sys.stderr)
+if workflow.is_main_process:
+    for line in lost(PATHS.lost()):
+        print(line, file=sys.stderr)
 
 SELECTION = options(
     workflow=HOME, **{name: config[name] for name in ("scale", "papers", "tables")}
 )
+SCALE = options(scale=config["scale"])
 RESULTS = options(results=PATHS.results)
 # Frames and reports are made anew when fedbench was updated; runs are not, unless NUMERICS was raised
 CODE = version_of(Path(fedbench.__file__).parent)
@@ -83,8 +85,9 @@ os.environ.update(
 FIRST = 10**9  # the priority of jobs that the longest training jobs may wait for
 
 
-# Writes the plan, which training and collecting read. Parts, models and partitions are built once
-# here, so that a bad value is refused before any training.
+# Writes the plan, which every later step reads. Parts, models and partitions are built once here, so
+# that a bad value is refused before any training. The file is named after what is in it, and the plans
+# of other selections are deleted: so a plan that is there is this one, whatever Snakemake remembers.
 rule plan:
     input:
         PATHS.sources,
@@ -98,5 +101,5 @@ rule plan:
         selection=SELECTION,
     shell:
         f"{FEDBENCH} "
-        "plan {params.selection} --check --json > {output:q}.part 2> {log:q} "
-        "&& mv {output:q}.part {output:q} || (cat {log:q} >&2; exit 1)"
+        f"plan {{params.selection}} {RESULTS} --check --write "
+        "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

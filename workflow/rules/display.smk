@@ -8,10 +8,10 @@ from snakemake.logging import logger
 from fedbench.jobs.lifecycle import claim, hold, let_retry, pass_signals_on, tidy
 from fedbench.jobs.progress import Display
 from fedbench.jobs.status import Watcher, again, at_the_end
-from fedbench.plan.summary import summary
+from fedbench.plan.cost import summary
 
 DISPLAY = Display(
-    lambda: Watcher(schedule(TRAINED), Path(config["results"]), SPEEDS),
+    lambda: Watcher(TRAINED, Path(config["results"]), SPEEDS),
     PATHS.pages()[0],
 )
 SHOWN = workflow.output_settings
@@ -22,7 +22,7 @@ if workflow.is_main_process and not (SHOWN.dryrun or SHOWN.verbose):
 def ended():
     """End the line of progress; say what failed, and let the next start train it again."""
     seen = DISPLAY.stop()
-    let_retry(schedule(TRAINED), seen, Path(config["results"]))
+    let_retry(TRAINED, seen, Path(config["results"]))
     for line in at_the_end(seen, again(sys.argv[1:]), config["scale"]):
         print(line, file=sys.stderr)
 

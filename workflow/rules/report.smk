@@ -1,4 +1,9 @@
 # Writes tables, figures and pages from the collected frames.
+#
+# It reads the records and the probes' tables of the runs in the frames, too: a frame is newer than all
+# runs that it was collected from. Which methods have a page, which figures a table of their numbers and
+# which tables a diagram of ranks is known once they are made: `files.txt`, one of the pages' files, lists
+# all that was written.
 FRAMES = PATHS.frames()
 PAGES = PATHS.pages()
 TABLES = PATHS.tables()
@@ -9,6 +14,9 @@ rule report:
     input:
         FRAMES,
         PATHS.sources,
+        plan=PATHS.plan,
+        searches=ancient(PATHS.choices()),
+        data=ancient(PATHS.facts()),
     output:
         PAGES,
         TABLES,
@@ -23,6 +31,6 @@ rule report:
         code=CODE,
     shell:
         f"{FEDBENCH} "
-        "report {params.selection} "
-        f"{RESULTS} {options(out=PATHS.reports)} --workers {{threads}} "
+        f"report {SCALE} {options(workflow=HOME, out=PATHS.reports)} "
+        f"{RESULTS} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

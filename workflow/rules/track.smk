@@ -1,11 +1,15 @@
 # Copies the runs into MLflow in one job at the end, so that no training job waits for the database.
 # Where nothing is trained, nothing is copied.
+#
+# The database is no output: Snakemake deletes outputs before a job that makes them anew, and this one
+# holds the runs of other scales too, or lies on a server.
 TRACKED = [PATHS.tracked] if TRAINED.runs else []
 
 
 rule track:
     input:
         PATHS.frames(),
+        plan=PATHS.plan,
     output:
         touch(PATHS.tracked),
     log:
@@ -13,9 +17,8 @@ rule track:
     conda:
         ENVIRONMENT
     params:
-        selection=SELECTION,
+        runs=[PATHS.key(paper) for paper in PLAN.papers],
     shell:
         f"{FEDBENCH} "
-        "track {params.selection} "
-        f"{RESULTS} "
+        f"track {SCALE} {RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

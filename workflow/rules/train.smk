@@ -16,6 +16,7 @@
 #
 # The shell waits for its process when it gets a signal too: it would leave it alone with its round.
 import math
+import shlex
 
 GIVEN = workflow.resource_settings
 CLUSTER = workflow.remote_exec or GIVEN.nodes is not None
@@ -25,21 +26,23 @@ ON_GPU = config["gpus"] > 0
 
 JOBS = PATHS.jobs(config["runs_per_job"], AT_ONCE, SPEEDS, ON_GPU)
 
-for job in JOBS:
+for number, job in enumerate(JOBS):
+    if workflow.is_main_process and not PATHS.is_left(job):
+        continue
 
     rule:
         name:
-            job.name
+            f"train_{number}"
         input:
             plan=ancient(PATHS.plan),
-            data=ancient(job.data),
-            searches=ancient(job.searches),
-            retries=job.retries,
+            data=ancient(PATHS.data(job.data)),
+            searches=ancient([PATHS.winner(job.search)] if job.search else []),
+            again=PATHS.again(job),
         output:
-            touch(job.stamps),
+            touch(PATHS.stamps_of(job)),
         log:
-            job.log,
-        priority: job.priority
+            PATHS.log(f"train-{number}"),
+        priority: len(JOBS) - number
         conda:
             ENVIRONMENT
         threads: config["workers"]
@@ -60,10 +63,13 @@ for job in JOBS:
             "> {log:q} 2>&1 || [ $? -eq 3 ] || (tail -n 20 {log:q} >&2; exit 1)"
 
 
-# Chooses the best settings of a search from its finished trials.
+# Chooses the best settings of a search from its finished trials. A choice that is there waits for no
+# plan: Snakemake would make it again wherever the plan is another one.
 rule select:
     input:
-        plan=ancient(PATHS.plan),
+        plan=lambda wildcards: (
+            [] if exists(PATHS.winner(wildcards.search)) else ancient(PATHS.plan)
+        ),
         trials=lambda wildcards: ancient(PATHS.trial_stamps(wildcards.search)),
     output:
         PATHS.winner("{search}"),
@@ -74,6 +80,5 @@ rule select:
         ENVIRONMENT
     shell:
         f"{FEDBENCH} "
-        "select {wildcards.search:q} --plan {input.plan:q} "
-        f"{RESULTS} "
+        f"select {{wildcards.search:q}} --plan {shlex.quote(PATHS.plan)} {RESULTS} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

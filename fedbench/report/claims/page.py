@@ -79,7 +79,7 @@ def _row(paper: str, finding: Finding) -> dict[str, Any]:
 def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
     paths = store.Results(results)
     frame = frames.read(paths.frame(plan.scale, key))
-    printed = printed_numbers(papers, key, plan.whole[key])
+    printed = printed_numbers(papers, key, plan.asked[key])
     return findings(plan, key, Collected(frame, paths.runs), printed)
 
 

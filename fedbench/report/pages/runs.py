@@ -14,7 +14,7 @@ import pandas as pd
 from fedbench.paper.columns import meaning
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
-from fedbench.plan.trained import as_trained
+from fedbench.plan.search import as_trained
 from fedbench.report.pages.making import Record
 
 _POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits

@@ -6,7 +6,7 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.paper.columns import columns
-from fedbench.plan.outlook import planned
+from fedbench.plan.plan import make_plan
 from fedbench.report.checks import check_report
 from fedbench.spec import RunSpec
 from tests.project import PAPER, PRINTED
@@ -62,7 +62,7 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
 )  # fmt: skip
 def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):
     with refuses() as caught:
-        planned(project(tmp_path, paper), "paper")
+        make_plan(project(tmp_path, paper), "paper")
     assert "tiny.yaml" in str(caught.value)
     assert words in str(caught.value)
 
@@ -76,20 +76,20 @@ def test_a_search_chooses_by_what_its_trials_will_have(refuses, tmp_path):
     ):
         paper = PAPER.replace("settings: {model: {mlp: {hidden: 4}},", lr.replace("B", by))
         with refuses(words):
-            planned(project(tmp_path, paper), "paper")
+            make_plan(project(tmp_path, paper), "paper")
 
 
 def test_a_misspelt_metric_is_told_of_the_table_and_not_of_its_printed_numbers(refuses, tmp_path):
     paper = table("metrics: [acuracy]")
     with refuses(r"tiny\.yaml: tables\.table1\.metrics: no metric 'acuracy'"):
-        planned(project(tmp_path, paper, printed=PRINTED), "paper")
+        make_plan(project(tmp_path, paper, printed=PRINTED), "paper")
 
 
 def test_a_grid_of_too_many_cells_is_refused_before_it_is_made(refuses, tmp_path):
     levels = list(range(1, 300))
     paper = PAPER.replace("alpha: [1], method", f"alpha: {levels}, rounds: {levels}, method")
     with refuses(r"grids.main: 357,604 cells, seeds included; a grid"):
-        planned(project(tmp_path, paper), "paper")
+        make_plan(project(tmp_path, paper), "paper")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_grid_of_too_many_cells_is_refused_before_it_is_made(refuses, tmp_path
 )  # fmt: skip
 def test_what_the_printed_numbers_tell(refuses, tmp_path, text, words):
     with refuses() as caught:
-        planned(project(tmp_path, printed=text), "paper")
+        make_plan(project(tmp_path, printed=text), "paper")
     assert "tiny.printed.csv" in str(caught.value)
     assert words in str(caught.value)
 
@@ -119,22 +119,22 @@ def test_printed_numbers_that_are_no_text(refuses, tmp_path):
     folder = project(tmp_path, printed="")
     (folder / "papers/tiny.printed.csv").write_bytes(PRINTED.encode() + b"\xff")
     with refuses(r"tiny.printed.csv: not UTF-8 text \(byte 188\)"):
-        planned(folder, "paper")
+        make_plan(folder, "paper")
 
 
 def test_a_paper_needs_no_printed_numbers(tmp_path):
-    assert len(planned(project(tmp_path), "paper").runs) == 4
+    assert len(make_plan(project(tmp_path), "paper").runs) == 4
 
 
 def test_an_option_of_a_figure_is_checked_before_training(refuses, tmp_path):
-    plan = planned(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
+    plan = make_plan(project(tmp_path, figure("kind: {curves: {smooth: 0}}")), "paper")
     with refuses(r"tiny.yaml: figures.fig1: figure 'curves': smooth = 0 is not"):
         check_report(plan, tmp_path / "papers")
 
 
 def test_a_round_after_the_last_is_refused_before_training(refuses, tmp_path):
     late = PAPER.replace("Table I, grid: main", "Table I, metrics: [accuracy@3], grid: main")
-    plan = planned(project(tmp_path, late), "paper")
+    plan = make_plan(project(tmp_path, late), "paper")
     with refuses(
         "tiny.yaml: table1: metrics: 'accuracy@3' is of round 3, but no run of the grid 'main' "
         "has more than 2 rounds"
@@ -158,7 +158,7 @@ def test_a_value_out_of_range_is_told_with_its_place(cli, tmp_path):
 
 def test_a_claim_that_compares_nothing_is_refused_before_training(refuses, tmp_path):
     twice = "{grid: main, kind: greater, text: A., winner: FedAvg, loser: FedAvg}"
-    plan = planned(project(tmp_path, PAPER + f"claims: {{a: {twice}}}"), "paper")
+    plan = make_plan(project(tmp_path, PAPER + f"claims: {{a: {twice}}}"), "paper")
     with refuses("tiny.yaml: claims.a: no cell of the grid has both sides of the comparison"):
         check_report(plan, tmp_path / "papers")
 

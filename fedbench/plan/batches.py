@@ -1,10 +1,27 @@
-"""Deals runs to training jobs, so that no core stands idle while another has jobs left.
+"""Divides runs into jobs, so that no core stands idle while another has jobs left.
 
 Runs of one job wait for the same files: they are of one data set and one search, and trials, which
 a search waits for, are apart from other runs. So what a run waits for does not depend on which
 other runs share its job, and Snakemake trains nothing again if the jobs are cut in another way.
 All trials of a search are in one job, or in few if they do not fit: once it ends, the runs that
 wait for this search can start, though other trials are still being trained.
+
+Peak memory in MB of two rounds of FedAvg on a CPU with made-up samples, as the kernel counts it. A
+process with PyTorch has 690 before it trains. What a model adds to that, at mini-batches of 64, and
+one set of its weights are its `MEGABYTES`.
+
+| model, input, mini-batch | weights | peak |
+|---|---|---|
+| LeNet-5, 32×32, 64; 256 | 0.2 | 879; 999 |
+| A-CNN, 32×32, 64 | 10 | 1,453 |
+| S-CNN, 32×32, 50 | 3.3 | 1,144 |
+| S-CNN for 64×64, 50 | 9.8 | 2,181 |
+| ResNet-8, 32×32, 64 | 0.3 | 987 |
+| ResNet-20 with batch norm, 32×32, 64 | 1.1 | 1,170 |
+| ResNet-18, CIFAR stem, 32×32, 50; with SCAFFOLD | 45 | 1,978; 2,601 |
+| ResNet-18, ImageNet stem, 64×64, 256 | 45 | 2,155 |
+| ViT-Small, 224×224, 32 | 87 | 4,358 |
+| DistilBERT, 128 tokens, 64 | 268 | 7,026 |
 """
 
 import heapq
@@ -12,8 +29,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fedbench.plan.data import data_key
+from fedbench.base import registry
+from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.plan import Plan
+from fedbench.spec import Choice, RunSpec
 
 # A core gets at least four jobs, so that all cores end at about the same time; but a job of less
 # than a minute is not cut further, as starting a process takes some seconds.
@@ -23,19 +42,40 @@ _WORTH_A_PROCESS = 60.0
 # long enough to be worth the first, short enough for the second.
 _ON_CLUSTER = 20 * 60.0
 
+_START = 5  # minutes until a process trains on a busy file system, and to load its data
+_FACTOR = 3  # by which a run may be slower than the plan expects
+_PROCESS = 1000  # MB of a process with PyTorch, its data set left out
+_USUAL = (1000.0, 10.0)  # MEGABYTES of a model that does not declare them
+_BATCH = 64  # samples of a mini-batch for which MEGABYTES are declared
+_TABLES = 2  # vectors of model size that a method may store for each client
+_SPILLED = 4000  # MB of these; beyond `Machine.state_gb` they lie on disk
+_MAPPED = 4000  # MB of a data set; a larger one is mapped from a file
+
 
 @dataclass(frozen=True)
 class Job:
     """Runs for one process, in the order of the plan, and the seconds they may take on a core."""
 
-    data: str  # the key of their data set
-    search: str  # the id of the search that they wait for, or ''
+    data: str
+    """The key of their data set."""
+    search: str
+    """The id of the search that they wait for, or ''."""
     trial: bool
-    run_ids: list[str]
+    runs: dict[str, RunSpec]
     seconds: float
 
+    @property
+    def minutes(self) -> int:
+        """The time limit that a cluster is asked for."""
+        return _START + math.ceil(_FACTOR * self.seconds / 60)
 
-def deal(
+    @property
+    def memory_mb(self) -> int:
+        """The memory that a cluster is asked for: that of the run which takes the most."""
+        return max(map(memory_mb, self.runs.values()))
+
+
+def make_jobs(
     plan: Plan, seconds: Mapping[str, float], size: int | None = None, cores: int | None = None
 ) -> list[Job]:
     """The jobs that train the runs of which `seconds` has the costs, in the order to start them.
@@ -47,7 +87,7 @@ def deal(
     longest = _longest(sum(seconds.values()), cores) if cores else _ON_CLUSTER
     most, searched = size or len(seconds), _searched(plan)
     jobs = [
-        Job(*key, piece, sum(seconds[run_id] for run_id in piece))
+        Job(*key, {k: plan.runs[k] for k in piece}, sum(seconds[k] for k in piece))
         for key, run_ids in _groups(plan, seconds, searched).items()
         for piece in _pieces(
             _units(run_ids, searched, seconds, most, longest), seconds, most, longest
@@ -141,3 +181,19 @@ def _with_room(
     for other in passed:
         heapq.heappush(open_, other)
     return found
+
+
+def memory_mb(run: RunSpec) -> int:
+    """The memory of a process that trains the run."""
+    model = registry.find("model", run.model.name).constants
+    training, weights = model.get("MEGABYTES") or _USUAL
+    states = min(_TABLES * run.clients * weights, _SPILLED) if run.parts else 0.0
+    batch = run.batch or assumed_samples(run.dataset)[0] / run.clients  # or all that a client has
+    batches = max(1.0, batch / _BATCH) * training
+    return math.ceil(_PROCESS + _data(run.dataset) + batches + states)
+
+
+def _data(dataset: Choice) -> float:
+    """A data set in memory, twice, as while it is read; samples without a shape are small."""
+    shape = registry.find("dataset", dataset.name).constants.get("SHAPE") or (0,)
+    return min(2 * sum(assumed_samples(dataset)) * math.prod(shape) / 2**20, _MAPPED)

@@ -1,0 +1,245 @@
+"""Refuses, before anything is trained, a plan whose tables, figures and claims would lack values.
+
+First a scale or a selection that names what there is not; then, for each paper, metrics, probes'
+tables and printed numbers that no run or cell will have, and levels that are the same runs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, at, unknown
+from fedbench.base.plugins import files_by_name, find_file
+from fedbench.paper.claims import SingleClaim, Together, Trend
+from fedbench.paper.columns import require_column
+from fedbench.paper.items import Figure, Grid
+from fedbench.paper.names import no_level
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level, Where, as_tuple, level_text, reading
+from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
+from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
+from fedbench.plan.printed import check_printed, printed_numbers
+from fedbench.plan.search import scored, trial_runs
+from fedbench.spec import RunSpec
+
+_KINDS = {  # the setting → the kind of what it names
+    **{name: name for name in ("dataset", "model", "partition", "sampler")},
+    **{"parts": "method", "watch": "probe"},
+}
+_OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
+_Runs = dict[str, str]  # the id of a run, by the levels on all other axes and the seed
+
+
+def check_tables(papers: dict[str, Paper], tables: tuple[str, ...]) -> None:
+    """Refuse a selection that names no table or figure of these papers."""
+    pairs = [(name, key) for name, paper in papers.items() for key, _ in paper.everything()]
+    names = {key for _, key in pairs} | {f"{name}/{key}" for name, key in pairs}
+    for table in tables:
+        if table not in names:
+            raise FedbenchError(f"tables: no table or figure '{table}' in {', '.join(papers)}")
+
+
+def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper]) -> None:
+    """Refuse a scale that names a paper, table, figure, level, point or run that there is not.
+
+    What it says of papers that are not among these, or of all papers, is not checked without them.
+    """
+    files = files_by_name(workflow / "papers", "*.yaml")
+    file = find_file(workflow / "scales", f"{name}.yaml")
+    _check_names(str(file), scale)
+    if papers.keys() >= files.keys():
+        _check_levels(f"{file}: levels", scale.levels, papers.values())
+        for case in scale.seed_cases:
+            wanted = {axis: as_tuple(levels) for axis, levels in case.where.items()}
+            _check_levels(f"{file}: seed_cases.where", wanted, papers.values())
+    for paper, by in scale.papers.items():
+        place = f"{file}: papers.{paper}"
+        if paper not in files:
+            raise FedbenchError(f"{place}: no such paper")
+        _check_names(place, by)
+        if paper in papers:
+            _check_cut(place, by, papers[paper])
+
+
+def _check_cut(place: str, by: Cut, paper: Paper) -> None:
+    """Refuse a cut of one paper that names what this paper does not have."""
+    _check_levels(f"{place}.levels", by.levels, [paper])
+    _check_seed_cases(f"{place}.seed_cases", by.seed_cases, paper)
+    _check_cases(f"{place}.cases", by.cases, paper)
+    keys = [key for key, _ in paper.everything()]
+    for key in by.keep or ():
+        if key not in keys:
+            raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+
+
+def _check_names(place: str, by: Cut) -> None:
+    """Refuse a name in `where` or `substitutes` that nothing has, in whatever paper it is meant."""
+    for field, replacements in by.substitutes.items():
+        kind = _KINDS[field]
+        with at(f"{place}: substitutes.{field}"):
+            for name, other in replacements.items():
+                registry.find(kind, name)
+                registry.require_known(kind, other.name, other.params)
+    for case in by.cases:
+        for field, wanted in case.where.items():
+            if field in _KINDS:
+                with at(f"{place}: cases.where.{field}"):
+                    for each in as_tuple(wanted):
+                        registry.find(_KINDS[field], str(each))
+
+
+def _check_levels(
+    place: str, chosen: Mapping[str, Sequence[Level]], papers: Iterable[Paper]
+) -> None:
+    """Refuse an axis or a level that no grid of these papers has."""
+    axes: dict[str, list[Level]] = {}
+    for grid in [grid for paper in papers for grid in paper.grids.values()]:
+        for axis, levels in grid.axes.items():
+            axes.setdefault(axis, []).extend(levels)
+    for axis, wanted in chosen.items():
+        if axis not in axes:
+            raise FedbenchError(f"{place}: {unknown('axis', axis, axes)}")
+        for level in wanted:
+            if level not in axes[axis]:
+                error = no_level(level, axes[axis], f"level of {axis}")
+                raise FedbenchError(f"{place}: {error}")
+
+
+def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
+    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
+    for case in cases:
+        if not any(case.means(*point) for point in everywhere):
+            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
+
+
+def _check_cases(place: str, cases: tuple[ScaleCase, ...], paper: Paper) -> None:
+    """Refuse a case that means no run of the paper, as a misspelt name would."""
+    grids = paper.grids.values() if cases else ()
+    runs = [printed_choices(resolve(paper, grid, at)) for grid in grids for at in points(grid)]
+    for case in cases:
+        if not any(case.means(run) for run in runs):
+            raise FedbenchError(f"{place}: no run of the paper has {case.words()}")
+
+
+def check_paper(
+    file: Path, whole: Paper, shown: Paper, cells: Sequence[Cell], searches: Mapping[str, str]
+) -> None:
+    """Refuse a paper, whose YAML is `file`, that asks its cells for what they will not have.
+
+    whole, shown: as in its file, and without what is left out; searches: their ids, by run.
+    """
+    with at(str(file)):
+        _refuse_same_runs(shown, cells)
+        _check_searches(cells, searches)
+        _check_items(shown, cells)
+        _check_claims(shown, cells)
+    check_printed(printed_numbers(file.parent, file.stem, whole), whole)
+
+
+def _check_searches(cells: Iterable[Cell], searches: Mapping[str, str]) -> None:
+    runs = {searches[cell.run_id]: cell.run for cell in cells if cell.run_id in searches}
+    for run in runs.values():
+        if run.tune:
+            with at("tune.by"):
+                _require((scored(run.tune),), trial_runs(run)[:1])
+
+
+def _check_items(paper: Paper, cells: Sequence[Cell]) -> None:
+    for key, table in paper.tables.items():
+        with at(f"tables.{key}.metrics"):
+            _require(table.metrics, _runs(cells, table.grid, table.where))
+    for key, figure in paper.figures.items():
+        with at(f"figures.{key}"):
+            _check_figure(figure, _runs(cells, figure.grid, figure.where))
+
+
+def _check_figure(figure: Figure, runs: list[RunSpec]) -> None:
+    """Refuse a figure whose metric, or the probe's table that its kind reads, no run will have."""
+    entry = registry.find("figure", figure.kind.name)
+    reads = entry.constants.get("reads", "")
+    if not reads:
+        cost = figure.kind.params.get("cost", entry.fields.get("cost"))
+        _require((*figure.metrics, *([str(cost)] if cost else [])), runs)
+    for run in runs if reads and reads not in _OF_EVERY_RUN else ():
+        if reads not in (probe.name for probe in run.watch):
+            raise FedbenchError(
+                f"kind {figure.kind.name} reads the table of the probe '{reads}', which run "
+                f"{run.id} does not name in its `watch`"
+            )
+
+
+def _check_claims(paper: Paper, cells: Sequence[Cell]) -> None:
+    for key, claim in paper.claims.items():
+        if isinstance(claim, Together):
+            continue
+        table = paper.tables.get(claim.table)
+        with at(f"claims.{key}"):
+            runs = _runs(cells, table.grid if table else claim.grid, {})
+            _require(tuple(_measured(claim)), runs)
+
+
+def _measured(claim: SingleClaim) -> Iterator[str]:
+    """The metrics that a claim names itself, as such or as levels of the axis `metric`."""
+    yield from claim.metrics
+    if isinstance(claim, Trend):
+        yield from map(str, claim.along.get("metric", ()))
+    for levels in (claim.where, *(side for _, side in claim.sides() if isinstance(side, dict))):
+        yield from map(str, as_tuple(levels.get("metric", ())))
+
+
+def _require(metrics: tuple[str, ...], runs: list[RunSpec]) -> None:
+    for metric in metrics:
+        for column in reading(metric).columns:
+            require_column(column, runs)
+
+
+def _runs(cells: Iterable[Cell], grid: str, where: Where) -> list[RunSpec]:
+    return [cell.run for cell in cells if cell.grid == grid and matches(cell.coords, where)]
+
+
+def _refuse_same_runs(paper: Paper, cells: Sequence[Cell]) -> None:
+    """Refuse levels of an axis that stand for the same runs wherever both stand.
+
+    Such as those of a template without '$': their rows would be equal, and claims would compare
+    runs with themselves. Single points may be the same run, as where two scalings of one size meet
+    at a parameter of 0. A scale may make levels so, which puts one data set in the place of two:
+    the settings before the cut decide.
+    """
+    for key, grid in paper.grids.items():
+        of_grid = [(cell.coords, cell.seed, cell.run_id) for cell in cells if cell.grid == key]
+        for axis in grid.axes:
+            runs: dict[Level, _Runs] = {}
+            for coords, seed, run_id in of_grid:
+                runs.setdefault(coords[axis], {})[_beside(coords, axis, seed)] = run_id
+            for first in runs:
+                same = [x for x in _same(first, runs) if _as_written(paper, grid, axis, (first, x))]
+                if same:
+                    levels = ", ".join(level_text(x) for x in (first, *same))
+                    raise FedbenchError(
+                        f"grids.{key}.axes.{axis}: the levels {levels} are the same runs; what a "
+                        "level sets must depend on it (in a template by '$') and have an effect"
+                    )
+
+
+def _same(first: Level, runs: dict[Level, _Runs]) -> Iterator[Level]:
+    """The levels after the first that have the first's run at every point that both have."""
+    mine, later = runs[first], list(runs)[list(runs).index(first) + 1 :]
+    for other in later:
+        shared = mine.keys() & runs[other].keys()
+        if shared and all(mine[point] == runs[other][point] for point in shared):
+            yield other
+
+
+def _as_written(paper: Paper, grid: Grid, axis: str, levels: Iterable[Level]) -> bool:
+    """Whether two levels are the same runs before a scale cuts them down."""
+    ids: dict[Level, _Runs] = {level: {} for level in levels}
+    for point in points(grid):
+        if point[axis] in ids:
+            run = RunSpec(**resolve(paper, grid, point))
+            ids[point[axis]][_beside(point, axis)] = run.id
+    one, other = ids.values()
+    return all(one[point] == other[point] for point in one.keys() & other.keys())
+
+
+def _beside(coords: dict[str, Level], axis: str, seed: int | None = None) -> str:
+    return str([level for name, level in coords.items() if name != axis] + [seed])

@@ -1,0 +1,260 @@
+"""The plan as a file, which the rule `plan` writes and every later step reads.
+
+Its name has the plan's fingerprint in it, so that the plan of another selection is another file.
+"""
+
+import json
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fedbench.base.digest import digest
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.files import matching, read_json, write_text
+from fedbench.base.strict import Name, Strict
+from fedbench.base.yamlfile import read_value
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level
+from fedbench.plan.left_out import LeftOut
+from fedbench.plan.plan import Cell, Plan, only, part_of
+from fedbench.plan.substitutions import Substitutions
+from fedbench.spec import RunSpec
+from fedbench.store import Results
+
+
+class _Point(Strict):
+    """A point of a grid with its seeds, each with the id of its run."""
+
+    paper: str
+    grid: str
+    coords: dict[str, Level]
+    substituted: Substitutions
+    runs: tuple[tuple[int, Name], ...]
+
+
+class PlanContent(Strict):
+    """All of a plan; the settings of runs are not looked at before somebody asks for them."""
+
+    fingerprint: str
+    """Of all else but the settings, for which the ids stand; by it one plan is told from others."""
+    scale: Name
+    about: str
+    speeds: dict[str, float]
+    tables: tuple[str, ...]
+    texts: dict[Name, str]
+    """The text of each paper's file."""
+    shown: dict[Name, tuple[str, ...]]
+    """The keys of the tables, figures and facts that the scale leaves of each paper."""
+    grids: dict[Name, tuple[str, ...]]
+    """The keys of the grids that it leaves."""
+    left_out: dict[Name, LeftOut]
+    searches: dict[Name, Name]
+    trials: dict[Name, tuple[Name, ...]]
+    points: tuple[_Point, ...]
+    runs: dict[Name, dict[str, Any]]
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Each run that a search or a paper has, after the name of the latter."""
+        yield from ((search, run_id) for run_id, search in self.searches.items())
+        for search, trials in self.trials.items():
+            yield from ((search, run_id) for run_id in trials)
+        for point in self.points:
+            yield from ((point.paper, run_id) for _, run_id in point.runs)
+
+    def own_fingerprint(self) -> str:
+        """The fingerprint that this content has, whatever it says."""
+        fields = self.model_dump(mode="json", exclude={"fingerprint", "runs"})
+        return digest(fields | {"runs": list(self.runs)})
+
+
+def _content(plan: Plan) -> PlanContent:
+    """What is written of a plan, without the settings of its runs."""
+    points: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in plan.cells:
+        points.setdefault((cell.paper, cell.grid, *cell.coords.items()), []).append(cell)
+    content = PlanContent(
+        fingerprint="",
+        scale=plan.scale,
+        about=plan.about,
+        speeds=plan.speeds,
+        tables=plan.tables,
+        texts=plan.texts,
+        shown={n: tuple(key for key, _ in x.everything()) for n, x in plan.papers.items()},
+        grids={name: tuple(paper.grids) for name, paper in plan.papers.items()},
+        left_out=plan.left_out,
+        searches=plan.searches,
+        trials={search: tuple(ids) for search, ids in plan.trials.items()},
+        points=tuple(map(_point, points.values())),
+        runs={run_id: {} for run_id in plan.runs},
+    )
+    return content.model_copy(update={"fingerprint": content.own_fingerprint()})
+
+
+def _point(cells: list[Cell]) -> _Point:
+    first = cells[0]
+    return _Point(
+        paper=first.paper,
+        grid=first.grid,
+        coords=first.coords,
+        substituted=first.substituted,
+        runs=tuple((cell.seed, cell.run_id) for cell in cells),
+    )
+
+
+def fingerprint(plan: Plan) -> str:
+    """By which a plan is told from one of other papers, tables or settings."""
+    return _content(plan).fingerprint
+
+
+def to_json(plan: Plan) -> str:
+    """The plan as text, each run with the settings that differ from the defaults."""
+    runs = {k: run.model_dump(mode="json", exclude_defaults=True) for k, run in plan.runs.items()}
+    content = _content(plan).model_dump(mode="json", exclude={"runs"})
+    return json.dumps(content | {"runs": runs}, indent=1) + "\n"
+
+
+def write_plan(plan: Plan, results: Path) -> None:
+    """Write the plan, and delete others of its scale: frames and pages are made from one plan."""
+    file = Results(results).plan(plan.scale, fingerprint(plan))
+    write_text(file, to_json(plan))
+    for other in Results(results).plans(plan.scale):
+        if other != file:
+            other.unlink(missing_ok=True)
+
+
+def planned_file(results: Path, scale: str) -> Path:
+    """The plan of a scale in a results folder; raises `FedbenchError` if it has none."""
+    files = Results(results).plans(scale)
+    if not files:
+        others = [
+            each.name for each in matching(results, "*/") if Results(results).plans(each.name)
+        ]
+        told = f"; runs were started at {', '.join(others)}: name one with --scale"
+        raise FedbenchError(
+            f"{results}: there is no plan of scale '{scale}'"
+            + (told if others else "; start the workflow, or make it with `fedbench plan --write`")
+        )
+    return max(files, key=lambda file: file.stat().st_mtime)
+
+
+class PlanFile:
+    """A plan on disk, of which only what is asked for is built.
+
+    A process that trains a few of 100,000 runs must not wait until the settings of all are checked.
+    Raises `FedbenchError` naming the file if it is no plan, or was changed since it was written.
+    """
+
+    def __init__(self, file: Path) -> None:
+        if not file.exists():
+            raise FedbenchError(
+                f"{file}: there is no plan; start the workflow, which makes it, or make it with "
+                "`fedbench plan --write`"
+            )
+        self._file = file
+        with self._is_plan():
+            self._content = PlanContent(**read_json(file))
+            self._require_whole()
+
+    def runs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
+        """The settings of some runs; raises `FedbenchError` if one is not in the plan.
+
+        They are those that their ids say: a damaged file, or a plug-in edited since, is refused.
+        """
+        found = self._specs(run_ids)
+        self._require_as_named(found, found)
+        return found
+
+    def of_paper(self, paper: str) -> list[RunSpec]:
+        """The runs of a paper; raises `FedbenchError` if the plan does not have it."""
+        if paper not in self._content.texts:
+            raise unknown("paper in this plan", paper, self._content.texts)
+        points = [point for point in self._content.points if point.paper == paper]
+        ids = dict.fromkeys(run_id for point in points for _, run_id in point.runs)
+        return list(self.runs(ids).values())
+
+    def search(self, search: str) -> tuple[RunSpec, list[RunSpec]]:
+        """A run whose settings the search chooses, and the trials; all such runs share the search.
+
+        Raises `FedbenchError` if the plan does not have the search.
+        """
+        if search not in self._content.trials:
+            raise unknown("search in this plan", search, self._content.trials)
+        trials = self._content.trials[search]
+        run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)
+        if run_id is None:
+            raise FedbenchError(f"no run in this plan asks for the search '{search}'")
+        found = self.runs((run_id, *trials))
+        return found[run_id], [found[trial] for trial in trials]
+
+    def plan(self) -> Plan:
+        """The plan as it was written."""
+        content, texts = self._content, self._content.texts
+        with self._is_plan():
+            runs = self._specs(content.runs)
+            whole = {name: Paper(**read_value(text)) for name, text in texts.items()}
+        self._require_as_named(runs, ())
+        asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
+        return Plan(
+            scale=content.scale,
+            about=content.about,
+            speeds=content.speeds,
+            tables=content.tables,
+            texts=texts,
+            asked=asked,
+            papers={n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts},
+            left_out=content.left_out,
+            cells=[cell for point in content.points for cell in _cells(point, runs)],
+            runs=runs,
+            searches=content.searches,
+            trials={search: list(ids) for search, ids in content.trials.items()},
+        )
+
+    @contextmanager
+    def _is_plan(self) -> Iterator[None]:
+        try:
+            yield
+        except FedbenchError as error:
+            raise FedbenchError(
+                f"{self._file}: is no plan ({error}); delete it and start the workflow again, "
+                "which makes it anew"
+            ) from None
+
+    def _require_whole(self) -> None:
+        """Raise `FedbenchError` if an id was taken out or put in by hand."""
+        for name, run_id in self._content.named():
+            if run_id not in self._content.runs:
+                raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")
+        if self._content.fingerprint != self._content.own_fingerprint():
+            raise FedbenchError("its lists of runs are not those that it was made with")
+
+    def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
+        specs = {}
+        for run_id in run_ids:
+            if run_id not in self._content.runs:
+                raise unknown("run in this plan", run_id, self._content.runs)
+            specs[run_id] = RunSpec(**self._content.runs[run_id])
+        return specs
+
+    def _require_as_named(self, runs: dict[str, RunSpec], run_ids: Container[str]) -> None:
+        """Raise `FedbenchError` if a run is not the one that its id names.
+
+        Then the file is damaged, or a plug-in that the run uses was edited since. Only these runs
+        and those with plug-ins are looked at: an id takes a tenth of a millisecond.
+        """
+        for run_id, run in runs.items():
+            if (run_id in run_ids or run.plugins()) and run.id != run_id:
+                used = ", ".join(sorted(str(entry.file) for entry in run.plugins().values()))
+                raise FedbenchError(
+                    f"{self._file}: run {run_id} was planned with other plug-ins than there are "
+                    f"now in {used}; start the workflow again, which makes the plan anew"
+                    if used
+                    else f"{self._file}: run {run_id} has other settings than its id says; delete "
+                    "the file and start the workflow again to make it anew"
+                )
+
+
+def _cells(point: _Point, runs: dict[str, RunSpec]) -> Iterator[Cell]:
+    place = (point.paper, point.grid, point.coords)
+    for seed, run_id in point.runs:
+        yield Cell(*place, seed, runs[run_id], point.substituted)

@@ -88,7 +88,7 @@ def kinds(grid):
     frame = grid.paths.frame(SCALE, NAME)
     files = [
         *(runs[0] / name for name in ("run.json", "rounds.parquet", "clients.parquet")),
-        *(grid.paths.plan(SCALE), searches[0], frame, frame.with_name(f"{frame.name}.sha256")),
+        *(*grid.paths.plans(SCALE), searches[0], frame, frame.with_name(f"{frame.name}.sha256")),
     ]
     assert all(file.exists() for file in files)
     return files
@@ -193,16 +193,16 @@ def test_a_folder_that_is_only_read_is_named(undisturbed, copy, monkeypatch):
 
 
 def test_a_plan_of_something_else_is_made_anew(undisturbed, copy):
-    plan = copy.paths.plan(SCALE)
+    (plan,) = copy.paths.plans(SCALE)
     paper = copy.workflow / "papers/tiny.yaml"
     paper.write_text(paper.read_text().replace("seeds: [0, 1]", "seeds: [0]"))
     copy.paths.frame(SCALE, NAME).unlink()
     assert len(copy.go().splitlines()) == 1 + 12 + 4  # a header, and the rounds of two runs
-    stale = plan.read_bytes()
+    assert not plan.exists()
     Small(copy.results.parent)  # the paper as before
     copy.paths.frame(SCALE, NAME).unlink()
     assert copy.go() == undisturbed[1]
-    assert plan.read_bytes() != stale
+    assert copy.paths.plans(SCALE) == [plan]
     COUNTS["faults"] += 2
 
 

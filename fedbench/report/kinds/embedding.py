@@ -52,14 +52,14 @@ class Embedding(Kind):
 
 
 def scatter(axes: Axes, points: pd.DataFrame, at: tuple[str, str], **look: Any) -> None:
-    """Draw the points of a table with a column `label`, each class in its own style."""
-    points = points.astype({"label": int})
-    marks = {label: style(label) for label in sorted(points["label"].unique())}
-    sns.scatterplot(
-        points, x=at[0], y=at[1], hue="label", style="label", legend=False, ax=axes,
-        palette={label: mark.colour for label, mark in marks.items()},
-        markers={label: mark.marker for label, mark in marks.items()}, **look,
-    )  # fmt: skip
+    """Draw the points of a table with a column `label`, each class in its own style.
+
+    A class at a time: an SVG then says a style once for all points of a class.
+    """
+    for label, own in points.groupby(points["label"].astype(int)):
+        mark = style(int(label))
+        where = {"x": at[0], "y": at[1], "ax": axes, "legend": False}
+        sns.scatterplot(own, color=mark.colour, marker=mark.marker, **where, **look)
 
 
 def of_classes(tables: Iterable[pd.DataFrame], **look: Any) -> Entries:

@@ -18,5 +18,4 @@ rule missing:
     params:
         train=options(train=config["train"]),
     shell:
-        f"{FEDBENCH} missing {SCALE} {RESULTS} {{params.train}} "
-        "> {log:q} 2>&1"
+        f"{FEDBENCH} missing {SCALE} {RESULTS} {{params.train}} " "> {log:q} 2>&1"

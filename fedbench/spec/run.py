@@ -89,7 +89,8 @@ class RunSpec(Strict):
     """The weight decay of the local steps, added to the gradient after clipping."""
     decay_norms: bool = True
     """false keeps weight decay off the weights and biases of normalisation layers, those on the
-    shortcuts of a residual network included (the released code of FedGKD does decay these)."""
+    shortcuts of a residual network included (the released code of FedGKD does decay these). Without
+    weight decay it has no effect, but is still part of the identity: published runs have it so."""
     clip: Annotated[float, Field(gt=0)] | None = None
     """The largest norm of a gradient; null: no clipping."""
     normalise: bool = False

@@ -13,7 +13,7 @@ from fedbench.core.optimisers import clip_by_norm
 from fedbench.core.part import Part, overriding, same_shape
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
-from fedbench.engine.feed import Feed
+from fedbench.engine.batches import Feed
 from fedbench.engine.local import (
     ClientBatches,
     ClientResult,

@@ -1,4 +1,4 @@
-"""What stays the same in all rounds of a run: data, clients, network, parts, scorers."""
+"""What stays the same in all rounds of a run: data, clients, network, parts, scorers, cost."""
 
 import warnings
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +12,7 @@ from torch import Tensor
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
+from fedbench.core.part import Sizes
 from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.data.dataset import Dataset
@@ -21,6 +22,8 @@ from fedbench.engine.local import LocalTask
 from fedbench.engine.scoring import Scorer
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
+
+_FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,3 +91,41 @@ def warn_unused(problem: Problem) -> None:
     """Warn of training samples that no client holds."""
     if problem.unused_words:
         warnings.warn(problem.unused_words, stacklevel=2)
+
+
+def require_score(problem: Problem) -> None:
+    """Raise `FedbenchError` if the run will not have the score that its rule looks at."""
+    stop = problem.spec.stop
+    if stop and stop.metric != "loss" and not problem.fed.classes:
+        raise FedbenchError(
+            f"stop.metric = '{stop.metric}' needs classes, but data set '{problem.data.name}' has "
+            "numbers for labels; write metric: loss"
+        )
+
+
+def work_per_sample(problem: Problem) -> float:
+    """1 for FedAvg; more with the forward and backward passes that the method's parts declare.
+
+    FedSAM, which passes every sample twice each way, costs 2, and one teacher 1/3 more.
+    """
+    fed = problem.fed
+    sizes = Sizes(
+        d=fed.d,
+        classes=fed.classes,
+        K=fed.K,
+        m=fed.m,
+        epochs=_epochs(problem),
+        features=fed.net.features,
+    )
+    costs = [part.cost(sizes) for part in problem.task.parts]
+    forward, backward = sum(cost.forward for cost in costs), sum(cost.backward for cost in costs)
+    return 1 + _FORWARD * forward + _BACKWARD * backward
+
+
+def _epochs(problem: Problem) -> float:
+    """Local epochs, on average over the clients where local work is counted in steps."""
+    spec = problem.spec
+    if spec.local_epochs:
+        return spec.local_epochs
+    steps_of_an_epoch = float((problem.fed.n / problem.largest_batch).clamp(min=1).mean())
+    return (spec.steps or 1) / steps_of_an_epoch

@@ -10,6 +10,7 @@ from fedbench.core.flat import Buffers, Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
 from fedbench.engine.probe import Cells
+from fedbench.spec.stop import Stop
 
 
 @dataclass
@@ -147,3 +148,8 @@ class Progress:
         )
         server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
         return cls(global_model, server, clients, traffic=traffic, **values)
+
+
+def ended(stop: Stop | None, rows: Sequence[Row]) -> bool:
+    """Whether the rule says that the last of these evaluated rounds is the run's last."""
+    return stop is not None and stop.ends([row[stop.column] for row in rows])

@@ -1,5 +1,6 @@
-"""The record of a run for its folder, and the result that `run` returns."""
+"""The record and the tables of a run for its folder, and the result that `run` returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -8,6 +9,7 @@ import pandas as pd
 from torch import Tensor
 
 from fedbench.core.flat import Buffers
+from fedbench.engine.probe import Probe
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Progress
 from fedbench.engine.provenance import code, device_name, machine, processor, versions
@@ -75,3 +77,16 @@ class Result:
         last = [f"{s} {self.history[s].iloc[-1]:.4g}" for s in scores if s in self.history]
         rounds = f"{self.status} after {self.record['rounds']} rounds"
         return f"Result({', '.join([self.record['id'], rounds, *last])})"
+
+
+def tables(
+    problem: Problem, probes: Sequence[Probe], progress: Progress
+) -> dict[str, pd.DataFrame]:
+    """The table of the clients' label counts, and one per probe that wrote rows."""
+    held = problem.label_counts
+    clients, labels = held.nonzero()
+    counts = {"client": clients, "label": labels, "count": held[clients, labels]}
+    rows = zip(probes, progress.tables, strict=True)
+    return {"clients": pd.DataFrame(counts)} | {
+        type(probe).__name__.lower(): pd.DataFrame(table) for probe, table in rows if table
+    }

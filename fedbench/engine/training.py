@@ -20,7 +20,6 @@ from fedbench.core.round import Round, State
 from fedbench.engine.assemble import Objects, assemble
 from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
-from fedbench.engine.ending import ended, require_score
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine, float32_by_default
 from fedbench.engine.probe import (
@@ -32,13 +31,11 @@ from fedbench.engine.probe import (
     require_declared,
     require_own_names,
 )
-from fedbench.engine.problem import Problem, warn_unused
-from fedbench.engine.progress import ClientStates, Progress, Row, model_floats
-from fedbench.engine.record import Result, describe
+from fedbench.engine.problem import Problem, require_score, warn_unused, work_per_sample
+from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
+from fedbench.engine.record import Result, describe, tables
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
-from fedbench.engine.tables import tables
 from fedbench.engine.turns import PreparedClient, exchange, prepare, snapshot
-from fedbench.engine.work import work_per_sample
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked

@@ -3,8 +3,8 @@
 import torch
 
 from fedbench import RunSpec, run
-from fedbench.engine import feed
-from fedbench.engine.feed import Feed
+from fedbench.engine import batches
+from fedbench.engine.batches import Feed
 from tests.few import few_digits
 
 ROWS = [torch.tensor(batch) for batch in ([4, 0, 2], [1, 3, 5], [6, 7])]
@@ -51,5 +51,5 @@ def test_a_run_has_the_same_bits(monkeypatch):
         dataset="digits", model="mlp", clients=4, rounds=2, batch=16, augment={"crop": 1}
     )  # fmt: skip
     one_by_one = run(spec, data=few_digits()).weights
-    monkeypatch.setattr(feed, "_together", lambda rows: 3)
+    monkeypatch.setattr(batches, "_together", lambda rows: 3)
     assert torch.equal(run(spec, data=few_digits()).weights, one_by_one)

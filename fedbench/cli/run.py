@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from fedbench.cli.app import (
-    CheckpointMinutes,
-    DataFolder,
-    Device,
-    Live,
-    Panel,
-    Workers,
-    app,
-    console,
-    sentences,
-)
+from fedbench.base.errors import FedbenchError
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.engine.machine import Machine
     from fedbench.engine.progress import Row
     from fedbench.engine.training import Watch
     from fedbench.spec import RunSpec
-    from fedbench.store import RunFolder
 
 _PAUSE = 5.0  # seconds between two plain lines
+_Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help=f"{options.THREADS} Default: one per core; on a GPU one."),
+]
 
 
 @app.command(rich_help_panel=Panel.runs)
@@ -37,69 +31,55 @@ def run(
     out: Annotated[
         Path, typer.Option(help="Folder for the run: rounds.parquet, run.json, weights.")
     ],
-    data_dir: DataFolder = None,
-    device: Device = "auto",
-    workers: Workers = None,
-    checkpoint_minutes: CheckpointMinutes = 5.0,
-    live: Live = "",
+    data_dir: options.DataFolder = None,
+    device: options.Device = "auto",
+    workers: _Workers = None,
+    checkpoint_minutes: options.CheckpointMinutes = 5.0,
+    live: options.Live = "",
 ) -> None:
     """Train one run; a run that was stopped goes on from its last checkpoint.
 
     Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
     one stops at once.
     """
-    with sentences():
-        from fedbench.base.plugins import search_also
-        from fedbench.paper.named import load_run
-        from fedbench.store import RunFolder
+    from fedbench.base.plugins import search_also
+    from fedbench.paper.named import load_run
 
-        search_also(spec.parent)
-        settings = load_run(spec)
-        folder = RunFolder(out)
-        if _is_finished(settings, folder, data_dir):
-            return
-        from fedbench.base.errors import FedbenchError
-        from fedbench.engine.machine import Machine
-
-        machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
-        try:
-            _train(spec, settings, out, data_dir, machine, live)
-        except FedbenchError:
-            # another process may have trained it while this one waited
-            if not _is_finished(settings, folder, data_dir):
-                raise
-
-
-def _train(
-    spec: Path,
-    settings: "RunSpec",
-    out: Path,
-    data_dir: Path | None,
-    machine: "Machine",
-    live: str,
-) -> None:
-    """Train the run of the file `spec`, show it while it trains, and say how it ended."""
+    search_also(spec.parent)
+    settings = load_run(spec)
+    if _is_finished(settings, out, data_dir):
+        return
     from fedbench.base.errors import of_file
+    from fedbench.engine.machine import Machine
     from fedbench.engine.training import run as train
     from fedbench.jobs.live import follower
 
+    machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
     follow = follower(live, out, console.print)
-    with watching(console, settings) as show, follow(settings) as send, of_file(spec):
+    try:
+        with watching(console, settings) as show, follow(settings) as send, of_file(spec):
 
-        def watch(row: "Row") -> None:
-            show(row)
-            send(row)
+            def watch(row: "Row") -> None:
+                show(row)
+                send(row)
 
-        result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
-    console.print(f"{settings.id}: {result.status}; files in {out}")
+            result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
+        console.print(f"{settings.id}: {result.status}; files in {out}")
+    except FedbenchError:
+        # another process may have trained it while this one waited
+        if not _is_finished(settings, out, data_dir):
+            raise
 
 
-def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None) -> bool:
+def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
     """Whether the folder holds the finished run, which is then said.
 
     Raises `FedbenchError` if its files were changed, or its data replaced.
     """
-    out, record = folder.path, folder.record()
+    from fedbench.store import RunFolder
+
+    folder = RunFolder(out)
+    record = folder.record()
     if not record or record.get("id") != settings.id or not folder.finished(settings.id):
         return False
     _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
@@ -109,7 +89,6 @@ def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None
 
 def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
     """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
-    from fedbench.base.errors import FedbenchError
     from fedbench.engine.build import data_of
 
     try:

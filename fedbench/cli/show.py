@@ -10,7 +10,8 @@ from rich.table import Table
 
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
-from fedbench.cli.app import Panel, ResultsFolder, app, console, sentences
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, print_line
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
@@ -28,20 +29,19 @@ def show(
     column: Annotated[
         str, typer.Option(help="What is plotted. Default: the accuracy, or else the loss.")
     ] = "",
-    results: ResultsFolder = Path("results"),
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Show a run: the settings that are not the defaults, its curve, and where its folder is.
 
     A setting that a search chose has the value that the run used.
     """
-    with sentences():
-        folder = _folder(run, results)
-        record = folder.record()
-        if record is None:
-            _say_unfinished(folder)
-            return
-        history = folder.history()
-        plotted = _column(column, history)
+    folder = _folder(run, results)
+    record = folder.record()
+    if record is None:
+        print_line(_unfinished(folder))
+        return
+    history = folder.history()
+    plotted = _column(column, history)
     console.print(_facts(record, folder))
     console.print(f"{plotted} over the rounds")
     console.print(_plot(history["round"], history[plotted]), highlight=False)
@@ -65,13 +65,14 @@ def _folder(run: str, results: Path) -> "RunFolder":
     raise FedbenchError(f"'{shown(run)}' is a part of {len(fitting)} runs' ids: {listed}")
 
 
-def _say_unfinished(folder: "RunFolder") -> None:
+def _unfinished(folder: "RunFolder") -> str:
+    """How far a run has come, and why it failed if it did."""
     from fedbench.store import state
 
     now = state(folder)
     at = f", round {now.round}" if now.round else ""
     why = f": {now.why}" if now.why else ""
-    console.print(f"{folder.path.name} is {now.status}{at}{why}", soft_wrap=True)
+    return f"{folder.path.name} is {now.status}{at}{why}"
 
 
 def _column(asked: str, history: "pd.DataFrame") -> str:

@@ -15,7 +15,7 @@ from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import spelled_out
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Target
+from fedbench.paper.places import Target, reading
 from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
@@ -104,6 +104,13 @@ def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
             )
         grids[name] = values
     return grids
+
+
+def targets_of(metric: str, texts: Iterable[str]) -> list[float]:
+    """The scores of `metric` to reach; raises `FedbenchError` on one that no run can reach."""
+    with at("--targets"):
+        targets = [reading(f"round@to:{metric}={text}").target for text in texts]
+    return [target.value for target in targets if target]
 
 
 def write_bench(bench: Bench, file: Path) -> None:

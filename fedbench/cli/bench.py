@@ -13,58 +13,27 @@ from fedbench.base.plugins import project, search_also
 from fedbench.base.yamlfile import parse, read_value, split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line
-from fedbench.cli.compare import measured
 from fedbench.cli.plan import print_costs
 from fedbench.cli.workflow import reproduce
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
+    from fedbench.report.tables.cells import TableCell
 
-_Methods = Annotated[
-    str,
-    typer.Option(
-        help="What is compared, separated by commas: names as `fedbench list methods` shows them, "
-        "several joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: "
-        "0.1}}]}'; 'all' is every named method."
-    ),
-]
-_DataSets = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A data set, as in a run's settings; may be given several times. Default: digits."
-    ),
-]
-_Partitions = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A partition, such as '{dl: {alpha: 0.1}}'; may be given several times. Default: iid."
-    ),
-]
-_Tune = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A setting that is searched for every method alike, with the values to try: "
-        "lr=0.01,0.1; may be given several times. Values are scored on held-out training data."
-    ),
-]
-_Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", help="setting=value, for all runs: rounds=50; may be given several times."
-    ),
-]
-_Targets = Annotated[
-    str,
-    typer.Option(
-        help="Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
-    ),
-]
-_Out = Annotated[
-    Path,
-    typer.Option(
-        help="Folder for the file with the comparison and its report; its name is the comparison's."
-    ),
-]
+_METHODS = (
+    "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
+    "joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: 0.1}}]}'; 'all' "
+    "is every named method."
+)
+_DATASET = "A data set, as in a run's settings; may be given several times. Default: digits."
+_PARTITION = "A partition, such as '{dl: {alpha: 0.1}}'; may be given several times. Default: iid."
+_TUNE = (
+    "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
+    "be given several times. Values are scored on held-out training data."
+)
+_SET = "setting=value, for all runs: rounds=50; may be given several times."
+_TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
+_OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
 _WITH = (
     "Methods of your own folder, separated by commas: only their runs are trained, and of the "
     "other methods finished runs are shown. Without it the runs of all methods are trained."
@@ -73,15 +42,15 @@ _WITH = (
 
 @app.command(rich_help_panel=Panel.papers)
 def bench(
-    methods: _Methods,
-    dataset: _DataSets = None,
-    partition: _Partitions = None,
+    methods: Annotated[str, typer.Option(help=_METHODS)],
+    dataset: Annotated[list[str] | None, typer.Option(help=_DATASET)] = None,
+    partition: Annotated[list[str] | None, typer.Option(help=_PARTITION)] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 3,
-    tune: _Tune = None,
-    settings: _Settings = None,
+    tune: Annotated[list[str] | None, typer.Option(help=_TUNE)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
     metric: Annotated[str, typer.Option(help="What methods are ranked by.")] = "accuracy",
-    targets: _Targets = "",
-    out: _Out = Path("bench"),
+    targets: Annotated[str, typer.Option(help=_TARGETS)] = "",
+    out: Annotated[Path, typer.Option(help=_OUT)] = Path("bench"),
     cores: options.Cores = "all",
     device: options.Device = "auto",
     plan: Annotated[
@@ -218,6 +187,7 @@ def leaderboard(plan: "Plan", results: Path, width: int) -> str:
     from fedbench.report.tables.gather import table_cells
     from fedbench.report.tables.layout import arrange
     from fedbench.report.values import frames
+    from fedbench.report.values.numbers import with_deviation
     from fedbench.store import Results
 
     (paper,) = plan.papers
@@ -227,16 +197,15 @@ def leaderboard(plan: "Plan", results: Path, width: int) -> str:
     layout = arrange(table, cells)
     columns = [column for block in layout.blocks for column in block.columns]
     rows = [(group.title, row) for group in layout.groups for row in group.rows]
-    board = pd.DataFrame(
-        [
-            [measured(row.cells.get(each.point), table.digits) for each in columns]
-            for _, row in rows
-        ],
-        pd.MultiIndex.from_tuples(
-            [(title, *(head for head, _ in row.heads)) for title, row in rows],
-            names=["", *layout.heads],
-        ),
-        [column.label for column in columns],
-    )
+    stats = [[_measured(row.cells.get(column.point)) for column in columns] for _, row in rows]
+    texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
+    heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
+    index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
+    board = pd.DataFrame(texts, index, [column.label for column in columns])
     lines = board if any(title for title, _ in rows) else board.droplevel(0)
     return f"{table.title}\n{lines.to_string(line_width=width)}"
+
+
+def _measured(cell: "TableCell | None") -> tuple[float | None, float | None]:
+    stat = cell.measured if cell else None
+    return (stat.mean, stat.std) if stat else (None, None)

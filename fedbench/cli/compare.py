@@ -2,8 +2,7 @@
 
 import math
 import os
-from collections.abc import Container
-from dataclasses import asdict
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +15,7 @@ from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.report.compare import Compared, Pair, Side
-    from fedbench.report.tables.cells import TableCell
+    from fedbench.report.compare import Compared, Side
 
 _FOLDER = "The folder of a scale below a results folder, such as results/demo."
 
@@ -39,13 +37,13 @@ def compare(
 
     names = split(papers)
     compared = joined(_side(one, names, workflow), _side(other, names, workflow))
-    if not compared.pairs:
+    if compared.cells.empty:
         raise FedbenchError(f"{one} and {other}: no cell of a table was measured in both")
     if as_json:
-        print_json([_facts(pair) for pair in compared.pairs])
+        print_json(_facts(compared))
         return
-    if compared.apart:
-        console.print(table_of(_texts(pair, one, other) for pair in compared.apart))
+    if compared.cells["apart"].any():
+        console.print(table_of(_apart(compared, one, other)))
     print_line(_counts(compared, one, other))
 
 
@@ -74,50 +72,45 @@ def _place(folder: Path, scales: Container[str]) -> Path:
     return next((place for place in places if place.name in scales), places[0])
 
 
+def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, str]]:
+    """The cells that differ beyond the seeds, the surest first."""
+    from fedbench.report.values.numbers import signed
+
+    apart = compared.cells[compared.cells["apart"]].sort_values("p", kind="stable")
+    for cell in apart.to_dict("records"):
+        place = [cell[name] for name in ("dataset", "setting", "method", "metric")]
+        numbers = {f"in {one}": _mean(cell, "one"), f"in {other}": _mean(cell, "other")}
+        difference = {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
+        yield (
+            {"table": cell["table"], "cell": ", ".join(filter(None, place))} | numbers | difference
+        )
+
+
+def _mean(cell: Mapping[Any, Any], side: str) -> str:
+    """The mean on a side, its deviation, and of how many runs."""
+    from fedbench.report.values.numbers import with_deviation
+
+    number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
+    return f"{number} ({len(cell[f'values_{side}'])})"
+
+
 def _counts(compared: "Compared", one: Path, other: Path) -> str:
-    untested = [pair for pair in compared.pairs if pair.p is None and not pair.same]
-    lost = sum(not math.isfinite(pair.difference) for pair in untested)
-    same = sum(pair.same for pair in compared.pairs)
+    cells = compared.cells
+    untested = cells[cells["p"].isna() & ~cells["same"]]
+    lost = sum(not math.isfinite(each) for each in untested["difference"])
     return (
-        f"Cells measured in both: {len(compared.pairs):,}. The same in every run: {same:,}. "
-        f"Differ beyond the spread of the seeds: {len(compared.apart):,}. Differ, with too few "
+        f"Cells measured in both: {len(cells):,}. The same in every run: {cells['same'].sum():,}. "
+        f"Differ beyond the spread of the seeds: {cells['apart'].sum():,}. Differ, with too few "
         f"seeds to tell: {len(untested) - lost:,}. Not finite in one of the two: {lost:,}. Only in "
         f"{one}: {compared.only_one:,}, only in {other}: {compared.only_other:,}."
     )
 
 
-def _texts(pair: "Pair", one: Path, other: Path) -> dict[str, str]:
-    from fedbench.report.values.numbers import signed
+def _facts(compared: "Compared") -> list[Any]:
+    """The cells for a program; JSON has no number that is not finite."""
+    from fedbench.report.compare import PLACE
 
-    place, sides = pair.place, {f"in {one}": pair.one, f"in {other}": pair.other}
-    named = filter(None, (place.dataset, place.setting, place.method, place.metric))
-    return {
-        "table": pair.table,
-        "cell": ", ".join(named),
-        **{k: f"{measured(cell, 2)} ({len(cell.measured_runs)})" for k, cell in sides.items()},
-        "difference": signed(pair.difference, 2),
-        "p": f"{pair.p:.1g}" if pair.p is not None else "",
-    }
-
-
-def measured(cell: "TableCell | None", digits: int) -> str:
-    """The mean of a cell's runs and its standard deviation over the seeds; a dash without any."""
-    from fedbench.report.values.numbers import fixed
-
-    if cell is None or cell.measured is None:
-        return "–"
-    mean, deviation = cell.measured.mean, cell.measured.std
-    return fixed(mean, digits) + (f" ± {fixed(deviation, digits)}" if deviation is not None else "")
-
-
-def _facts(pair: "Pair") -> dict[str, Any]:
-    sides = {"one": pair.one.measured, "other": pair.other.measured}
-    means = {name: _finite(stat.mean) for name, stat in sides.items() if stat}
-    tested = {"p": pair.p, "apart": pair.apart, "same": pair.same}
-    about = {"table": pair.table, **means, "difference": _finite(pair.difference), **tested}
-    return asdict(pair.place) | about
-
-
-def _finite(number: float) -> float | None:
-    """The number, which JSON cannot hold if it is not finite."""
-    return number if math.isfinite(number) else None
+    named = compared.cells.rename(columns={"mean_one": "one", "mean_other": "other"})
+    cells = named[[*PLACE, "one", "other", "difference", "p", "apart", "same"]]
+    finite = cells.replace([math.inf, -math.inf], math.nan).astype(object)
+    return finite.where(finite.notna(), None).to_dict("records")

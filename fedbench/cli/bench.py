@@ -5,6 +5,7 @@ paper from its options, `arena` takes the one that comes with fedbench.
 """
 
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
     from fedbench.report.tables.cells import TableCell
 
+_HEADING = 14  # letters in a line of a heading: a mean and its deviation are as long
 _METHODS = (
     "What is compared, separated by commas: names as `fedbench list methods` shows them, several "
     "joined by +, or a name of your own with a list, '{mine: [MOON, {fedsam: {rho: 0.1}}]}'; 'all' "
@@ -201,9 +203,12 @@ def leaderboard(plan: "Plan", results: Path, width: int) -> str:
     texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
     heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
     index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
-    board = pd.DataFrame(texts, index, [column.label for column in columns])
-    lines = board if any(title for title, _ in rows) else board.droplevel(0)
-    return f"{table.title}\n{lines.to_string(line_width=width)}"
+    labels = [wrap(column.label, _HEADING) for column in columns]
+    lines = max(map(len, labels), default=1)
+    above = [(*[""] * (lines - len(label)), *label) for label in labels]
+    board = pd.DataFrame(texts, index, pd.MultiIndex.from_tuples(above))
+    named = board if any(title for title, _ in rows) else board.droplevel(0)
+    return f"{table.title}\n{named.to_string(line_width=width)}"
 
 
 def _measured(cell: "TableCell | None") -> tuple[float | None, float | None]:

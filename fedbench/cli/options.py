@@ -51,6 +51,7 @@ Device = Annotated[
     typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
 ]
 Cores = Annotated[str, typer.Option(help="Cores to use: a number or 'all'.")]
+DATA_SET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 THREADS = "Threads that train clients side by side, with the same results for any number."
 CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two checkpoints of a run.")]
 Live = Annotated[

@@ -21,48 +21,27 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.spec import RunSpec
 
 _SYMBOLS = {"alpha": "α", "delta": "δ"}
-_Rules = Annotated[
-    list[str],
-    typer.Argument(
-        help="A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side "
-        "by side. Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 "
-        "--out dp.png"
-    ),
-]
-_Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", help="parameter=value, for every partition named; may be given several times."
-    ),
-]
-_DataSet = Annotated[
-    str,
-    typer.Option(help="A data set's name, or with parameters '{file: {path: mine.csv}}'."),
-]
-_Clients = Annotated[int, typer.Option(help="Number of clients.")]
-_Seed = Annotated[
-    int,
-    typer.Option(help="Seed of the split: a run's data_seed, or its seed if it has no data_seed."),
-]
-_HeldOut = Annotated[
-    float, typer.Option(help="Share of the training data that is held out, from 0 to 1.")
-]
-_Out = Annotated[Path | None, typer.Option(help="Picture to write: .png, .pdf or .svg.")]
-_First = Annotated[
-    int | None, typer.Option(min=1, help="Show only this many clients in the picture.")
-]
+_RULES = (
+    "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
+    "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
+)
+_SET = "parameter=value, for every partition named; may be given several times."
+_SEED = "Seed of the split: a run's data_seed, or its seed if it has no data_seed."
+_HELD_OUT = "Share of the training data that is held out, from 0 to 1."
+_OUT = "Picture to write: .png, .pdf or .svg."
+_FIRST = "Show only this many clients in the picture."
 
 
 @app.command(rich_help_panel=Panel.runs)
 def partition(
-    rules: _Rules,
-    settings: _Settings = None,
-    dataset: _DataSet = "digits",
-    clients: _Clients = 10,
-    seed: _Seed = 0,
-    validation: _HeldOut = 0.0,
-    out: _Out = None,
-    first: _First = None,
+    rules: Annotated[list[str], typer.Argument(help=_RULES)],
+    settings: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
+    dataset: Annotated[str, typer.Option(help=options.DATA_SET)] = "digits",
+    clients: Annotated[int, typer.Option(help="Number of clients.")] = 10,
+    seed: Annotated[int, typer.Option(help=_SEED)] = 0,
+    validation: Annotated[float, typer.Option(help=_HELD_OUT)] = 0.0,
+    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
+    first: Annotated[int | None, typer.Option(min=1, help=_FIRST)] = None,
     as_json: options.AsJson = False,
     data_dir: options.DataFolder = None,
 ) -> None:
@@ -84,11 +63,8 @@ def partition(
         return
     words = {each.title: each.words() for each in splits}
     lines = dict.fromkeys(line for each in words.values() for line in each)
-    console.print(
-        table_of(
-            {"": k} | {title: each.get(k, "0") for title, each in words.items()} for k in lines
-        )
-    )
+    texts = [{"": x} | {title: each.get(x, "0") for title, each in words.items()} for x in lines]
+    console.print(table_of(texts))
 
 
 def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
@@ -98,9 +74,8 @@ def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
     panels = [PartitionCounts(each.title, each.counts) for each in splits]
     drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
     if drawn.missing_letters and out.suffix != ".svg":
-        typer.echo(
-            f"{out}: boxes for {drawn.missing_letters}: no font installed has them", err=True
-        )
+        lost = f"boxes for {drawn.missing_letters}: no font installed has them"
+        typer.echo(f"{out}: {lost}", err=True)
 
 
 @dataclass(frozen=True)
@@ -144,50 +119,43 @@ class Preview:
 
     def facts(self) -> dict[str, Any]:
         """Plain numbers: settings, samples, sizes, classes, skew and the counts themselves."""
-        kept = self.spec.model_dump(include={"dataset", "partition", "clients", "validation"})
+        from fedbench.data import skew
+
+        sizes = _range(skew.client_sizes(self.counts))
+        effective = float(skew.effective_classes(self.counts).mean())
         return {
-            **kept,
+            **self.spec.model_dump(include={"dataset", "partition", "clients", "validation"}),
             "seed": self.spec.partition_seed,
             "samples": self.samples,
             "held_out": self.held_out,
             "unused": self.unused,
             "shared": self.shared,
-            **self._measures(),
-            "counts": self.counts.tolist(),
-        }
-
-    def _measures(self) -> dict[str, dict[str, float]]:
-        from fedbench.data import skew
-
-        sizes, classes = (f(self.counts) for f in (skew.client_sizes, skew.classes_held))
-        effective = float(skew.effective_classes(self.counts).mean())
-        return {
-            "sizes": _range(sizes) | {"spread": skew.size_spread(self.counts)},
-            "classes": _range(classes) | {"effective": effective},
+            "sizes": sizes | {"spread": skew.size_spread(self.counts)},
+            "classes": _range(skew.classes_held(self.counts)) | {"effective": effective},
             "skew": {
                 "to_all": skew.label_skew(self.counts),
                 "pairwise": skew.pairwise_skew(self.counts),
                 "jensen_shannon_bits": skew.label_divergence(self.counts),
             },
+            "counts": self.counts.tolist(),
         }
 
     def words(self) -> dict[str, str]:
         """The same numbers in words, for a column of a table."""
-        sizes, classes, measures = self._measures().values()
-        divided = self.samples - self.held_out
-        common = {"held again by others": f"{self.shared:,}"} if self.shared else {}
+        facts = self.facts()
+        skew, divided = facts["skew"], self.samples - self.held_out
         return {
             "training samples": f"{self.samples:,}",
             "held out": f"{self.held_out:,} ({self.held_out / self.samples:.1%})",
             "unused": f"{self.unused:,} ({self.unused / divided:.1%})",
-            **common,
-            "samples per client": _spelled(sizes),
-            "their spread, std / mean": f"{sizes['spread']:.2f}",
-            "classes per client": _spelled(classes),
-            "effective classes": f"{classes['effective']:.2f}",
-            "skew: TV to all labels": f"{measures['to_all']:.3f}",
-            "skew: TV of two clients": f"{measures['pairwise']:.3f}",
-            "skew: Jensen–Shannon": f"{measures['jensen_shannon_bits']:.3f} bits",
+            **({"held again by others": f"{self.shared:,}"} if self.shared else {}),
+            "samples per client": _spelled(facts["sizes"]),
+            "their spread, std / mean": f"{facts['sizes']['spread']:.2f}",
+            "classes per client": _spelled(facts["classes"]),
+            "effective classes": f"{facts['classes']['effective']:.2f}",
+            "skew: TV to all labels": f"{skew['to_all']:.3f}",
+            "skew: TV of two clients": f"{skew['pairwise']:.3f}",
+            "skew: Jensen–Shannon": f"{skew['jensen_shannon_bits']:.3f} bits",
         }
 
 
@@ -197,11 +165,8 @@ def previews(
     """A preview of each partition in `rules`, given as in YAML; `params` are added to each."""
     from fedbench.engine.build import data_of
 
-    named = [spec.changed(partition=rule) for rule in rules]
-    chosen = [
-        each.changed(partition={each.partition.name: each.partition.params | params})
-        for each in named
-    ]
+    named = [spec.changed(partition=rule).partition for rule in rules]
+    chosen = [spec.changed(partition={rule.name: rule.params | params}) for rule in named]
     data = data_of(spec, folder)
     return [preview(data, each) for each in chosen]
 

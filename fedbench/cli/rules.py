@@ -14,24 +14,20 @@ from fedbench.cli.app import Panel, app, print_json, print_line
 if TYPE_CHECKING:  # other commands must not wait for what these need
     from fedbench.plan.plan import Plan
 
-_DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
 _TRAIN = "Which runs were to be trained: 'all', 'none', or names of methods, separated by commas."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
-_Processes = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that share the work; any number has the same outcome. "
-        "Default: one per core that this process may use.",
-    ),
-]
+_WHOLE = "A run that was not trained is an error; with --no-whole it is left out."
+_PROCESSES = (
+    "Processes that share the work; any number has the same outcome. Default: one per core that "
+    "this process may use."
+)
+_URI = "MLflow's tracking URI. Default: mlflow.db in the results folder."
 
 
 @app.command(rich_help_panel=Panel.steps)
 def data(
-    dataset: Annotated[str, typer.Argument(help=_DATASET)],
+    dataset: Annotated[str, typer.Argument(help=options.DATA_SET)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
     data_dir: options.DataFolder = None,
 ) -> None:
@@ -119,12 +115,7 @@ def collect(
     plan: options.PlanFile,
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     results: options.Results = options.RESULTS,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            help="A run that was not trained is an error; with --no-whole it is left out."
-        ),
-    ] = True,
+    whole: Annotated[bool, typer.Option(help=_WHOLE)] = True,
 ) -> None:
     """Gather the histories of a paper's finished runs into one frame."""
     from fedbench.jobs.collect import collect as gather
@@ -160,10 +151,8 @@ def report(
     scale: options.Scale = "demo",
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
-    out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
-        "reports"
-    ),
-    workers: _Processes = None,
+    out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
+    workers: Annotated[int | None, typer.Option(min=1, help=_PROCESSES)] = None,
 ) -> None:
     """Write the pages, tables and figures of the plan from the collected frames.
 
@@ -198,12 +187,7 @@ def _not_collected(plan: "Plan", results: Path) -> int:
 def track(
     scale: options.Scale = "demo",
     uri: Annotated[
-        str,
-        typer.Option(
-            envvar="FEDBENCH_TRACKING_URI",
-            show_envvar=False,
-            help="MLflow's tracking URI. Default: mlflow.db in the results folder.",
-        ),
+        str, typer.Option(envvar="FEDBENCH_TRACKING_URI", show_envvar=False, help=_URI)
     ] = "",
     results: options.Results = options.RESULTS,
 ) -> None:

@@ -14,7 +14,6 @@ from fedbench.cli import (  # noqa: F401  # each module adds its commands to the
     run,
     show,
     status,
-    verify,
     workflow,
 )
 from fedbench.cli.app import app

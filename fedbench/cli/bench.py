@@ -86,7 +86,7 @@ def bench(
     print_costs(planned, project() / "workflow", results, data_dir)
     if not plan:
         config = {"device": device, "reports": out / "reports", "data_dir": data_dir}
-        print_line(_trained(planned, "all", results, cores, config))
+        _train(planned, "all", results, cores, **config)
         console.print(leaderboard(planned, results, console.width), soft_wrap=True, highlight=False)
         print_line(f"The page: {out}/reports/paper/{out.name}.html")
 
@@ -111,16 +111,13 @@ def arena(
     parameter if it has one; at scale demo nothing is searched. Published runs of the arena are
     restored first, if there are any, so that only what is not finished is trained.
     """
-    planned = _planned("arena", scale)
-    names = split(own)
-    chosen = planned.to_train(",".join(names) or "all")
+    planned, names = _planned("arena", scale), split(own)
+    train = ",".join(names) or "all"
     if plan:
-        alone = [(f"{', '.join(names)} alone", chosen)] if names else []
+        alone = [(f"{', '.join(names)} alone", planned.to_train(train))] if names else []
         print_costs(planned, project() / "workflow", results, data_dir, alone)
         return
-    config = {"device": device, "reports": reports, "data_dir": data_dir}
-    done = _trained(planned, ",".join(names) or "all", results, cores, config)
-    print_line(done + _without_runs(planned, results))
+    _train(planned, train, results, cores, device=device, reports=reports, data_dir=data_dir)
     print_line(f"The page: {reports}/{scale}/arena.html")
 
 
@@ -130,7 +127,7 @@ def _planned(paper: str, scale: str) -> "Plan":
     return make_plan(project() / "workflow", scale, (paper,))
 
 
-def _trained(plan: "Plan", train: str, results: Path, cores: str, config: dict[str, object]) -> str:
+def _train(plan: "Plan", train: str, results: Path, cores: str, **config: object) -> None:
     """Train what is not finished of a plan of one paper, and report; says how many runs that was.
 
     train: names of methods, or 'all'. Published runs of the paper are restored first.
@@ -141,8 +138,17 @@ def _trained(plan: "Plan", train: str, results: Path, cores: str, config: dict[s
     before = _finished(chosen, results)
     asked = {"papers": paper, "scale": plan.scale, "train": train, "results": results}
     reproduce(cores, **asked, **config)
-    trained = len(_finished(chosen, results) - before)
-    return f"{trained:,} runs trained" + (f", {restored:,} restored" if restored else "")
+    words = f"{len(_finished(chosen, results) - before):,} runs trained"
+    words += f", {restored:,} restored" if restored else ""
+    finished = _finished(plan, results)
+    methods = {str(cell.coords["method"]) for cell in plan.cells}
+    shown = {str(cell.coords["method"]) for cell in plan.cells if cell.run_id in finished}
+    if absent := len(methods - shown):
+        words += (
+            f"; {absent} of {len(methods)} methods have no run at this scale yet, which "
+            f"`fedbench {paper} --scale {plan.scale}` trains"
+        )
+    print_line(f"{words}.")
 
 
 def _restore(plan: "Plan", paper: str, results: Path) -> int:
@@ -163,19 +169,6 @@ def _finished(plan: "Plan", results: Path) -> set[str]:
     from fedbench.store import Results
 
     return {run_id for run_id in plan.runs if Results(results).run(run_id).record() is not None}
-
-
-def _without_runs(plan: "Plan", results: Path) -> str:
-    """How many methods have no run yet, and what trains them; a full stop if all have some."""
-    finished = _finished(plan, results)
-    methods = {str(cell.coords["method"]) for cell in plan.cells}
-    shown = {str(cell.coords["method"]) for cell in plan.cells if cell.run_id in finished}
-    if methods == shown:
-        return "."
-    return (
-        f"; {len(methods - shown)} of {len(methods)} methods have no run at this scale yet, which "
-        f"`fedbench arena --scale {plan.scale}` trains."
-    )
 
 
 def leaderboard(plan: "Plan", results: Path, width: int) -> str:

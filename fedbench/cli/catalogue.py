@@ -150,20 +150,16 @@ def written_parameters(entry: registry.Entry) -> list[Row] | None:
     if entry.sha256:
         return None
     node, names = _class_and_names(entry)
+    hinted = {ast.unparse(x.target): x for x in node.body if isinstance(x, ast.AnnAssign)}
     rows = []
-    for item in node.body:
-        if not (isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)):
-            continue
-        name = item.target.id
-        if name not in entry.fields:
-            continue
-        if entry.fields[name] is None and name not in entry.nulls:
+    for name, default in entry.fields.items():
+        if default is None and name not in entry.nulls:
             return None
-        try:
-            hint = eval(ast.unparse(item.annotation), names)  # noqa: S307  # fedbench's own files
+        try:  # fedbench's own files
+            hint = eval(ast.unparse(hinted[name].annotation), names)  # noqa: S307
         except NameError:
             return None
-        rows.append({"name": name, "default": entry.fields[name], "allowed": allowed(hint)})
+        rows.append({"name": name, "default": default, "allowed": allowed(hint)})
     return rows
 
 

@@ -1,48 +1,26 @@
 """`python -m fedbench` is the command line."""
 
 from fedbench.base.output import print_anything
-from fedbench.cli import (
-    arena,
+from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
     bench,
     claims,
     compare,
-    fetch,
     learned,
     list_,
     partition,
     plan,
-    published,
+    publish,
     rules,
     run,
     show,
-    start,
     status,
-    verify,
+    workflow,
 )
 from fedbench.cli.app import app
 
-print_anything()
+__all__ = ["app"]
 
-# each module adds its commands to the app
-__all__ = [
-    "app",
-    "arena",
-    "bench",
-    "claims",
-    "compare",
-    "fetch",
-    "learned",
-    "list_",
-    "partition",
-    "plan",
-    "published",
-    "rules",
-    "run",
-    "show",
-    "start",
-    "status",
-    "verify",
-]
+print_anything()
 
 if __name__ == "__main__":
     app()

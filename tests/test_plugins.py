@@ -16,7 +16,7 @@ from fedbench.__main__ import app
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
-from fedbench.cli.listing import catalogue
+from fedbench.cli.catalogue import catalogue
 from fedbench.jobs.train import train
 from fedbench.paper.columns import require_column
 from fedbench.paper.compositions import compositions, named, own_methods

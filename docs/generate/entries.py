@@ -10,7 +10,7 @@ from typing import Any
 
 from docs.generate.markdown import code, escaped, prose, table
 from fedbench.base import registry
-from fedbench.cli.listing import Row, catalogue
+from fedbench.cli.catalogue import Row, catalogue
 
 _COSTS = {
     "down_in_d": "more numbers to a client, in model sizes",

@@ -1,35 +1,20 @@
-"""The command line itself: the options that commands share, and how an error is printed."""
+"""The command line itself: the headings of its commands, what they print, and how an error ends."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
 from fedbench import __version__
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import at_home
-from fedbench.base.plugins import project
-
-
-class _Commands(TyperGroup):
-    """The commands, with `~` read as the home folder in `--results=~/x` too."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [at_home(each) for each in args])
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help="Compare federated-learning methods and check the claims of their papers.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
 
 
 class Panel(StrEnum):
@@ -41,68 +26,55 @@ class Panel(StrEnum):
     steps = "Steps that the workflow calls"
 
 
+class _Commands(TyperGroup):
+    """The commands, by their headings; errors in them are `sentences`.
+
+    Each is a function that imports what it needs when it is called: `--help` waits for none of it.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        headings = {
+            name: getattr(each, "rich_help_panel", "") for name, each in self.commands.items()
+        }
+        return sorted(headings, key=lambda name: ([*Panel].index(headings[name]), name))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # the shell leaves the ~ of `--results=~/x` as it is
+        return super().parse_args(ctx, [at_home(each) for each in args])
+
+    def invoke(self, ctx: Any) -> Any:
+        with sentences():
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Compare federated-learning methods and check the claims of their papers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
 console = Console(markup=False, emoji=False)  # what is printed may come from a file
 
-ResultsFolder = Annotated[
-    Path, typer.Option("--results", help="Folder with the runs and the frames collected from them.")
-]
+
+def print_line(sentence: str) -> None:
+    """Print a sentence as one line, however long: only the terminal breaks it."""
+    console.print(sentence, soft_wrap=True)
 
 
-def _workflow(named: Path) -> Path:
-    """The default is `workflow` in the working folder, else the one that comes with fedbench."""
-    return project() / "workflow" if named == Path("workflow") else named
+def print_json(facts: object, indent: int | None = None) -> None:
+    """Print JSON at once, as a program may wait for it."""
+    print(json.dumps(facts, indent=indent), flush=True)
 
 
-WorkflowFolder = Annotated[
-    Path,
-    typer.Option("--workflow", callback=_workflow, help="Folder with papers/ and scales/."),
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Folder of the data files. Default: the environment variable FEDBENCH_DATA, "
-        "else the user's cache folder.",
-    ),
-]
-Scale = Annotated[
-    str,
-    typer.Option(help="How far the papers are cut down: a file in scales/, without its ending."),
-]
-Papers = Annotated[
-    str, typer.Option(help="Names of papers, separated by commas. Default: all papers.")
-]
-Tables = Annotated[
-    str,
-    typer.Option(
-        help="Keys of tables and figures, separated by commas, such as table1,rmfl/fig7. "
-        "Default: all."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
-Device = Annotated[
-    str,
-    typer.Option(help="Where to train: 'cpu', 'cuda', 'cuda:1', or 'auto': a GPU or else the CPU."),
-]
-THREADS = "Threads that train clients side by side, with the same results for any number."
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help=f"{THREADS} Default: one per core; on a GPU one."),
-]
-CheckpointMinutes = Annotated[float, typer.Option(help="Minutes between two checkpoints of a run.")]
-Live = Annotated[
-    str,
-    typer.Option(
-        metavar="TRACKER",
-        envvar="FEDBENCH_LIVE",
-        show_envvar=False,
-        help="Follow the rounds while they are trained: 'mlflow', with its database in the folder "
-        "of the results, or with an address: 'mlflow=http://localhost:5000'. Default: nowhere.",
-    ),
-]
-PlanFile = Annotated[
-    Path, typer.Option("--plan", help="A plan, as `fedbench plan --json` prints it.")
-]
+def table_of(rows: Iterable[Mapping[str, str]]) -> Table:
+    """Rows of the same keys, which stand above the columns, as a table for the terminal."""
+    listed = list(rows)
+    table = Table(*(listed[0] if listed else ["nothing"]))
+    for row in listed:
+        table.add_row(*row.values())
+    return table
 
 
 def _print_version(wanted: bool) -> None:
@@ -112,7 +84,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
+def _before_a_command(
     version: Annotated[
         bool,
         typer.Option(
@@ -140,6 +112,6 @@ def sentences() -> Iterator[None]:
 
 
 def _ended(sentence: str) -> typer.Exit:
-    said = Text.assemble(("error:", "red"), f" {sentence}")
-    Console(stderr=True).print(said, highlight=False, soft_wrap=True)
+    line = Text.assemble(("error:", "red"), f" {sentence}")
+    Console(stderr=True).print(line, highlight=False, soft_wrap=True)
     return typer.Exit(2)

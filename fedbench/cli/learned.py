@@ -1,35 +1,19 @@
 """The command `learned`: whether the tables of a scale mean something."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import typer
-from rich.table import Table
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
-from fedbench.cli.app import (
-    Panel,
-    Papers,
-    ResultsFolder,
-    Scale,
-    WorkflowFolder,
-    app,
-    console,
-    sentences,
-)
-
-if TYPE_CHECKING:  # other commands must not wait for what this one needs
-    from fedbench.report.learned import Learned
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, table_of
 
 
 @app.command(rich_help_panel=Panel.papers)
 def learned(
-    scale: Scale = "demo",
-    papers: Papers = "",
-    workflow: WorkflowFolder = Path("workflow"),
-    results: ResultsFolder = Path("results"),
+    scale: options.Scale = "demo",
+    papers: options.Papers = "",
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Say whether the runs of a scale learn, by table; the exit code is 1 if they do not.
 
@@ -39,38 +23,29 @@ def learned(
     skewed settings alone. At most a tenth of the runs may end near guessing. In half of the tables
     methods should differ by more than seeds do (standard deviations in percentage points).
     """
-    with sentences():
-        from fedbench.plan.plan import make_plan
-        from fedbench.report.learned import NEAR_SHARE, near_chance
-        from fedbench.report.learned import learned as judged
+    from fedbench.plan.plan import make_plan
+    from fedbench.report.learning import judge
 
-        plan = make_plan(workflow, scale, split(papers))
-        tables = judged(plan, results)
-        near, runs = near_chance(plan, results)
-        if not runs:
-            raise FedbenchError(
-                f"{results}: no run of scale '{scale}' is collected; train some first"
-            )
-    console.print(_table(tables))
-    apart = sum(table.tells_methods_apart for table in tables)
-    weak = [table.name for table in tables if not table.learns]
-    console.print(f"{len(weak)} of {len(tables)} tables learn too little: {', '.join(weak) or '–'}")
-    console.print(f"{len(near)} of {runs} runs end near guessing")
-    console.print(f"in {apart} of {len(tables)} tables methods differ by more than seeds do")
-    if weak or len(near) > NEAR_SHARE * runs or 2 * apart < len(tables):
+    found = judge(make_plan(workflow, scale, split(papers)), results)
+    if not found.runs:
+        raise FedbenchError(f"{results}: no run of scale '{scale}' is collected; train some first")
+    console.print(
+        table_of(
+            {
+                "table": each.name,
+                "judged by": each.judged_by,
+                "best, %": f"{100 * each.best:.1f}",
+                "guessing, %": f"{100 * each.guess:.1f}",
+                "wanted, %": f"{100 * each.wanted:.1f}",
+                "methods": "" if each.methods is None else f"{each.methods:.1f}",
+                "seeds": "" if each.seeds is None else f"{each.seeds:.1f}",
+            }
+            for each in found.tables
+        )
+    )
+    weak, tables = ", ".join(found.weak) or "–", len(found.tables)
+    console.print(f"{len(found.weak)} of {tables} tables learn too little: {weak}")
+    console.print(f"{len(found.near_chance)} of {found.runs} runs end near guessing")
+    console.print(f"in {found.apart} of {tables} tables methods differ by more than seeds do")
+    if not found.holds:
         raise typer.Exit(1)
-
-
-def _table(tables: "list[Learned]") -> Table:
-    shown = Table("table", "judged by", "best, %", "guessing, %", "wanted, %", "methods", "seeds")
-    for each in tables:
-        shown.add_row(each.name, each.judged_by, *_numbers(each))
-    return shown
-
-
-def _numbers(each: "Learned") -> Iterator[str]:
-    yield f"{100 * each.best:.1f}"
-    yield f"{100 * each.guess:.1f}"
-    yield f"{100 * each.wanted:.1f}"
-    for spread in (each.methods, each.seeds):
-        yield "" if spread is None else f"{spread:.1f}"

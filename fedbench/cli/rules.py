@@ -3,86 +3,70 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.base.errors import FedbenchError
-from fedbench.cli.app import (
-    THREADS,
-    CheckpointMinutes,
-    DataFolder,
-    Device,
-    Live,
-    Panel,
-    PlanFile,
-    ResultsFolder,
-    Scale,
-    WorkflowFolder,
-    app,
-    console,
-    sentences,
-)
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, print_json, print_line
 
-_DATASET = "A data set's name, or with parameters '{file: {path: mine.csv}}'."
+if TYPE_CHECKING:  # other commands must not wait for what these need
+    from fedbench.plan.plan import Plan
+
 _TRAIN = "Which runs were to be trained: 'all', 'none', or names of methods, separated by commas."
 _PARAMETER = "parameter=value of the data set; may be given several times."
 
-
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="Processes that share the work; any number has the same outcome. "
-        "Default: one per core that this process may use.",
-    ),
-]
+_WHOLE = "A run that was not trained is an error; with --no-whole it is left out."
+_PROCESSES = (
+    "Processes that share the work; any number has the same outcome. Default: one per core that "
+    "this process may use."
+)
+_URI = "MLflow's tracking URI. Default: mlflow.db in the results folder."
 
 
 @app.command(rich_help_panel=Panel.steps)
 def data(
-    dataset: Annotated[str, typer.Argument(help=_DATASET)],
+    dataset: Annotated[str, typer.Argument(help=options.DATA_SET)],
     settings: Annotated[list[str] | None, typer.Option("--set", help=_PARAMETER)] = None,
-    data_dir: DataFolder = None,
+    data_dir: options.DataFolder = None,
 ) -> None:
     """Load a data set, downloading it where that is possible, and print what it is as JSON.
 
     Of a table that is each column that is used as a feature, and warnings of those that are hardly
     one: an index, a constant, or what alone tells the label.
     """
-    with sentences():
-        import numpy as np
+    import numpy as np
 
-        from fedbench.base.strict import checked
-        from fedbench.base.yamlfile import parse, read_value
-        from fedbench.data import tables
-        from fedbench.data.source import load_data
-        from fedbench.spec import Choice
+    from fedbench.base.strict import checked
+    from fedbench.base.yamlfile import parse, read_value
+    from fedbench.data import tables
+    from fedbench.data.source import load_data
+    from fedbench.spec import Choice
 
-        choice = checked(Choice, read_value(dataset))
-        loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
-        facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
-        if loaded.classes:
-            facts["largest"] = int(np.bincount(loaded.y_test).max())
-        facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
-        if tables.is_table(loaded):
-            facts["features"] = tables.described(loaded)
-            facts |= {"warnings": found} if (found := [*tables.suspicions(loaded)]) else {}
-        facts |= {"origin": dict(loaded.origin)}
-    print(json.dumps(facts | {"checksum": loaded.checksum}, indent=2))
+    choice = checked(Choice, read_value(dataset))
+    loaded = load_data(choice.name, choice.params | parse(settings or []), data_dir)
+    facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
+    if loaded.classes:
+        facts["largest"] = int(np.bincount(loaded.y_test).max())
+    facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
+    if tables.is_table(loaded):
+        facts["features"] = tables.described(loaded)
+        facts |= {"warnings": found} if (found := [*tables.suspicions(loaded)]) else {}
+    facts |= {"origin": dict(loaded.origin)}
+    print_json(facts | {"checksum": loaded.checksum}, indent=2)
 
 
 @app.command(rich_help_panel=Panel.steps)
 def train(
     runs: Annotated[list[str], typer.Argument(help="Ids of runs, or paths of files in theirs.")],
-    plan: PlanFile,
-    results: ResultsFolder = Path("results"),
-    data_dir: DataFolder = None,
-    device: Device = "auto",
-    workers: Annotated[int, typer.Option(min=1, help=THREADS)] = 1,
-    checkpoint_minutes: CheckpointMinutes = 5.0,
-    live: Live = "",
+    plan: options.PlanFile,
+    results: options.Results = options.RESULTS,
+    data_dir: options.DataFolder = None,
+    device: options.Device = "auto",
+    workers: Annotated[int, typer.Option(min=1, help=options.THREADS)] = 1,
+    checkpoint_minutes: options.CheckpointMinutes = 5.0,
+    live: options.Live = "",
 ) -> None:
     """Train some runs of a plan one after the other; those that are finished are skipped.
 
@@ -90,137 +74,128 @@ def train(
     others; the exit code is 3 then. Ctrl-C and the signals TERM, USR1 and HUP stop all of them
     after the round, with a checkpoint.
     """
-    with sentences():
-        from fedbench.engine.machine import Machine, one_thread_a_process
-        from fedbench.jobs.live import follower
-        from fedbench.jobs.train import say, train_in_child
-        from fedbench.jobs.train import train as work
-        from fedbench.plan.plan_file import PlanFile
+    from fedbench.engine.machine import Machine, one_thread_a_process
+    from fedbench.jobs.live import follower
+    from fedbench.jobs.train import say, train_in_child
+    from fedbench.jobs.train import train as work
+    from fedbench.plan.plan_file import PlanFile
 
-        one_thread_a_process()
-        run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
-        machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
-        planned = PlanFile(plan).runs(run_ids)  # no folder for an id that is not in the plan
+    one_thread_a_process()
+    run_ids = [Path(name).parent.name if "/" in name else name for name in runs]
+    machine = Machine(device, workers, checkpoint_minutes=checkpoint_minutes)
+    planned = PlanFile(plan).runs(run_ids)  # no folder for an id that is not in the plan
 
-        def train_left(left: Sequence[str]) -> list[str]:
-            follow = follower(live, results, say)  # in the process that trains
-            return work(planned, left, results, machine, data_dir, say, follow)
+    def train_left(left: Sequence[str]) -> list[str]:
+        follow = follower(live, results, say)  # in the process that trains
+        return work(planned, left, results, machine, data_dir, say, follow)
 
-        if code := train_in_child(train_left, run_ids, results):
-            raise typer.Exit(code)
+    if code := train_in_child(train_left, run_ids, results):
+        raise typer.Exit(code)
 
 
 @app.command(rich_help_panel=Panel.steps)
 def select(
     search: Annotated[str, typer.Argument(help="The id of a search in the plan.")],
-    plan: PlanFile,
-    results: ResultsFolder = Path("results"),
+    plan: options.PlanFile,
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Choose the best settings of a search from its finished trials."""
-    with sentences():
-        from fedbench.base.files import write_text
-        from fedbench.plan.plan_file import PlanFile
-        from fedbench.plan.search import select as choose
-        from fedbench.store import Results
+    from fedbench.base.files import write_text
+    from fedbench.plan.plan_file import PlanFile
+    from fedbench.plan.search import select as choose
+    from fedbench.store import Results
 
-        winner = choose(*PlanFile(plan).search(search), results)
-        write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
+    winner = choose(*PlanFile(plan).search(search), results)
+    write_text(Results(results).winner(search), json.dumps(winner, indent=2) + "\n")
 
 
 @app.command(rich_help_panel=Panel.steps)
 def collect(
     paper: Annotated[str, typer.Argument(help="The name of a paper in the plan.")],
-    plan: PlanFile,
+    plan: options.PlanFile,
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
-    results: ResultsFolder = Path("results"),
-    whole: Annotated[
-        bool,
-        typer.Option(
-            help="A run that was not trained is an error; with --no-whole it is left out."
-        ),
-    ] = True,
+    results: options.Results = options.RESULTS,
+    whole: Annotated[bool, typer.Option(help=_WHOLE)] = True,
 ) -> None:
     """Gather the histories of a paper's finished runs into one frame."""
-    with sentences():
-        from fedbench.jobs.collect import collect as gather
-        from fedbench.jobs.collect import finished
-        from fedbench.plan.plan_file import PlanFile
-        from fedbench.store import write_frame
+    from fedbench.jobs.collect import collect as gather
+    from fedbench.jobs.collect import finished
+    from fedbench.plan.plan_file import PlanFile
+    from fedbench.store import write_frame
 
-        planned = PlanFile(plan).of_paper(paper)
-        write_frame(gather(planned if whole else finished(planned, results), results), out)
+    planned = PlanFile(plan).of_paper(paper)
+    write_frame(gather(planned if whole else finished(planned, results), results), out)
 
 
 @app.command(rich_help_panel=Panel.steps)
 def missing(
-    scale: Scale = "demo",
+    scale: options.Scale = "demo",
     train: Annotated[str, typer.Option(help=_TRAIN)] = "all",
-    results: ResultsFolder = Path("results"),
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Fail if runs that were to be trained have failed, after naming each and its error."""
-    with sentences():
-        from fedbench.jobs.status import Watcher
-        from fedbench.plan.cost import Speeds
-        from fedbench.plan.plan_file import PlanFile, planned_file
+    from fedbench.jobs.status import Watcher
+    from fedbench.plan.cost import Speeds
+    from fedbench.plan.plan_file import read_plan
 
-        plan = PlanFile(planned_file(results, scale)).plan()
-        failed = Watcher(plan.to_train(train), results, Speeds()).look().failed
-        for run_id, state in failed.items():
-            console.print(f"{run_id}: {state.why}", soft_wrap=True)
-        if failed:
-            raise FedbenchError(f"{len(failed)} runs failed")
+    plan = read_plan(results, scale)
+    failed = Watcher(plan.to_train(train), results, Speeds()).look().failed
+    for run_id, state in failed.items():
+        print_line(f"{run_id}: {state.why}")
+    if failed:
+        raise FedbenchError(f"{len(failed)} runs failed")
 
 
 @app.command(rich_help_panel=Panel.steps)
 def report(
-    scale: Scale = "demo",
-    workflow: WorkflowFolder = Path("workflow"),
-    results: ResultsFolder = Path("results"),
-    out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
-        "reports"
-    ),
-    workers: Processes = None,
+    scale: options.Scale = "demo",
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
+    out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
+    workers: Annotated[int | None, typer.Option(min=1, help=_PROCESSES)] = None,
 ) -> None:
     """Write the pages, tables and figures of the plan from the collected frames.
 
     The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
     """
-    with sentences():
-        from fedbench.base.cores import cores
-        from fedbench.base.files import write_text
-        from fedbench.plan.plan_file import PlanFile, planned_file
-        from fedbench.report import build
-        from fedbench.report.lacking import lacking
+    from fedbench.base.cores import cores
+    from fedbench.base.files import write_text
+    from fedbench.plan.plan_file import read_plan
+    from fedbench.report import build
 
-        plan = PlanFile(planned_file(results, scale)).plan()
-        written = build(plan, results, out, workflow / "papers", workers or cores())
-        names = sorted(file.relative_to(out / scale).as_posix() for file in written)
-        write_text(out / scale / "files.txt", "\n".join(names) + "\n")
-        pages = [file for file in written if file.suffix == ".html"]
-        console.print(f"{len(written)} files; open {pages[0]}", soft_wrap=True)
-        if words := lacking(plan, results):
-            console.print(words, soft_wrap=True)
+    plan = read_plan(results, scale)
+    written = build(plan, results, out, workflow / "papers", workers or cores())
+    names = sorted(file.relative_to(out / scale).as_posix() for file in written)
+    write_text(out / scale / "files.txt", "\n".join(names) + "\n")
+    pages = [file for file in written if file.suffix == ".html"]
+    print_line(f"{len(written)} files; open {pages[0]}")
+    if absent := _not_collected(plan, results):
+        print_line(f"{absent:,} of {len({cell.run_id for cell in plan.cells}):,} runs are missing")
+
+
+def _not_collected(plan: "Plan", results: Path) -> int:
+    """How many runs of the plan's cells no collected frame has."""
+    from fedbench.report.values import frames
+    from fedbench.store import Results
+
+    files = (Results(results).frame(plan.scale, paper) for paper in plan.papers)
+    collected = (frames.states(frames.read(file)) for file in files)
+    return len({cell.run_id for cell in plan.cells}.difference(*collected))
 
 
 @app.command(rich_help_panel=Panel.steps)
 def track(
-    scale: Scale = "demo",
+    scale: options.Scale = "demo",
     uri: Annotated[
-        str,
-        typer.Option(
-            envvar="FEDBENCH_TRACKING_URI",
-            show_envvar=False,
-            help="MLflow's tracking URI. Default: mlflow.db in the results folder.",
-        ),
+        str, typer.Option(envvar="FEDBENCH_TRACKING_URI", show_envvar=False, help=_URI)
     ] = "",
-    results: ResultsFolder = Path("results"),
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Copy finished runs of the plan into MLflow; those that are there already are skipped."""
-    with sentences():
-        from fedbench.jobs.mlflow import mirror
-        from fedbench.plan.plan_file import PlanFile, planned_file
+    from fedbench.jobs.mlflow import mirror
+    from fedbench.plan.plan_file import read_plan
 
-        plan = PlanFile(planned_file(results, scale)).plan()
-        added = mirror(plan, results, uri or None)
-        of = f"{len(plan.runs):,} planned by {', '.join(plan.papers)}"
-        console.print(f"{added:,} runs added to MLflow, of {of}", soft_wrap=True)
+    plan = read_plan(results, scale)
+    added = mirror(plan, results, uri or None)
+    of = f"{len(plan.runs):,} planned by {', '.join(plan.papers)}"
+    print_line(f"{added:,} runs added to MLflow, of {of}")

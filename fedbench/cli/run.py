@@ -1,5 +1,6 @@
-"""The command `run`: one training run from a file with its settings, shown while it trains."""
+"""The commands `run` and `verify`: one run from a file; finished runs, trained once more."""
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,65 +10,56 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from fedbench.cli.app import (
-    CheckpointMinutes,
-    DataFolder,
-    Device,
-    Live,
-    Panel,
-    Workers,
-    app,
-    console,
-    sentences,
-)
+from fedbench.base.errors import FedbenchError, of_file
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.machine import Machine
     from fedbench.engine.progress import Row
     from fedbench.engine.training import Watch
     from fedbench.spec import RunSpec
-    from fedbench.store import RunFolder
 
 _PAUSE = 5.0  # seconds between two plain lines
+_OUT = "Folder for the run: rounds.parquet, run.json, weights."
+_WORKERS = f"{options.THREADS} Default: one per core; on a GPU one."
+_TOLERANCE = (
+    "With other packages or another processor than before: the largest difference allowed, "
+    "relative to numbers above 1."
+)
 
 
 @app.command(rich_help_panel=Panel.runs)
 def run(
     spec: Annotated[Path, typer.Argument(help="A YAML file with the settings of a run.")],
-    out: Annotated[
-        Path, typer.Option(help="Folder for the run: rounds.parquet, run.json, weights.")
-    ],
-    data_dir: DataFolder = None,
-    device: Device = "auto",
-    workers: Workers = None,
-    checkpoint_minutes: CheckpointMinutes = 5.0,
-    live: Live = "",
+    out: Annotated[Path, typer.Option(help=_OUT)],
+    data_dir: options.DataFolder = None,
+    device: options.Device = "auto",
+    workers: Annotated[int | None, typer.Option(min=1, help=_WORKERS)] = None,
+    checkpoint_minutes: options.CheckpointMinutes = 5.0,
+    live: options.Live = "",
 ) -> None:
     """Train one run; a run that was stopped goes on from its last checkpoint.
 
     Ctrl-C and the signals TERM, USR1 and HUP stop it after its round, with a checkpoint; a second
     one stops at once.
     """
-    with sentences():
-        from fedbench.base.plugins import search_also
-        from fedbench.paper.named import load_run
-        from fedbench.store import RunFolder
+    from fedbench.base.plugins import search_also
+    from fedbench.paper.named import load_run
 
-        search_also(spec.parent)
-        settings = load_run(spec)
-        folder = RunFolder(out)
-        if _is_finished(settings, folder, data_dir):
-            return
-        from fedbench.base.errors import FedbenchError
-        from fedbench.engine.machine import Machine
+    search_also(spec.parent)
+    settings = load_run(spec)
+    if _is_finished(settings, out, data_dir):
+        return
+    from fedbench.engine.machine import Machine
 
-        machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
-        try:
-            _train(spec, settings, out, data_dir, machine, live)
-        except FedbenchError:
-            # another process may have trained it while this one waited
-            if not _is_finished(settings, folder, data_dir):
-                raise
+    machine = Machine(device, workers, checkpoint_minutes, keep_model=True)
+    try:
+        _train(spec, settings, out, data_dir, machine, live)
+    except FedbenchError:
+        # another process may have trained it while this one waited
+        if not _is_finished(settings, out, data_dir):
+            raise
 
 
 def _train(
@@ -79,7 +71,6 @@ def _train(
     live: str,
 ) -> None:
     """Train the run of the file `spec`, show it while it trains, and say how it ended."""
-    from fedbench.base.errors import of_file
     from fedbench.engine.training import run as train
     from fedbench.jobs.live import follower
 
@@ -94,12 +85,15 @@ def _train(
     console.print(f"{settings.id}: {result.status}; files in {out}")
 
 
-def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None) -> bool:
+def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:
     """Whether the folder holds the finished run, which is then said.
 
     Raises `FedbenchError` if its files were changed, or its data replaced.
     """
-    out, record = folder.path, folder.record()
+    from fedbench.store import RunFolder
+
+    folder = RunFolder(out)
+    record = folder.record()
     if not record or record.get("id") != settings.id or not folder.finished(settings.id):
         return False
     _require_same_data(settings, record.get("data", {}).get("checksum", ""), out, data_dir)
@@ -109,7 +103,6 @@ def _is_finished(settings: "RunSpec", folder: "RunFolder", data_dir: Path | None
 
 def _require_same_data(settings: "RunSpec", trained: str, out: Path, data_dir: Path | None) -> None:
     """Raise `FedbenchError` if the data here are other data; without any there is no telling."""
-    from fedbench.base.errors import FedbenchError
     from fedbench.engine.build import data_of
 
     try:
@@ -161,3 +154,47 @@ def _lines(console: Console, spec: "RunSpec") -> "Watch":
         console.print(words, highlight=False)
 
     return show
+
+
+@app.command(rich_help_panel=Panel.runs)
+def verify(
+    scale: options.Scale = "demo",
+    sample: Annotated[int, typer.Option(min=1, help="How many finished runs are drawn.")] = 5,
+    seed: Annotated[
+        int | None, typer.Option(help="Draws the same runs again. Default: others each time.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(min=0, help=_TOLERANCE)] = 0.02,
+    device: options.Device = "auto",
+    results: options.Results = options.RESULTS,
+    data_dir: options.DataFolder = None,
+) -> None:
+    """Train some finished runs of a scale again and compare every number with what is stored.
+
+    With the same packages on the same processor every bit must be the same. Nothing is written. The
+    exit code is 1 if a run did not come out as it was.
+    """
+    from fedbench.engine.machine import Machine, one_thread_a_process
+    from fedbench.jobs.verify import train_again
+
+    finished = _finished(scale, results)
+    runs = random.Random(seed).sample(finished, min(sample, len(finished)))  # noqa: S311
+    one_thread_a_process()
+    bad = 0
+    for run in runs:
+        again = train_again(run, results, Machine(device, 1), data_dir)
+        bad += not again.holds(tolerance)
+        console.print(again.words(), highlight=False, soft_wrap=True)
+    console.print(f"{len(runs) - bad} of {len(runs)} runs came out as they should")
+    if bad:
+        raise typer.Exit(1)
+
+
+def _finished(scale: str, results: Path) -> "list[RunSpec]":
+    from fedbench.plan.plan_file import read_plan
+    from fedbench.store import Results, state
+
+    planned = read_plan(results, scale).runs
+    complete = [run for key, run in planned.items() if state(Results(results).run(key)).complete]
+    if not complete:
+        raise FedbenchError(f"{results}: no run of scale '{scale}' is finished; train some first")
+    return complete

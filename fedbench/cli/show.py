@@ -10,7 +10,8 @@ from rich.table import Table
 
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
-from fedbench.cli.app import Panel, ResultsFolder, app, console, sentences
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, print_line
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
@@ -28,21 +29,27 @@ def show(
     column: Annotated[
         str, typer.Option(help="What is plotted. Default: the accuracy, or else the loss.")
     ] = "",
-    results: ResultsFolder = Path("results"),
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Show a run: the settings that are not the defaults, its curve, and where its folder is.
 
     A setting that a search chose has the value that the run used.
     """
-    with sentences():
-        folder = _folder(run, results)
-        record = folder.record()
-        if record is None:
-            _say_unfinished(folder)
-            return
-        history = folder.history()
-        plotted = _column(column, history)
-    console.print(_facts(record, folder))
+    from fedbench.store import state
+
+    folder = _folder(run, results)
+    record = folder.record()
+    if record is None:
+        now = state(folder)
+        at, why = f", round {now.round}" * bool(now.round), f": {now.why}" * bool(now.why)
+        print_line(f"{folder.path.name} is {now.status}{at}{why}")
+        return
+    history = folder.history()
+    plotted = _column(column, history)
+    table = Table(show_header=False, title=record["id"], title_justify="left")
+    for name, value in _facts(record, folder):
+        table.add_row(name, value)
+    console.print(table)
     console.print(f"{plotted} over the rounds")
     console.print(_plot(history["round"], history[plotted]), highlight=False)
 
@@ -65,48 +72,29 @@ def _folder(run: str, results: Path) -> "RunFolder":
     raise FedbenchError(f"'{shown(run)}' is a part of {len(fitting)} runs' ids: {listed}")
 
 
-def _say_unfinished(folder: "RunFolder") -> None:
-    from fedbench.store import state
-
-    now = state(folder)
-    at = f", round {now.round}" if now.round else ""
-    why = f": {now.why}" if now.why else ""
-    console.print(f"{folder.path.name} is {now.status}{at}{why}", soft_wrap=True)
-
-
 def _column(asked: str, history: "pd.DataFrame") -> str:
     if asked and asked not in history:
         raise unknown("column", asked, history.columns)
     return asked or ("accuracy" if "accuracy" in history else "loss")
 
 
-def _facts(record: dict[str, Any], folder: "RunFolder") -> Table:
-    """Settings that are not the defaults, then what the run cost."""
-    table = Table(show_header=False, title=record["id"], title_justify="left")
-    for name, value in [*_settings(record), *_costs(record)]:
-        table.add_row(name, value)
-    table.add_row("folder", str(folder.path))
-    return table
-
-
-def _settings(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _facts(record: dict[str, Any], folder: "RunFolder") -> Iterator[tuple[str, str]]:
+    """Settings that are not the defaults, then what the run cost, and where it is."""
     from fedbench.plan.search import as_trained
 
     settings, chosen = as_trained(record["settings"], record["resolved"])
+    settings.pop("numerics", None)
     for name, value in settings.items():
-        if name != "numerics":
-            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            yield name, f"{said} ({chosen[name]})" if name in chosen else said
-
-
-def _costs(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield name, f"{text} ({chosen[name]})" if name in chosen else text
+    seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
     yield "status", f"{record['status']} after {record['rounds']} rounds"
-    seconds = {phase: value for phase, value in record["seconds"].items() if value}
-    yield "seconds", ", ".join(f"{phase} {value:.1f}" for phase, value in seconds.items())
+    yield "seconds", ", ".join(seconds)
     yield "sample passes", f"{record['sample_passes']:,}"
     if "floats" in record:
         yield "numbers sent", ", ".join(f"{way} {n:,}" for way, n in record["floats"].items())
     yield "device", record["device"]
+    yield "folder", str(folder.path)
 
 
 def _plot(rounds: "pd.Series[int]", values: "pd.Series[float]") -> str:

@@ -1,6 +1,5 @@
 """The command `status`: how far the runs of a scale have come, once or again and again."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -8,21 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from fedbench.cli.app import (
-    AsJson,
-    Panel,
-    ResultsFolder,
-    Scale,
-    WorkflowFolder,
-    app,
-    console,
-    sentences,
-)
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, print_json, table_of
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.jobs.status import Overview, Tally
@@ -34,41 +24,40 @@ _PAUSE, _PLAIN_PAUSE = 2.0, 30.0  # seconds between two looks on a terminal, and
 
 @app.command(rich_help_panel=Panel.papers)
 def status(
-    scale: Scale = "demo",
+    scale: options.Scale = "demo",
     watch: Annotated[
         bool, typer.Option("--watch", help="Look again and again until no run is left.")
     ] = False,
-    as_json: AsJson = False,
-    workflow: WorkflowFolder = Path("workflow"),
-    results: ResultsFolder = Path("results"),
+    as_json: options.AsJson = False,
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Say how many runs are done, running or failed, by paper, from the run folders alone.
 
     It may be called on any machine that sees the results folder. A process of another machine
     counts as ended after half an hour without an evaluated round; its runs are then called stopped.
     """
-    with sentences():
-        looks = _looks(_look(scale, workflow, results), watch)
-        if as_json:
+    looks = _looks(_look(scale, workflow, results), watch)
+    if as_json:
+        for seen in looks:
+            print_json(_facts(seen))
+    elif console.is_terminal and watch:
+        with Live(console=console, auto_refresh=False) as live:
             for seen in looks:
-                print(json.dumps(facts(seen)), flush=True)
-        elif console.is_terminal and watch:
-            with Live(console=console, auto_refresh=False) as live:
-                for seen in looks:
-                    live.update(shown(seen), refresh=True)
-        else:
-            for seen in looks:
-                console.print(shown(seen))
+                live.update(_shown(seen), refresh=True)
+    else:
+        for seen in looks:
+            console.print(_shown(seen))
 
 
 def _look(scale: str, workflow: Path, results: Path) -> "Callable[[], Overview]":
     from fedbench.jobs.status import Watcher
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import Speeds
-    from fedbench.plan.plan_file import PlanFile, planned_file
+    from fedbench.plan.plan_file import read_plan
 
     load_scale(workflow, scale)  # one that is misspelt is told with those that there are
-    plan = PlanFile(planned_file(results, scale)).plan()
+    plan = read_plan(results, scale)
     return Watcher(plan, results, Speeds(plan.speeds)).look
 
 
@@ -82,14 +71,13 @@ def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":
         yield seen
 
 
-def shown(seen: "Overview") -> RenderableType:
+def _shown(seen: "Overview") -> Group:
     """A table with a line per paper, then the runs that run, then those that failed."""
     from fedbench.store import Status
 
-    shows = [status for status in Status if seen.everything.counts[status]]
-    table = Table("", "runs", *shows, "seconds each", "left")
-    for name, tally in {**seen.papers, "together": seen.everything}.items():
-        table.add_row(name, *_cells(tally, seen, shows))
+    columns = [status for status in Status if seen.everything.counts[status]]
+    tallies = {**seen.papers, "together": seen.everything}
+    table = table_of(_row(name, each, columns, seen) for name, each in tallies.items())
     running = list(seen.running.items())
     lines = [f"running: {run_id}, round {state.round}" for run_id, state in running[:_NAMED]]
     lines += [f"and {len(running) - _NAMED} more are running"] * (len(running) > _NAMED)
@@ -97,17 +85,20 @@ def shown(seen: "Overview") -> RenderableType:
     return Group(table, Text("\n".join(lines)))
 
 
-def _cells(tally: "Tally", seen: "Overview", shows: "list[Status]") -> Iterator[str]:
+def _row(name: str, tally: "Tally", columns: "list[Status]", seen: "Overview") -> dict[str, str]:
     from fedbench.jobs.status import duration
 
-    yield f"{tally.runs:,}"
-    for status in shows:
-        yield f"{tally.counts[status]:,}" if tally.counts[status] else ""
-    yield f"{tally.seconds_per_run:.1f}" if tally.seconds_per_run is not None else ""
-    yield duration(tally.left / max(1, len(seen.running))) if tally.left else ""
+    seconds, left = tally.seconds_per_run, tally.left / max(1, len(seen.running))
+    return {
+        "": name,
+        "runs": f"{tally.runs:,}",
+        **{each: f"{tally.counts[each]:,}" if tally.counts[each] else "" for each in columns},
+        "seconds each": f"{seconds:.1f}" if seconds is not None else "",
+        "left": duration(left) if left else "",
+    }
 
 
-def facts(seen: "Overview") -> dict[str, Any]:
+def _facts(seen: "Overview") -> dict[str, Any]:
     """The same as plain values, for a program."""
     return {
         "papers": {name: _numbers(tally) for name, tally in seen.papers.items()},

@@ -13,14 +13,15 @@ from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions
+from fedbench.paper.metrics import Metric
 from fedbench.paper.named import spelled_out
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Target
+from fedbench.paper.places import Target, reading
 from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
 USUAL_GRIDS = {"lr": (0.01, 0.03, 0.1, 0.3), "momentum": (0.0, 0.5, 0.9), "epochs": (1, 2, 5)}
-_WORDS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "loss": "Loss"}
+_COSTS = {"megabytes": "traffic", "kilopasses": "computation"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,31 +80,31 @@ def _checked(name: str, parts: Any) -> dict[str, Any]:
     return {"parts": list(parts)}
 
 
-def grid_of(text: str) -> tuple[str, tuple[Any, ...]]:
-    """'lr=0.01,0.1' as the values that a search tries; 'lr' alone has the usual ones."""
-    name, sign, values = text.partition("=")
-    if sign:
-        return name, tuple(read_value(f"[{values}]"))
-    if name not in USUAL_GRIDS:
-        raise FedbenchError(
-            f"tune = {quoted(text)} is not allowed: write the values, such as {name}=0.1,1; only "
-            f"{', '.join(USUAL_GRIDS)} have usual ones"
-        )
-    return name, USUAL_GRIDS[name]
-
-
 def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """What `grid_of` makes of each text; raises `FedbenchError` on a setting given twice."""
+    """The values that a search tries, by setting: 'lr=0.01,0.1'; 'lr' alone has the usual ones.
+
+    Raises `FedbenchError` on a setting that has none, or is given twice.
+    """
     grids: dict[str, tuple[Any, ...]] = {}
     for text in texts:
-        name, values = grid_of(text)
+        name, sign, values = text.partition("=")
+        refused = f"tune = {quoted(text)} is not allowed:"
         if name in grids:
+            raise FedbenchError(f"{refused} {name} is given twice; write all its values in one")
+        if not sign and name not in USUAL_GRIDS:
             raise FedbenchError(
-                f"tune = {quoted(text)} is not allowed: {name} is given twice; write all its "
-                "values in one"
+                f"{refused} write the values, such as {name}=0.1,1; only "
+                f"{', '.join(USUAL_GRIDS)} have usual ones"
             )
-        grids[name] = values
+        grids[name] = tuple(read_value(f"[{values}]")) if sign else USUAL_GRIDS[name]
     return grids
+
+
+def targets_of(metric: str, texts: Iterable[str]) -> list[float]:
+    """The scores of `metric` to reach; raises `FedbenchError` on one that no run can reach."""
+    with at("--targets"):
+        targets = [reading(f"round@to:{metric}={text}").target for text in texts]
+    return [target.value for target in targets if target]
 
 
 def write_bench(bench: Bench, file: Path) -> None:
@@ -125,21 +126,20 @@ def content_of(bench: Bench) -> dict[str, Any]:
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
     own = {name: parts for name, parts in bench.methods.items() if parts}
+    levels = {
+        axis: {name: {axis: value} for name, value in values.items()}
+        for axis, values in settings.items()
+    }
+    axes_of_grid = {axis: [*values] for axis, values in settings.items()}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
         "prints": False,
         "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
-        "levels": {
-            **{
-                name: {level: {name: value} for level, value in levels.items()}
-                for name, levels in settings.items()
-            },
-            **({"method": own} if own else {}),
-        },
+        "levels": levels | ({"method": own} if own else {}),
         "grids": {
             "main": {
-                "axes": {**{k: list(v) for k, v in settings.items()}, "method": [*bench.methods]},
+                "axes": axes_of_grid | {"method": [*bench.methods]},
                 "seeds": list(range(bench.seeds)),
             }
         },
@@ -206,28 +206,22 @@ def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
 
 def _caption(bench: Bench) -> str:
     tuned = " and ".join(bench.tune)
-    searched = (
-        f"For every method the same search chose {tuned}." if tuned else "Nothing is searched."
-    )
-    many = f"Mean ± standard deviation over {bench.seeds} seeds"
+    searched = f"For every method the same search chose {tuned}" if tuned else "Nothing is searched"
+    several = f"Mean ± standard deviation over {bench.seeds} seeds"
     return (
-        f"{many if bench.seeds > 1 else 'The values of one seed'}, the best method first by "
-        f"{_WORDS.get(bench.metric, bench.metric).lower()} after the last round. {searched}"
+        f"{several if bench.seeds > 1 else 'The values of one seed'}, the best method first by "
+        f"{Metric(bench.metric).label.lower()} after the last round. {searched}."
     )
-
-
-_COSTS = ("megabytes", "kilopasses")
 
 
 def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:
     of_main = {"grid": "main", "panels": settings, "metric": bench.metric}
-    what = _WORDS.get(bench.metric, bench.metric)
+    what = Metric(bench.metric).label
     figures: dict[str, Any] = {"rounds": {"title": f"{what} over the rounds", **of_main}}
-    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
-        title = f"{what} over {words}"
-        figures[cost] = {"title": title, "kind": {"curves": {"x": cost}}, **of_main}
-    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
-        title = f"What {words} buys"
+    for cost, word in _COSTS.items():
+        kind = {"curves": {"x": cost}}
+        figures[cost] = {"title": f"{what} over {word}", "kind": kind, **of_main}
+    for cost, word in _COSTS.items():
         kind = {"pareto": {"cost": cost}}
-        figures[f"pareto_{cost}"] = {"title": title, "kind": kind, **of_main}
+        figures[f"pareto_{cost}"] = {"title": f"What {word} buys", "kind": kind, **of_main}
     return figures

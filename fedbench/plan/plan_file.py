@@ -138,6 +138,11 @@ def planned_file(results: Path, scale: str) -> Path:
     return max(files, key=lambda file: file.stat().st_mtime)
 
 
+def read_plan(results: Path, scale: str) -> Plan:
+    """That plan itself, whole."""
+    return PlanFile(planned_file(results, scale)).plan()
+
+
 class PlanFile:
     """A plan on disk, of which only what is asked for is built.
 

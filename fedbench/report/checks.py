@@ -25,19 +25,20 @@ def check_report(plan: Plan, papers: Path) -> None:
     numbers. Imports torch for some facts.
     """
     for name, paper in plan.papers.items():
-        printed = printed_numbers(papers, name, plan.asked[name])
-        for key, claim in plan.asked[name].claims.items():
-            with at(str(find_file(papers, f"{name}.yaml"))):
+        file, whole = find_file(papers, f"{name}.yaml"), plan.asked[name]
+        printed = printed_numbers(papers, name, whole)
+        for key, claim in whole.claims.items():
+            with at(str(file)):
                 if not isinstance(claim, Together):
-                    expand(f"claims.{key}", claim, plan.asked[name])
+                    expand(f"claims.{key}", claim, whole)
         for key, figure in paper.figures.items():
-            with at(f"{find_file(papers, f'{name}.yaml')}: figures.{key}"):
+            with at(f"{file}: figures.{key}"):
                 registry.build("figure", figure.kind.name, figure.kind.params)
         for key in paper.facts:
-            with at(f"{find_file(papers, f'{name}.yaml')}: facts.{key}"):
+            with at(f"{file}: facts.{key}"):
                 fact_table(key, paper, printed)
         for key, item in paper.items():
-            with at(f"{find_file(papers, f'{name}.yaml')}: {key}"):
+            with at(f"{file}: {key}"):
                 _require_rounds(paper, item)
 
 

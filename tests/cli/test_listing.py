@@ -11,9 +11,14 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base import registry
-from fedbench.cli.list_ import _cell
-from fedbench.cli.listing import _parameters, catalogue, citation, overview
-from fedbench.cli.parameters import written
+from fedbench.cli.catalogue import (
+    catalogue,
+    citation,
+    parameters_of,
+    summaries,
+    written_parameters,
+)
+from fedbench.cli.list_ import text_of
 from fedbench.core.part import Cost
 from fedbench.paper.compositions import compositions
 
@@ -46,12 +51,12 @@ def test_every_part_and_every_named_method_has_a_row(rows):
 @pytest.mark.parametrize("kind", registry.PACKAGES)
 def test_what_is_read_without_an_import_is_what_the_classes_say(kind):
     full = {row["name"]: row for row in catalogue(kind)}
-    read = {row["name"]: row for row in overview(kind)}
+    read = {row["name"]: row for row in summaries(kind)}
     assert read.keys() == full.keys()
     for name, row in read.items():
         assert row == {key: full[name][key] for key in row}
     for entry in registry.entries(kind).values():
-        assert written(entry) in (None, _parameters(entry.load()))
+        assert written_parameters(entry) in (None, parameters_of(entry.load()))
 
 
 def test_a_part_by_hand(rows):
@@ -98,10 +103,10 @@ class Asked:
 
 
 def test_a_parameter_that_must_be_given_is_called_required():
-    strength, names, limit = _parameters(Asked)
+    strength, names, limit = parameters_of(Asked)
     assert "default" not in strength
     assert (names["default"], limit["default"]) == ({}, None)
-    lines = _cell([strength, names, limit]).splitlines()
+    lines = text_of([strength, names, limit]).splitlines()
     assert [line.partition(",")[0] for line in lines] == [
         "strength (required)", "names = {}", "limit = None",
     ]  # fmt: skip

@@ -9,8 +9,8 @@ from fedbench.paper.bench import (
     Bench,
     chosen_methods,
     content_of,
-    grid_of,
     grids_of,
+    targets_of,
     write_bench,
 )
 from fedbench.paper.compositions import compositions
@@ -46,10 +46,16 @@ def test_methods_that_are_none_are_refused(refuses, text, words):
 
 
 def test_the_values_of_a_search(refuses):
-    assert grid_of("lr=0.1,1e-2") == ("lr", (0.1, 0.01))
-    assert grid_of("lr") == ("lr", (0.01, 0.03, 0.1, 0.3))
+    assert grids_of(["lr=0.1,1e-2"]) == {"lr": (0.1, 0.01)}
     with refuses(r"tune = 'batch' is not allowed: write the values, such as batch=0\.1,1"):
-        grid_of("batch")
+        grids_of(["batch"])
+
+
+def test_targets_are_scores_that_a_run_can_reach(refuses):
+    assert targets_of("accuracy", ["0.5", "0.8"]) == [0.5, 0.8]
+    assert targets_of("loss", []) == []
+    with refuses("--targets: "):
+        targets_of("accuracy", ["half"])
 
 
 def test_a_setting_is_searched_once(refuses):

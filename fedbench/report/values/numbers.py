@@ -33,6 +33,12 @@ def fixed(value: float | None, digits: int) -> str:
     return "not finite" if math.isnan(value) else f"{value:.{digits}f}".replace("-", "−")
 
 
+def with_deviation(mean: float | None, deviation: float | None, digits: int) -> str:
+    """A mean and its standard deviation, if it has one: '61.20 ± 0.41'."""
+    alone = deviation is None or math.isnan(deviation)
+    return fixed(mean, digits) + ("" if alone else f" ± {fixed(deviation, digits)}")
+
+
 def signed(value: float, digits: int) -> str:
     """A number with its sign, also a plus; zero has none."""
     text = fixed(abs(value), digits)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from fedbench.plan.plan import make_plan
-from fedbench.report.learned import learned, near_chance
+from fedbench.report.learning import Learning, judge
 from fedbench.store import Results, write_frame
 from tests.project import PAPER, PRINTED, make_project
 
@@ -38,7 +38,7 @@ def test_a_partition_at_its_defaults_is_as_skewed_as_these_say(tmp_path):
         "{1: {partition: {dr: {alpha: 1}}}, 0.1: {partition: dr}}",
     )
     plan, results = judged(tmp_path, lambda run: 0.5 if run.partition.params else 0.2, plain)
-    assert learned(plan, results)[0].best == pytest.approx(0.5)
+    assert judge(plan, results).tables[0].best == pytest.approx(0.5)
 
 
 def is_mild(run):
@@ -51,7 +51,7 @@ def test_fedavg_in_mild_settings_is_compared_with_chance(tmp_path):
         tmp_path,
         lambda run: 0.5 + 0.02 * run.seed if is_mild(run) and not run.parts else 0.2,
     )
-    table = learned(plan, results)[0]
+    table = judge(plan, results).tables[0]
     assert (table.name, table.judged_by) == ("tiny/table1", "FedAvg")
     assert table.best == pytest.approx(0.51)  # the best round is the first
     assert table.guess == pytest.approx(36 / 355)  # of digits' test images show the commonest
@@ -65,7 +65,7 @@ def test_methods_are_compared_with_seeds(tmp_path):
         tmp_path,
         lambda run: 0.5 + 0.02 * run.seed if is_mild(run) and not run.parts else 0.2,
     )
-    table = learned(plan, results)[0]
+    table = judge(plan, results).tables[0]
     assert table.methods == pytest.approx((480.5 / 2) ** 0.5)
     # the seeds of FedAvg differ by 2 points, a variance of 2; those of the others do not
     assert table.seeds == pytest.approx(((2 / 2 + 0) / 2) ** 0.5)
@@ -76,7 +76,7 @@ def test_without_mild_settings_all_runs_are_judged(tmp_path):
     skewed = PAPER.replace("alpha: [1]", "alpha: [0.1]").replace("alpha: 1}", "alpha: 0.1}")
     printed = PRINTED.replace("alpha=1", "alpha=0.1")
     plan, results = judged(tmp_path, lambda run: 0.14, skewed, printed)
-    table = learned(plan, results)[0]
+    table = judge(plan, results).tables[0]
     assert table.judged_by == "all methods, skewed"
     assert table.wanted == pytest.approx(36 / 355 + 0.05)  # a quarter of the gain
     assert not table.learns
@@ -86,13 +86,14 @@ def test_without_mild_settings_all_runs_are_judged(tmp_path):
 def test_runs_that_end_within_five_points_of_guessing_are_near_it(tmp_path):
     # the last round has half of the best: 16 and 14 %
     plan, results = judged(tmp_path, lambda run: 0.32 if run.parts else 0.28)
-    near, runs = near_chance(plan, results)
-    assert runs == 8
-    assert sorted(near) == sorted(key for key, run in plan.runs.items() if not run.parts)
+    found = judge(plan, results)
+    assert found.runs == 8
+    assert sorted(found.near_chance) == sorted(
+        key for key, run in plan.runs.items() if not run.parts
+    )
 
 
 def test_without_results_there_is_nothing_to_judge(tmp_path):
     make_project(tmp_path)
     plan = make_plan(tmp_path / "workflow", "paper")
-    assert learned(plan, tmp_path / "results") == []
-    assert near_chance(plan, tmp_path / "results") == ([], 0)
+    assert judge(plan, tmp_path / "results") == Learning([], 0, [])

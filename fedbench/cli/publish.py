@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fedbench.base.yamlfile import split
-from fedbench.cli.app import Panel, ResultsFolder, Scale, WorkflowFolder, app, console, sentences
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, print_line
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.jobs.publish import Exported
@@ -23,9 +24,9 @@ def export(
     also: Annotated[
         str, typer.Option("--papers", help="The same, separated by commas. Default: all papers.")
     ] = "",
-    scale: Scale = "demo",
-    workflow: WorkflowFolder = Path("workflow"),
-    results: ResultsFolder = Path("results"),
+    scale: options.Scale = "demo",
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
     out: Annotated[Path, typer.Option(help="Folder of the papers' folders.")] = _PUBLISHED,
 ) -> None:
     """Publish the finished runs of a scale as tables in a folder for each paper, without weights.
@@ -33,16 +34,15 @@ def export(
     Files that are there stay as they are: what is new goes into files of today. They also hold what
     a report needs beside the runs: the facts of data sets and the winners of searches.
     """
-    with sentences():
-        from fedbench.jobs.publish import export as publish
-        from fedbench.plan.plan import make_plan
+    from fedbench.jobs.publish import export as publish
+    from fedbench.plan.plan import make_plan
 
-        plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
-        for paper in plan.papers:
-            console.print(_line(publish(plan, paper, results, out)), soft_wrap=True)
+    plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
+    for paper in plan.papers:
+        print_line(_exported(publish(plan, paper, results, out)))
 
 
-def _line(done: "Exported") -> str:
+def _exported(done: "Exported") -> str:
     """What is published, what of it is new, and which planned runs are missing."""
     line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
     if done.others:
@@ -67,18 +67,17 @@ def restore(
             f"Default: {_PUBLISHED}."
         ),
     ] = None,
-    results: ResultsFolder = Path("results"),
+    results: options.Results = options.RESULTS,
 ) -> None:
     """Turn published files back into runs, so that the workflow trains none of them.
 
     Runs that are there already stay as they are; one that is there with another content is refused,
     and so is one of another version of fedbench whose numbers would differ.
     """
-    with sentences():
-        from fedbench.jobs.publish import exports_in
-        from fedbench.jobs.publish import restore as bring_back
+    from fedbench.jobs.publish import exports_in
+    from fedbench.jobs.publish import restore as bring_back
 
-        done = bring_back(exports_in(files or [_PUBLISHED]), results)
+    done = bring_back(exports_in(files or [_PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since what they use gives other numbers by now: {done.outdated:,}"

@@ -1,4 +1,4 @@
-"""Starts the workflow for a command that ends in a report."""
+"""The workflow: where it is, how a command starts it, its lock, a folder of your own for it."""
 
 import json
 import os
@@ -8,17 +8,54 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
-import psutil
 import typer
-from platformdirs import user_cache_dir
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import require_writable
+from fedbench.base.files import exists, require_writable, write_text
 from fedbench.base.plugins import project
-from fedbench.data.source import data_folder
+from fedbench.cli.app import Panel, app, console, print_line
+
+_EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
+_FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml")
+
+
+@app.command(rich_help_panel=Panel.results)
+def workflow() -> None:
+    """Print the path of the Snakefile: snakemake -s "$(fedbench workflow)" --cores all."""
+    print(_snakefile())
+
+
+@app.command(rich_help_panel=Panel.results)
+def unlock(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="Where the workflow was started. Default: the working folder.", show_default=False
+        ),
+    ] = Path(),
+) -> None:
+    """Free the folder of a workflow that was killed; refused while one still runs there."""
+    from fedbench.jobs.lifecycle import unlock as free
+
+    console.print("the folder is free" if free(folder) else "the folder was not locked")
+
+
+@app.command(rich_help_panel=Panel.results)
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
+) -> None:
+    """Write a folder with a method, a paper that uses it and a README, to run and to change."""
+    for name in _FILES:
+        if exists(folder / name):
+            raise FedbenchError(f"{folder / name}: is there already, and is not overwritten")
+    for name in _FILES:
+        write_text(folder / name, (_EXAMPLE / name).read_text(encoding="utf-8"))
+    print_line(f"{len(_FILES)} files; read {folder / _FILES[0]}")
 
 
 def reproduce(cores: str, **config: object) -> None:
@@ -29,8 +66,7 @@ def reproduce(cores: str, **config: object) -> None:
     from fedbench.jobs.status import COMMAND
 
     typed = {COMMAND: shlex.join(["fedbench", *sys.argv[1:]])}
-    snakefile = str((project() / "Snakefile").resolve())
-    command = [sys.executable, "-P", "-m", "snakemake", "-s", snakefile, "--cores", cores]
+    command = [sys.executable, "-P", "-m", "snakemake", "-s", str(_snakefile()), "--cores", cores]
     with TemporaryDirectory() as folder:
         # in a file: of text after --config Snakemake takes 2024 for a number, # for a comment
         file = Path(folder, "config.json")
@@ -43,11 +79,19 @@ def reproduce(cores: str, **config: object) -> None:
         raise typer.Exit(done.returncode)
 
 
+def _snakefile() -> Path:
+    return (project() / "Snakefile").resolve()
+
+
 def _cache(instead: str) -> dict[str, str]:
     """The variables that give Snakemake another folder for its cache where it cannot write to it.
 
     Its first act is to make that folder, in the user's home. The data are left where they were.
     """
+    from platformdirs import user_cache_dir
+
+    from fedbench.data.source import data_folder
+
     try:
         require_writable(Path(user_cache_dir("snakemake", "snakemake")))
     except FedbenchError:
@@ -75,6 +119,8 @@ def _leave(_: int, __: object) -> None:
 
 
 def _hand_on(number: int, _: object) -> None:
+    import psutil
+
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
             child.send_signal(number)

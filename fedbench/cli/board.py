@@ -10,8 +10,7 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.printed import Printed
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.gather import table_cells
-from fedbench.report.tables.layout import TableLayout, arrange
-from fedbench.report.tables.rows import Row
+from fedbench.report.tables.layout import Row, TableLayout, arrange
 from fedbench.report.values import frames
 from fedbench.report.values.numbers import fixed
 from fedbench.store import Results

@@ -179,6 +179,13 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder in which the reports are written.")] = Path(
         "reports"
     ),
+    copies: Annotated[
+        bool,
+        typer.Option(
+            help="Write figures as SVG, PNG and PDF and tables as LaTeX and Markdown, too; with "
+            "--no-copies they stand in the pages, and their numbers in CSV files."
+        ),
+    ] = True,
     workers: Processes = None,
 ) -> None:
     """Write the pages, tables and figures of the plan from the collected frames.
@@ -193,7 +200,7 @@ def report(
         from fedbench.report.lacking import lacking
 
         plan = PlanFile(planned_file(results, scale)).plan()
-        written = build(plan, results, out, workflow / "papers", workers or cores())
+        written = build(plan, results, out, workflow / "papers", workers or cores(), copies)
         names = sorted(file.relative_to(out / scale).as_posix() for file in written)
         write_text(out / scale / "files.txt", "\n".join(names) + "\n")
         pages = [file for file in written if file.suffix == ".html"]

@@ -10,12 +10,12 @@ import fcntl
 import io
 import pickle
 import signal
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
 
 import torch
@@ -45,7 +45,7 @@ class Processes:
         if not self._workers:
             fed = next((t.fed for t in groups[0][0].turns), None)
             self._workers = [_forked(self._train, fed) for _ in range(self._count)]
-            weakref.finalize(self, _end, self._workers)
+            Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
             with suppress(BrokenPipeError):  # the answer says so
                 worker.questions.send_bytes(_packed((start, groups[n :: self._count])))

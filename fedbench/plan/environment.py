@@ -11,7 +11,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from fedbench.base.files import read_text, write_text
+from fedbench.base.files import exists, read_text, write_text
 
 _CONSTRAINTS, _FEDBENCH = "-c constraints.txt", "-e ."  # as environment.yml writes them
 
@@ -25,8 +25,13 @@ def command(conda: bool) -> str:
 
 
 def write_environment(file: Path, copy: Path) -> str:
-    """Write environment.yml as it holds in any folder; returns the path of the copy, absolute."""
-    write_text(copy, environment(file.resolve()))
+    """Write environment.yml as it holds in any folder; returns the path of the copy, absolute.
+
+    Snakemake makes environments before it starts a job, so that no rule can write the file.
+    """
+    text = environment(file.resolve())
+    if not exists(copy) or read_text(copy) != text:
+        write_text(copy, text)
     return str(copy.resolve())
 
 

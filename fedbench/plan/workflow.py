@@ -203,10 +203,15 @@ class WorkflowPaths:
         return [self.winner(search) for search in self._searches(paper)]
 
     def choices(self) -> list[str]:
-        """The settings that searches of the plan choose, or chose before."""
+        """The settings that searches choose: of those trained, or there with all trials."""
         trained = (self.trained or self.scheduled).trials
-        files = {search: self.winner(search) for search in self.scheduled.trials}
-        return [file for search, file in files.items() if search in trained or exists(Path(file))]
+        there = (
+            search
+            for search in self.scheduled.trials
+            if search in trained
+            or all(exists(Path(x)) for x in (self.winner(search), *self.trial_stamps(search)))
+        )
+        return [self.winner(search) for search in there]
 
     def facts(self) -> list[str]:
         """The facts of all data sets that runs in the frames were trained on."""

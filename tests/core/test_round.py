@@ -31,7 +31,7 @@ def test_the_full_gradient_is_there_in_ask_alone(hook):
     [
         ("models", "weigh"),
         ("raw", "weigh"),
-        ("ups", "weigh"),
+        ("uploads", "weigh"),
         ("statistics", "weigh"),
         ("i", "receive"),
         ("new", "evaluate"),

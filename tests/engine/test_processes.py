@@ -1,5 +1,6 @@
 """Clients of small networks train in worker processes: the same bits, and no process is left."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -125,3 +126,17 @@ def test_users_code_large_networks_and_one_worker_train_in_threads():
 
     own = Training(assemble(SPEC, {"loss": loss}, machine, None), machine)
     assert own.workers._processes is None
+
+
+def test_a_process_that_is_stopped_ends_with_them():
+    """Python ends the children of a process with SIGTERM, which these leave to their parent."""
+
+    def stopped():
+        made = training()
+        made.round()
+        raise SystemExit(130)
+
+    process = multiprocessing.get_context("fork").Process(target=stopped)
+    process.start()
+    process.join(timeout=30)
+    assert process.exitcode == 130

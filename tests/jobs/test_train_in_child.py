@@ -91,7 +91,7 @@ def test_a_finished_run_whose_table_was_cut_short_has_failed(tmp_path):
     schedule = plan(one=tuple(IDS[:1]))
 
     def work(run_ids):
-        return train(schedule, run_ids, tmp_path, Machine("cpu"), None)
+        return train(schedule.runs, run_ids, tmp_path, Machine("cpu"), None)
 
     assert train_in_child(work, IDS[:1], tmp_path) == 3
     assert "rounds.parquet: is not the file that the run wrote" in failure_file(folder).read_text()

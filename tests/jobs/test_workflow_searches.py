@@ -44,6 +44,15 @@ def test_where_there_is_no_plan_yet_nothing_is_trained_or_chosen_again_either(tm
     assert planned(tmp_path) == END | {"plan": 1, "total": 6}
 
 
+def test_a_choice_without_its_trials_is_shown_where_nothing_is_trained(tmp_path, plan):
+    results, trials = Results(tmp_path / "results"), next(iter(plan.trials.values()))
+    results.stamp(trials[0]).unlink()
+    config = ("--config", "scale=paper", "train=none")
+    found = jobs(snakemake(tmp_path, "-n", "reproduce_all", *config))
+    assert {"collect", "report"} <= found.keys()
+    assert "select" not in found
+
+
 def test_a_choice_in_which_snakemake_was_killed_is_made_again_with_all_that_follows(tmp_path, plan):
     results = Results(tmp_path / "results")
     without_stamps(plan, results)

@@ -22,7 +22,7 @@ def bare_plan(specs, papers=None, trials=None, scale="demo"):
         papers=shown,
         left_out=dict.fromkeys(papers, LeftOut((), (), {}, "", {})),
         cells=[
-            Cell(name, "main", {}, runs[run_id].seed, runs[run_id], "")
+            Cell(name, "main", {}, runs[run_id].seed, runs[run_id], ())
             for name, ids in papers.items()
             for run_id in ids
         ],

@@ -317,7 +317,7 @@ def test_a_part_of_the_papers_at_a_smaller_scale_survives_too(tiny, tmp_path):
     read = PlanFile(planned_file(tmp_path, "small")).plan()
     assert read == plan
     assert (read.speeds, read.about) == ({"mlp": 7}, "small")
-    assert read.left_out["tiny"].words() == "method FedProx"
+    assert read.left_out["tiny"].levels == {"method": ("FedProx",)}
 
 
 def test_the_plan_of_all_papers_survives_too(tmp_path):

@@ -51,16 +51,22 @@ PRINTED = "".join(
 LAST = {"A": 60.0, "B+": 50.0, "trick": 70.0}  # accuracy in percent; + 1 for each seed
 
 
-def written(folder: Path, scale: str = "full", paper: str = PAPER, workers: int = 1) -> Path:
+def written(
+    folder: Path,
+    scale: str = "full",
+    paper: str = PAPER,
+    workers: int = 1,
+    printed: str = PRINTED,
+) -> Path:
     """The folder of the report; all runs were finished, in 100 seconds each."""
-    plan = _plan(folder, scale, paper)
+    plan = _plan(folder, scale, paper, printed)
     _results(plan, folder / "results")
     build(plan, folder / "results", folder / "reports", folder / "workflow/papers", workers)
     return folder / "reports" / scale
 
 
-def _plan(folder: Path, scale: str, paper: str) -> Plan:
-    files = {"papers/toy.yaml": paper, "papers/toy.printed.csv": HEADER + PRINTED}
+def _plan(folder: Path, scale: str, paper: str, printed: str = PRINTED) -> Plan:
+    files = {"papers/toy.yaml": paper, "papers/toy.printed.csv": HEADER + printed}
     for name, text in {**files, f"scales/{scale}.yaml": SCALES[scale]}.items():
         path = folder / "workflow" / name
         path.parent.mkdir(parents=True, exist_ok=True)

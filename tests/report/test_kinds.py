@@ -250,7 +250,7 @@ def test_a_level_is_a_point_on_a_line(made):
 def test_levels_must_be_numbers(refuses, made, tmp_path):
     text = PAPER.replace("{levels: {axis: C}}", "{levels: {axis: method}}")
     text = text.replace("    panels: [alpha]\n    metric: accuracy@best", "    panels: [alpha, C]")
-    with refuses(r"'method' has the level 'Federation.*must be numbers"):
+    with refuses(r"'method' has the level 'Fed.*must be numbers"):
         shown((made_up(tmp_path, text=text), made[1]), "levels")
 
 

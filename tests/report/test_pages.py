@@ -142,7 +142,7 @@ def test_the_front_page_has_fedavg_wherever_it_stands(
     board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
     study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
     study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]").replace("B+", "FedAvg")
-    report = written(tmp_path, "small", study + "front: long\n")
+    report = written(tmp_path, "small", study + "front: long\n", printed="")
     seen = text(report / "index.html")
     assert seen.count("FedAvg") >= 8
     assert "0.2 (11th of 12)" in seen
@@ -412,7 +412,7 @@ def test_a_page_explains_the_symbols_of_its_own_axes(
     classes = of_classes.replace("s: [1, 0.1]", "s: [1, 2]").replace(
         "where: {s: 1}", "where: {s: 2}"
     )
-    shown = text(written(tmp_path, "full", classes) / "toy.html")
+    shown = text(written(tmp_path, "full", classes, printed="") / "toy.html")
     assert "s how alike the clients' data are: classes per client" in shown
     assert "Dirichlet" not in shown
 

@@ -1,8 +1,8 @@
 # What all rules share: the settings, the plan, and the paths that follow from it.
 #
 # The plan is made here, as Snakemake must know the jobs, and only read by all that follows. Nothing
-# is written before a rule does: a dry run leaves no trace. What decides about making something anew
-# stands in `params`, or in a file's time or absence.
+# is written before a rule does, but for the file that `--sdm conda` needs: a dry run leaves no trace.
+# What decides about making something anew stands in `params`, or in a file's time or absence.
 import gc
 import os
 import sys

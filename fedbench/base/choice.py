@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what `Choice.build` returns; no room above this one is impo
     from fedbench.engine.probe import Probe
     from fedbench.models.architecture import Architecture
     from fedbench.report.figures.panels import Kind
-    from fedbench.report.tables.fact import Fact
+    from fedbench.report.tables.facts import Fact
     from fedbench.sampling.sampler import Sampler
 
 _FORMS = "a name or {name: {parameter: value}}"

@@ -152,6 +152,13 @@ def report(
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
     out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
+    copies: Annotated[
+        bool,
+        typer.Option(
+            help="Write figures as SVG, PNG and PDF and tables as LaTeX and Markdown, too; with "
+            "--no-copies they stand in the pages, and their numbers in CSV files."
+        ),
+    ] = True,
     workers: Annotated[int | None, typer.Option(min=1, help=_PROCESSES)] = None,
 ) -> None:
     """Write the pages, tables and figures of the plan from the collected frames.
@@ -164,7 +171,7 @@ def report(
     from fedbench.report import build
 
     plan = read_plan(results, scale)
-    written = build(plan, results, out, workflow / "papers", workers or cores())
+    written = build(plan, results, out, workflow / "papers", workers or cores(), copies)
     names = sorted(file.relative_to(out / scale).as_posix() for file in written)
     write_text(out / scale / "files.txt", "\n".join(names) + "\n")
     pages = [file for file in written if file.suffix == ".html"]

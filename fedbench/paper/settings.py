@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -57,6 +57,9 @@ class Settings(Strict):
     """The folder for runs and what is collected from them."""
     reports: Folder
     """The folder for the pages."""
+    copies: Literal["all", "none"]
+    """all: figures are files of their own too (SVG, PNG, PDF), and so are tables (LaTeX, Markdown);
+    none: they stand in the pages, and their numbers in CSV files."""
     data_dir: Place
     """The folder of the data files; empty: FEDBENCH_DATA, else the user's cache."""
     runs_per_job: Annotated[int, Field(ge=0)]

@@ -60,12 +60,6 @@ def _text(value: Any) -> str:
     return str(value) if value is not None else "none"
 
 
-def common(found: Iterable[Substitutions]) -> Substitutions:
-    """Those that all have, in the order of the first."""
-    first, *others = found or ((),)
-    return tuple(each for each in first if all(each in other for other in others))
-
-
 def merged(found: Iterable[Substitutions]) -> Substitutions:
     """All of them once, those of one setting next to each other."""
     of_setting: dict[str, dict[Substitution, None]] = {}

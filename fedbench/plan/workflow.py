@@ -68,7 +68,8 @@ def _written(file: str) -> float:
 class WorkflowPaths:
     """The files that the rules of the workflow read and write, as Snakemake takes them: text.
 
-    `trained` are the runs of the plan that are trained; without it all of them are.
+    `trained` are the runs of the plan that are trained; without it all of them are. `copies`:
+    whether figures and tables are files of their own, beside the pages and CSV.
     """
 
     scheduled: Plan
@@ -76,6 +77,7 @@ class WorkflowPaths:
     reports: Path
     workflow: Path = Path("workflow")
     trained: Plan | None = None
+    copies: bool = True
 
     @cached_property
     def plan(self) -> str:
@@ -238,7 +240,7 @@ class WorkflowPaths:
         return [*(f"{self._report}/{name}.html" for name in names), f"{self._report}/files.txt"]
 
     def tables(self) -> list[str]:
-        """Every table as CSV, LaTeX and Markdown, and the evidence for the claims."""
+        """Every table as CSV, LaTeX and Markdown, or CSV alone, and the evidence for the claims."""
         papers = self.scheduled.papers.items()
         keys = [(name, key) for name, paper in papers for key in (*paper.tables, *paper.facts)]
         claims = [
@@ -246,12 +248,13 @@ class WorkflowPaths:
             for n in self.scheduled.papers
             if self.scheduled.asked[n].claims
         ]
-        tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in _ENDINGS]
+        endings = _ENDINGS if self.copies else _ENDINGS[:1]
+        tables = [f"{self._report}/tables/{n}/{k}.{end}" for n, k in keys for end in endings]
         return tables + claims
 
     def figures(self) -> list[str]:
-        """Every figure as SVG, PNG and PDF."""
-        papers = self.scheduled.papers.items()
+        """Every figure as SVG, PNG and PDF; none where pages alone have them."""
+        papers = self.scheduled.papers.items() if self.copies else ()
         keys = [(name, key) for name, paper in papers for key in paper.figures]
         return [f"{self._report}/figures/{n}/{k}.{end}" for n, k in keys for end in DRAWN]
 

@@ -13,7 +13,7 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.points import matches, points, resolve
 from fedbench.plan.printed import printed_numbers
 from fedbench.report.claims.expand import expand
-from fedbench.report.tables.fact import fact_table
+from fedbench.report.tables.facts import fact_table
 from fedbench.spec import RunSpec
 
 

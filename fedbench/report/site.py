@@ -16,45 +16,45 @@ from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Plan
-from fedbench.report.crew import make_all
-from fedbench.report.pages.making import Record, making
+from fedbench.report.builder import Builder, Made, Task, tasks
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Hours, PaperPage, RunCount
-from fedbench.report.pages.runs import shards
+from fedbench.report.pages.runs import Record, making, shards
 from fedbench.report.pages.searches import searches
 from fedbench.report.pages.templates import filled
+from fedbench.report.parallel import make_all
 from fedbench.report.values import frames
-from fedbench.report.workshop import Made, Task, Workshop, tasks
 
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
 
 
-def build(plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1) -> list[Path]:
-    """Write `out/<scale>/`: pages, tables and claims (csv, tex, md), figures, data of runs.
+def build(
+    plan: Plan, results: Path, out: Path, papers: Path, workers: int = 1, copies: bool = True
+) -> list[Path]:
+    """Write `out/<scale>/`: pages, the numbers of tables, figures and claims as CSV, data of runs.
 
     `results` holds `<scale>/<paper>.parquet` and `runs/<id>/`, `papers` the printed numbers. Runs
     that are not in the parquet files are shown as missing. `workers` processes share the work.
-    Pages that an earlier call wrote of other papers go.
+    With `copies` figures are also files of their own (SVG, PNG and PDF), and so are tables (LaTeX
+    and Markdown). Pages that an earlier call wrote of other papers go.
     Returns the files written; the same results give the same bytes. A table or figure that cannot
     be made is left out: once all else is written, `FedbenchError` names it and says why.
     """
     folder, paths = out / plan.scale, store.Results(results)
-    workshop = Workshop(plan, results, folder, papers)
-    made = make_all(workshop, tasks(plan), workers)
+    builder = Builder(plan, results, folder, papers, copies)
+    made = make_all(builder, tasks(plan), workers)
     records = _records(plan, paths)
     whole = len(records) == len(plan.runs)
     speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
-    pages = [_page(workshop, paths, key, made, records, speeds) for key in plan.papers]
+    pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
-    whole_hours = _hours(plan, plan.papers, records, speeds)
-    index = filled("index", plan=plan, pages=pages, methods=methods, hours=whole_hours)
-    texts = {"index.html": index}
-    texts |= {f"{x.key}.html": filled("paper", plan=plan, page=x, methods=methods) for x in pages}
-    for method in methods:
-        shown = filled("method", plan=plan, method=method, methods=methods)
-        texts[f"methods/{method.file}"] = shown
+    hours = _hours(plan, plan.papers, records, speeds)
+    shown = {"plan": plan, "methods": methods}
+    texts = {"index.html": filled("index", pages=pages, hours=hours, **shown)}
+    texts |= {f"{page.key}.html": filled("paper", page=page, **shown) for page in pages}
+    texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
     texts["run.html"] = filled("run", plan=plan, runs=_relative(paths.runs, folder))
-    collected = {key: workshop.of(key).frame for key in plan.papers}
+    collected = {key: builder.papers[key].collected.frame for key in plan.papers}
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
         write_text(folder / name, text)
@@ -79,7 +79,7 @@ def _delete_others(folder: Path, texts: Collection[str]) -> None:
 
 
 def _page(
-    workshop: Workshop,
+    builder: Builder,
     paths: store.Results,
     key: str,
     made: dict[Task, Made],
@@ -87,28 +87,28 @@ def _page(
     speeds: Speeds,
 ) -> PaperPage:
     """A paper's page, of what could be made."""
-    plan, of_paper = workshop.plan, workshop.of(key)
-    collected = of_paper.collected
+    plan, of_paper = builder.plan, builder.papers[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
 
     def all_of(kind: str) -> tuple[Any, ...]:
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
-    ids = dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key)
+    ids = list(dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key))
     lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
-        key,
-        plan.papers[key],
-        all_of("table"),
-        all_of("fact"),
-        all_of("figure"),
-        next(iter(all_of("claims")), ()),
-        _count(list(ids), of_paper.frame, paths),
-        _hours(plan, (key,), records, speeds),
-        making(records[run] for run in ids if run in records),
-        tuple(searches(plan, key, collected.winner, lost, collected.guess_of)),
-        {f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
-        of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
+        key=key,
+        paper=plan.papers[key],
+        tables=all_of("table"),
+        facts=all_of("fact"),
+        figures=all_of("figure"),
+        claims=next(iter(all_of("claims")), ()),
+        count=_count(ids, of_paper.collected.frame, paths),
+        hours=_hours(plan, (key,), records, speeds),
+        making=making(records[run] for run in ids if run in records),
+        searches=tuple(searches(plan, key, of_paper.collected, lost)),
+        failed={f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
+        unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
+        copies=builder.copies,
     )
 
 

@@ -4,6 +4,7 @@ Pages, CSV files and the command line say the same, so that each sentence is wri
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
@@ -77,7 +78,8 @@ def _macros(file: str) -> Any:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= FILTERS
-    made.tests["nan"] = math.isnan
+    made.tests |= {"nan": math.isnan, "contains": operator.contains}
+    made.tests["score"] = lambda name: Metric(name).is_score
     made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
     made.globals["labels"] = [*Label]
     made.globals["fewest"] = FEWEST

@@ -7,7 +7,7 @@ import pytest
 from fedbench.paper.compositions import compositions
 from fedbench.report.claims.page import tidy as claims_table
 from fedbench.report.kinds import lead
-from fedbench.report.tables import tidy
+from fedbench.report.tables import export
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
 from tests.report.claim_case import judge, plan_of
@@ -110,7 +110,7 @@ def test_every_column_of_the_csv_files_is_described(tmp_path):
     text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
     tables, others = text.split("| column of a table |")[1].split("| column of leads ")
     leads, claims = others.split("| column of claims |")
-    parts = ((tidy.COLUMNS, tables), (lead.COLUMNS, leads), (of_claims, claims))
+    parts = ((export.COLUMNS, tables), (lead.COLUMNS, leads), (of_claims, claims))
     for columns, described in parts:
         rows = [line.split("|")[1] for line in described.splitlines() if line.startswith("| `")]
         assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*columns]

@@ -420,6 +420,16 @@ def test_a_job_reads_only_its_own_runs(refuses, written):
         PlanFile(file).runs([mine, "else"])
 
 
+def test_without_copies_a_report_has_pages_and_csv_alone(tiny, tmp_path):
+    plan = make_plan(tiny, "paper")
+    paths = WorkflowPaths(plan, tmp_path / "results", tmp_path)
+    assert {Path(x).suffix for x in paths.figures()} == {".svg", ".png", ".pdf"}
+    alone = replace(paths, copies=False)
+    assert alone.figures() == []
+    assert {Path(x).suffix for x in alone.tables()} == {".csv"}
+    assert {*alone.tables()} < {*paths.tables()}
+
+
 def test_the_id_of_a_run_is_worked_out_once_for_each_cell(tiny, monkeypatch):
     # it is a checksum of all settings, and most of the time that a plan of 100,000 runs takes
     asked, known = [], RunSpec.id

@@ -2,21 +2,13 @@
 
 import pytest
 
-from fedbench.plan.substitutions import Substitution, Substitutions, common, merged
+from fedbench.plan.substitutions import Substitution, Substitutions, merged
 from fedbench.report.words import say
 
 MODEL, ROUNDS = Substitution("model", "x", "y"), Substitution("rounds", "6", "500")
 RATE, DOUBLED = Substitution("lr", "0.3", "0.1"), Substitution("lr", "0.6", "0.2")
 BATCH = Substitution("batch", "8", "50")
 A, B = (MODEL, ROUNDS, RATE), (MODEL, ROUNDS, DOUBLED, BATCH)
-
-
-def test_what_all_share() -> None:
-    assert common([A, B]) == (MODEL, ROUNDS)
-
-
-def test_a_cell_that_is_the_papers_own_shares_nothing() -> None:
-    assert common([A, ()]) == common([(), ()]) == common([]) == ()
 
 
 def test_changes_of_a_setting_stand_together() -> None:

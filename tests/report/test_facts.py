@@ -9,8 +9,8 @@ from fedbench.base import registry
 from fedbench.paper.paper import Paper
 from fedbench.plan.printed import Place, Printed, Stat
 from fedbench.report import build
-from fedbench.report.tables.fact import fact_table
-from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable, shown
+from fedbench.report.tables.export import to_csv
+from fedbench.report.tables.facts import FactColumn, FactRow, FactTable, fact_table, shown
 from tests.report.made_up import PAPER, made_up
 
 FACTS = PAPER[PAPER.index("facts:") :]
@@ -167,7 +167,7 @@ def test_a_table_of_facts_as_csv_and_text():
         (FactColumn("a", "left"), FactColumn("b")),
         (FactRow("x", (True, None)), FactRow("y", (1234, "–"), "g")),
     )
-    assert list(csv.reader(table.to_csv().splitlines())) == [
+    assert list(csv.reader(to_csv(table.frame()).splitlines())) == [
         ["Name", "left: a", "b"], ["x", "True", ""], ["g: y", "1234", "–"],
     ]  # fmt: skip
     assert [shown(value) for value in (True, False, None, 1234)] == ["✓", "✗", "–", "1,234"]

@@ -13,9 +13,8 @@ from fedbench.plan.cost import Speeds, measured_speeds
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, to_json
 from fedbench.report import build
-from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
-from fedbench.report.tables.latex import escape
-from fedbench.report.values.spreadsheet import plain, to_csv
+from fedbench.report.tables.export import latex, plain, to_csv
+from fedbench.report.tables.facts import FactColumn, FactRow, FactTable
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, state
 from tests.plan.bare import bare_plan
@@ -156,11 +155,11 @@ def test_cells_are_never_formulas_and_numbers_stay():
     frame = pd.DataFrame({"text": ["=x", "y"], "number": [-0.5, 2.0]})
     assert to_csv(frame) == "text,number\n'=x,-0.5\ny,2\n"
     table = FactTable("=head", (FactColumn("@a"),), (FactRow("-b", (-3,)), FactRow("c", ("+d",))))
-    assert table.to_csv() == "'=head,'@a\n'-b,-3\nc,'+d\n"
+    assert to_csv(table.frame()) == "'=head,'@a\n'-b,-3\nc,'+d\n"
 
 
 def test_latex_reads_no_command_of_a_label():
-    assert escape("\\a{b}$%&#_^~") == (
+    assert latex("\\a{b}$%&#_^~") == (
         r"\textbackslash{}a\{b\}\$\%\&\#\_\textasciicircum{}\textasciitilde{}"
     )
 

@@ -11,12 +11,10 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.claims.page import FILTERS
-from fedbench.report.pages.conditions import EXPLAINED, conditions, explained, skews
-from fedbench.report.pages.items import TableOnPage
+from fedbench.report.pages.items import EXPLAINED, TableOnPage, conditions
 from fedbench.report.pages.leaderboard import Leader, board
 from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.layout import TableLayout
-from fedbench.report.tables.rows import Group, Row
+from fedbench.report.tables.layout import Group, Row, TableLayout
 from fedbench.report.words import FILTERS as WORDS
 from fedbench.report.words import say
 from fedbench.spec import RunSpec
@@ -138,7 +136,7 @@ def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
 
 def test_words_of_a_leaderboard_are_explained_where_they_stand() -> None:
     item = shown({"δ = 0.5, α = 1": TWO["δ = 0.5"]}, metric="client_worst")
-    assert (explained(item), skews(item)) == (["client_worst"], ["δ", "α"])
+    assert (item.explained, item.skews) == (["client_worst"], ["δ", "α"])
     plain = shown({"": TWO["δ = 0.5"]})
-    assert (explained(plain), skews(plain)) == ([], [])
+    assert (plain.explained, plain.skews) == ([], [])
     assert {*EXPLAINED} == {name for name in EXPLAINED if say("tables.meaning", name)}

@@ -16,16 +16,17 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report import build
-from fedbench.report.pages.cost import _models, in_words
 from fedbench.report.pages.items import TableOnPage
-from fedbench.report.pages.making import making
-from fedbench.report.pages.method import _files
+from fedbench.report.pages.method import _files, cost_of
 from fedbench.report.pages.paper import Hours, RunCount, _spread
+from fedbench.report.pages.runs import making
 from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
+from fedbench.report.words import say
 from fedbench.spec import Choice
 from tests.project import Refuses
+from tests.report import answers_case
 from tests.report.answers_case import PAPER, SCALES, _plan, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
@@ -134,7 +135,10 @@ def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) ->
     assert "not tested at this scale what stands in for what" in words
 
 
-def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
+def test_the_front_page_has_fedavg_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers_case, "PRINTED", answers_case.PRINTED.replace("B+", "FedAvg"))
     board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
     study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
     study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]").replace("B+", "FedAvg")
@@ -336,9 +340,11 @@ def test_facts_that_differ_say_of_how_many_runs() -> None:
     records = [{"device": "cpu"}, {"device": "GPU"}, {"device": "cpu"}]
     made = making({**record, "seconds": {"train": 20.0}} for record in records)
     assert made is not None
-    assert made.devices == ("cpu (2 runs)", "GPU (1 run)")
-    assert made.spent == "1.0 minutes"
-    assert made.when == ""  # runs of before did not say
+    assert made.devices == (("cpu", 2), ("GPU", 1))
+    assert say("runs.counts", made.devices) == "cpu (2 runs); GPU (1 run)"
+    assert made.seconds == 60
+    assert say("runs.time", made.seconds) == "1.0 minutes"
+    assert made.days == ()  # runs of before did not say
     assert making([]) is None
 
 
@@ -348,8 +354,8 @@ def test_runs_are_counted_by_what_is_known_of_their_data() -> None:
     made = making(records)
     assert made is not None
     assert made.data == (
-        "cifar10, source: npz, note: 98 are JPEG (2 runs)",
-        "toy, source: made (1 run)",
+        ("cifar10, source: npz, note: 98 are JPEG", 2),
+        ("toy, source: made", 1),
     )
 
 
@@ -358,11 +364,12 @@ def test_a_card_says_on_which_machine_and_when() -> None:
     here = {"device": "cpu", "processor": "EPYC", "machine": "x86_64"}
     made = making([{**here, "ended": day} for day in days])
     assert made is not None
-    assert made.devices == ("cpu, EPYC, x86_64",)
-    assert made.when == "2026-11-21 to 2026-11-23"
+    assert made.devices == (("cpu, EPYC, x86_64", 2),)
+    assert say("runs.counts", made.devices) == "cpu, EPYC, x86_64"
+    assert made.days == ("2026-11-21", "2026-11-23")
     one = making([{**here, "ended": days[0]}])
     assert one is not None
-    assert one.when == "2026-11-23"
+    assert one.days == ("2026-11-23",)
 
 
 def test_a_method_has_its_rank_its_parts_and_its_cost(full: Path) -> None:
@@ -395,7 +402,10 @@ def test_a_parameter_that_a_search_chose_is_given_no_value(tmp_path: Path) -> No
         assert words in text(page)
 
 
-def test_a_page_explains_the_symbols_of_its_own_axes(full: Path, tmp_path: Path) -> None:
+def test_a_page_explains_the_symbols_of_its_own_axes(
+    full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers_case, "PRINTED", "")  # of other axes
     words = "how alike the clients' data are: a parameter of Dirichlet distributions"
     assert f"α {words}" in text(full / "toy.html")
     of_classes = PAPER.replace("alpha", "s").replace("dr: {s: $}", "sp: {s: $}")
@@ -423,8 +433,7 @@ def test_a_run_that_is_missing_has_no_page_to_lead_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([], ()),
-        (["feddisco"], ()),
+        (["feddisco"], ("nothing",)),
         (
             ["feddpc"],
             (
@@ -455,11 +464,16 @@ def test_a_run_that_is_missing_has_no_page_to_lead_to(tmp_path: Path) -> None:
     ],
 )
 def test_costs_are_told_in_words(parts: list[str], words: tuple[str, ...]) -> None:
-    assert in_words([Choice(name=name) for name in parts]) == words
+    cost = cost_of([Choice(name=name) for name in parts])
+    assert say("runs.cost", cost).split("; ") == [*words]
+
+
+def test_without_parts_nothing_is_added() -> None:
+    assert cost_of([]) is None
 
 
 def test_models_and_numbers_beside_them() -> None:
-    assert [_models(x, 1000) for x in (1000, 2000, 1001, 5005, 733, 10, 100_000)] == [
+    assert [say("runs.models", x, 1000) for x in (1000, 2000, 1001, 5005, 733, 10, 100_000)] == [
         "1 model", "2 models", "1 model and 1 number", "5 models and 5 numbers", "0.73 models",
         "10 numbers", "100 models",
     ]  # fmt: skip

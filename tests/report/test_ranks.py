@@ -8,7 +8,7 @@ from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
 from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report.figures.ranks import draw
-from fedbench.report.pages.ranking import RanksOnPage, rank_title
+from fedbench.report.pages.items import RanksOnPage
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.ranks import MANY, Ranks, ranks
 from fedbench.report.words import say
@@ -225,7 +225,7 @@ def test_ranks_of_substitutes_are_not_tested() -> None:
 def test_every_method_stands_in_the_diagram(substituted: Substitutions) -> None:
     found = ranks(TABLE, cells(substituted))
     assert found is not None
-    figure = draw(found, rank_title(TABLE, found))
+    figure = draw(found, say("tables.rank_title", "T", "", "", found))
     texts = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert all(name in texts for name in ("A", "B", "C (control)"))
     assert any("not tested" in t.get_text() for t in figure.texts) == bool(substituted)
@@ -235,7 +235,7 @@ def test_the_scale_ends_within_the_picture_and_stems_stand_at_the_mean_ranks() -
     found = ranks(TABLE, cells())
     assert found is not None
     tied = replace(found, mean=found.mean.where(found.mean > 2, 1.5))
-    axes = draw(tied, rank_title(TABLE, tied)).axes[0]
+    axes = draw(tied, say("tables.rank_title", "T", "", "", tied)).axes[0]
     assert axes.get_xlim() == (1, 3)
     assert list(axes.get_xticks()) == [1, 2, 3]
     stems = [line.get_xdata()[-1] for line in axes.lines if line.get_marker() != "None"]

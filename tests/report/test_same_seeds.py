@@ -2,9 +2,8 @@
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
-from fedbench.report.tables.best import mark_best
 from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.same_seeds import with_same_seeds
+from fedbench.report.tables.contests import mark_best, with_same_seeds
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 

@@ -10,7 +10,6 @@ from fedbench.plan.plan import Plan, make_plan
 from fedbench.report import build
 from fedbench.report.pages.searches import SearchOnPage, searches
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.searched import winner as chosen
 from fedbench.store import Results
 from tests.jobs.made_runs import SEARCHING, project
 
@@ -46,7 +45,7 @@ def found(plan: Plan, results: Path, *winners: dict[str, object]) -> list[Search
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(winner))
     collected = Collected(pd.DataFrame(), Results(results).runs)
-    return searches(plan, "toy", collected.winner, {"lost"}, collected.guess_of)
+    return searches(plan, "toy", collected, {"lost"})
 
 
 def winner(
@@ -68,12 +67,12 @@ def test_each_trial_its_score_and_the_choice(plan: Plan, tmp_path: Path) -> None
         winner(0.5, 0.62, 0.4, chosen=0.1),
         winner(0.1, 0.1, 0.149, chosen=0.03, at_edge=("lr",)),
     )
-    assert (first.served, first.chosen) == ("α = 1, A", "lr=0.1")  # once, for both seeds
+    assert (first.served, first.chosen) == (("α = 1, A",), "lr=0.1")  # once, for both seeds
     assert first.tried == (("lr=0.3", "50.0"), ("lr=0.1", "62.0"), ("lr=0.03", "40.0"))
     assert first.rule == "the best of 3 by the mean accuracy on held-out training data"
     assert not first.near_chance
     assert second.near_chance  # of ten digits a guess finds a tenth; 0.149 < 1.5 times that
-    assert (first.at_edge, second.at_edge) == ((), ("lr at the edge of our grid",))
+    assert (first.at_edge, second.at_edge) == ((), (("lr", False),))
 
 
 def test_a_trial_that_diverged_is_marked(plan: Plan, tmp_path: Path) -> None:
@@ -126,7 +125,7 @@ def test_a_winner_that_was_edited_or_deleted_is_chosen_anew(
     results.winner(search).unlink()
     if content:
         results.winner(search).write_text(json.dumps(content))
-    assert chosen(search, plan.runs[run_id], results) == said
+    assert Collected(pd.DataFrame(), results.runs).winner(search, plan.runs[run_id]) == said
 
 
 def test_with_an_edited_trial_nothing_is_known_of_the_choice(tmp_path: Path) -> None:
@@ -135,4 +134,4 @@ def test_with_an_edited_trial_nothing_is_known_of_the_choice(tmp_path: Path) -> 
     run_id, search = next(iter(plan.searches.items()))
     trial = results.run(plan.trials[search][0]).path / "rounds.parquet"
     pd.read_parquet(trial).assign(val_accuracy=0.9).to_parquet(trial, index=False)
-    assert chosen(search, plan.runs[run_id], results) == {}
+    assert Collected(pd.DataFrame(), results.runs).winner(search, plan.runs[run_id]) == {}

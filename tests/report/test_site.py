@@ -16,7 +16,7 @@ from fedbench.report.figures.save import inline
 from fedbench.report.figures.style import styles
 from fedbench.report.pages.templates import code
 from fedbench.report.site import _hours
-from fedbench.report.tables.latex import escape
+from fedbench.report.tables.export import latex
 from fedbench.report.values.numbers import fixed, signed
 from tests.project import ROOT
 from tests.report.report_case import FULL, SMALL, case, frame_of
@@ -25,7 +25,9 @@ CURVES = {0: [0.1, 0.5], 1: [0.8, 0.7], 2: [0.2]}
 HEADER = "table,dataset,setting,method,metric,mean,std\n"
 
 
-def report(folder: Path, scale: str, curves: dict[int, list[float]] = CURVES) -> Path:
+def report(
+    folder: Path, scale: str, curves: dict[int, list[float]] = CURVES, copies: bool = True
+) -> Path:
     plan = case(folder, scale, ("t", "f"))
     (folder / "workflow/papers/toy.printed.csv").write_text(
         HEADER + "t,MNIST,alpha=1,A,accuracy,50.00,2.00\n", encoding="utf-8"
@@ -35,7 +37,8 @@ def report(folder: Path, scale: str, curves: dict[int, list[float]] = CURVES) ->
     frame_of(plan, curves).to_parquet(results / scale / "toy.parquet")
     for run in plan.runs:
         (results / "runs" / run).mkdir(parents=True, exist_ok=True)
-    files = build(plan, results, folder / "reports", folder / "workflow/papers")
+    papers = folder / "workflow/papers"
+    files = build(plan, results, folder / "reports", papers, copies=copies)
     assert all(file.is_file() for file in files)
     return folder / "reports" / scale
 
@@ -97,6 +100,15 @@ def test_pages_need_no_network_and_their_links_resolve(full: Path, page: str) ->
         if name.endswith(".html") and place and name != "run.html":
             assert f'id="{place}"' in there.read_text(encoding="utf-8"), link
         assert name or place in ids, link
+
+
+def test_without_copies_figures_stand_in_pages_and_tables_in_csv(tmp_path: Path) -> None:
+    shown = report(tmp_path, FULL, copies=False)
+    assert {x.suffix for x in shown.rglob("*") if x.is_file()} == {".html", ".js", ".csv"}
+    assert (shown / "toy.html").read_text(encoding="utf-8").count("<svg role") == 1
+    for page in shown.glob("*.html"):
+        links = re.findall(r'(?:href|src)="((?:tables|figures)/[^"]+)"', page.read_text("utf-8"))
+        assert [link for link in links if not (page.parent / link).is_file()] == []
 
 
 def test_pages_of_other_papers_go_and_files_of_the_users_own_stay(tmp_path: Path) -> None:
@@ -180,7 +192,10 @@ def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_nothing_but_the_costs_of_methods_loads_torch(tmp_path: Path) -> None:
-    free = "from fedbench.report.pages import method; method.in_words = lambda parts: ();"
+    free = (
+        "from fedbench.report.pages import method;"
+        "method.cost_of = lambda parts: method.AddedCost(method.Counter(), 1);"
+    )
     _build_elsewhere(tmp_path, free, "assert 'torch' not in sys.modules")
 
 
@@ -207,13 +222,13 @@ def test_latex_is_booktabs_and_names_the_substitution(small: Path) -> None:
 
 
 def test_escapes_for_latex() -> None:
-    assert escape(r"50% & $x_1 {a}\~") == (r"50\% \& \$x\_1 \{a\}\textbackslash{}\textasciitilde{}")
-    assert escape("1−β") == r"1\ensuremath{-}\ensuremath{\beta}"
+    assert latex(r"50% & $x_1 {a}\~") == (r"50\% \& \$x\_1 \{a\}\textbackslash{}\textasciitilde{}")
+    assert latex("1−β") == r"1\ensuremath{-}\ensuremath{\beta}"
     assert (
-        escape("Σ‖v̄‖")
+        latex("Σ‖v̄‖")
         == r"\ensuremath{\Sigma}\ensuremath{\Vert}\ensuremath{\bar{v}}\ensuremath{\Vert}"
     )
-    assert escape("漢") == "[U+6F22]"
+    assert latex("漢") == "[U+6F22]"
 
 
 def test_numbers_as_text() -> None:

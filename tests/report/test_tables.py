@@ -9,12 +9,11 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.plan.substitutions import Substitution
+from fedbench.report.tables.cell_text import text_table
 from fedbench.report.tables.cells import Run, Status, TableCell
+from fedbench.report.tables.export import COLUMNS, markdown, tidy, to_latex, to_markdown
 from fedbench.report.tables.gather import _with_pooled, table_cells
-from fedbench.report.tables.latex import to_latex
 from fedbench.report.tables.layout import arrange
-from fedbench.report.tables.markdown import escape, to_markdown
-from fedbench.report.tables.tidy import COLUMNS, tidy
 from fedbench.report.values import frames
 from fedbench.report.values.numbers import fixed
 from fedbench.report.words import say
@@ -161,8 +160,8 @@ def test_what_was_chosen_near_chance_is_compared_with_nothing(plan: Plan) -> Non
     both = [frame_of(plan, CURVES), frame_of(plan, {s: [0.1, 0.2] for s in CURVES}, method="<b>")]
     printed = printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0))
 
-    def of(*blind: str) -> dict[str, TableCell]:
-        found = table_cells(plan, ("toy", "t"), pd.concat(both), printed, frozenset(blind))
+    def of(*near: str) -> dict[str, TableCell]:
+        found = table_cells(plan, ("toy", "t"), pd.concat(both), printed, frozenset(near))
         return {e.place.method: e for e in found if e.place.dataset == "MNIST"}
 
     assert of()["A"].best
@@ -170,12 +169,12 @@ def test_what_was_chosen_near_chance_is_compared_with_nothing(plan: Plan) -> Non
     alone = of(of()["<b>"].runs[0].id)  # of a rival: its settings are as good as random
     assert not alone["A"].best
     assert alone["A"].difference == pytest.approx(10)
-    blind = of(of()["A"].runs[0].id)
-    assert not blind["A"].best
-    assert blind["A"].difference is None
-    assert list(tidy("toy", list(blind.values()), {})["chosen_near_chance"]) == [1, 0, 0]
+    near = of(of()["A"].runs[0].id)
+    assert not near["A"].best
+    assert near["A"].difference is None
+    assert list(tidy("toy", list(near.values()), {})["chosen_near_chance"]) == [1, 0, 0]
     table = plan.papers["toy"].tables["t"]
-    text = to_markdown(table, arrange(table, list(blind.values())), "")
+    text = to_markdown(text_table(table, arrange(table, list(near.values())), ""))
     assert "60.00 ± 10.00 (chosen near chance)" in text
 
 
@@ -235,8 +234,9 @@ def test_the_deviation_over_seeds_is_pooled_over_the_methods(tmp_path: Path) -> 
         "Standard deviation over seeds, pooled over the cells without a diverged run "
         "(degrees of freedom): MNIST, α = 1: "
     )
-    assert f"{words}± 18.26 (3)." in to_markdown(table, layout, "").splitlines()
-    assert words in to_latex("t", table, layout, "").replace(r"\ensuremath{\alpha}", "α")
+    texts = text_table(table, layout, "")
+    assert f"{words}± 18.26 (3)." in to_markdown(texts).splitlines()
+    assert words in to_latex(texts, "t").replace(r"\ensuremath{\alpha}", "α")
     assert tidy("toy", found, {})["pooled_std"].dropna().tolist() == [pooled.std] * 2
 
 
@@ -390,7 +390,8 @@ def test_markdown_says_what_latex_says(plan: Plan) -> None:
         printed_of(("MNIST", "alpha=1", "A", 50.0, 2.0)),
     )
     table = plan.papers["toy"].tables["t"]
-    lines = to_markdown(table, arrange(table, found), "What | is <shown>.").splitlines()
+    texts = text_table(table, arrange(table, found), "What | is <shown>.")
+    lines = to_markdown(texts).splitlines()
     cells = [
         [cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if " | " in line
     ]
@@ -401,7 +402,7 @@ def test_markdown_says_what_latex_says(plan: Plan) -> None:
 
 
 def test_markdown_shows_every_character() -> None:
-    assert escape("a|b *c* <d> `e` _f_ [g]") == r"a\|b \*c\* \<d\> \`e\` \_f\_ \[g\]"
+    assert markdown("a|b *c* <d> `e` _f_ [g]") == r"a\|b \*c\* \<d\> \`e\` \_f\_ \[g\]"
 
 
 def test_rounds_to_a_target_and_a_method_of_which_a_run_never_reaches_it(tmp_path: Path) -> None:
@@ -442,7 +443,7 @@ def test_a_leaderboard_lists_the_best_method_first(tmp_path: Path) -> None:
     assert names == {"MNIST": ["<b>", "A"]}
     assert layout.absent == ("MNIST: control_%", "Digits: all 3")
     words = "Not listed, because no run is finished: MNIST: control_%; Digits: all 3."
-    assert escape(words) in to_markdown(table, layout, "").splitlines()
+    assert markdown(words) in to_markdown(text_table(table, layout, "")).splitlines()
 
 
 @pytest.mark.parametrize("status", Status)

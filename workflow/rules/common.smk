@@ -50,7 +50,12 @@ try:
     TRAINED = PLAN.to_train(config["train"])
     SPEEDS = Speeds(PLAN.speeds)
     PATHS = WorkflowPaths(
-        PLAN, Path(config["results"]), Path(config["reports"]), HOME, TRAINED
+        PLAN,
+        Path(config["results"]),
+        Path(config["reports"]),
+        HOME,
+        TRAINED,
+        copies=config["copies"] == "all",
     )
     if workflow.is_main_process:
         require_past(PATHS.read(data_folder(config["data_dir"])))

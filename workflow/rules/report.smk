@@ -29,8 +29,9 @@ rule report:
     params:
         selection=SELECTION,
         code=CODE,
+        copies="--copies" if PATHS.copies else "--no-copies",
     shell:
         f"{FEDBENCH} "
         f"report {SCALE} {options(workflow=HOME, out=PATHS.reports)} "
-        f"{RESULTS} --workers {{threads}} "
+        f"{RESULTS} {{params.copies}} --workers {{threads}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

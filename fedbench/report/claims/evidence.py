@@ -23,7 +23,7 @@ from fedbench.report.claims.finding import Void
 from fedbench.report.claims.sides import Coords, spelled
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.searched import near_chance
+from fedbench.report.values.guessing import near_chance
 from fedbench.spec import RunSpec
 
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes

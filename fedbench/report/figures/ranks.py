@@ -4,6 +4,7 @@ This is called a critical-difference diagram (Demšar, JMLR 2006).
 """
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +33,9 @@ _AXIS = 36  # letters per line below the scale
 _LINE = 0.19  # inches that each line of a method's name takes
 
 
-def save(ranks: Ranks, title: str, stem: Path) -> Written:
+def save(ranks: Ranks, title: str, stem: Path, formats: Sequence[str] = DRAWN) -> Written:
     """Write `<stem>.svg`, `<stem>.png` and `<stem>.pdf`."""
-    files = (stem.with_name(f"{stem.name}.{ending}") for ending in DRAWN)
+    files = (stem.with_name(f"{stem.name}.{ending}") for ending in formats)
     return write(lambda: draw(ranks, title), *files)
 
 

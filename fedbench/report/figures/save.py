@@ -1,7 +1,7 @@
 """Writes a figure as SVG, PNG and PDF, and says what a page's script tells of its curves."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -41,12 +41,14 @@ class Written:
     figure: Figure = field(repr=False)
 
 
-def save(drawing: Drawing, folder: Path) -> tuple[Written, list[dict[str, Any]]]:
+def save(
+    drawing: Drawing, folder: Path, formats: Sequence[str] = DRAWN
+) -> tuple[Written, list[dict[str, Any]]]:
     """Write `<key>.svg`, `<key>.png` and `<key>.pdf`; the same drawing gives the same bytes.
 
     Returns them, and what a page's script tells of the curves in them.
     """
-    written = write(lambda: draw(drawing), *(folder / f"{drawing.key}.{x}" for x in DRAWN))
+    written = write(lambda: draw(drawing), *(folder / f"{drawing.key}.{x}" for x in formats))
     return written, readout(drawing, written.figure)
 
 

@@ -2,19 +2,52 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import comb
 from typing import Any
 
+from fedbench.base import registry
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
+from fedbench.paper.places import reading
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.pages.ranking import RanksOnPage
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.fact_table import FactTable
-from fedbench.report.tables.layout import TableLayout
-from fedbench.report.tables.rows import Group, Row
+from fedbench.report.tables.facts import FactTable
+from fedbench.report.tables.layout import Group, Row, TableLayout
+from fedbench.report.tables.ranks import MANY, Ranks
+from fedbench.sampling.sampler import cohort_size
+from fedbench.spec import Choice, RunSpec
 
 FRONT, BASE = 10, "FedAvg"  # rows of a leaderboard on the front page, and one that is always there
+EXPLAINED = ("client_worst",)  # columns whose label alone does not say what is measured
+_SYMBOLS = ("δ", "α")  # of how alike the clients' data are
+
+
+@dataclass(frozen=True)
+class RanksOnPage:
+    """A diagram of mean ranks.
+
+    `svg` is empty where the critical difference is too large for a diagram to say anything;
+    `missing_letters` are boxes in its PNG and PDF; no CSV file has it `in_numbers`.
+    """
+
+    key: str
+    title: str
+    ranks: Ranks
+    svg: str = field(repr=False)
+    missing_letters: str = ""
+    in_numbers: bool = False
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the diagram shades the methods that are not told apart from the first."""
+        return len(self.ranks.mean) > MANY
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of methods there are."""
+        return comb(len(self.ranks.mean), 2)
 
 
 @dataclass(frozen=True)
@@ -49,9 +82,9 @@ class TableOnPage:
         return any(cell.best for cell in self.cells)
 
     @property
-    def blind(self) -> bool:
+    def tuned_near_chance(self) -> bool:
         """Whether settings of any cell were chosen by trials near chance."""
-        return any(cell.blind for cell in self.cells)
+        return any(cell.tuned_near_chance for cell in self.cells)
 
     @property
     def cells(self) -> list[TableCell]:
@@ -62,6 +95,21 @@ class TableOnPage:
         """What the front page shows of a group: its first rows and FedAvg's, each with a place."""
         rows = enumerate(group.rows, start=1)
         return [(n, x) for n, x in rows if n <= FRONT or BASE in {text for text, _ in x.heads}]
+
+    @property
+    def explained(self) -> list[str]:
+        """The columns whose label needs a sentence."""
+        columns = dict.fromkeys(reading(name).metric for name in self.table.metrics)
+        return [name for name in columns if name in EXPLAINED]
+
+    @property
+    def skews(self) -> list[str]:
+        """The symbols around the numbers that say how alike the clients' data are."""
+        layout = self.layout
+        texts = [*layout.heads, *(group.title for group in layout.groups)]
+        texts += [column.label for block in layout.blocks for column in block.columns]
+        texts += [text for g in layout.groups for row in g.rows for text, _ in row.heads]
+        return [symbol for symbol in _SYMBOLS if any(symbol in text for text in texts)]
 
     @property
     def methods(self) -> int:
@@ -104,6 +152,41 @@ def _says_little(cell: TableCell) -> bool:
 
 def _best(cells: list[TableCell]) -> list[str]:
     return [cell.place.method for cell in cells if cell.best]
+
+
+def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
+    """The settings that all of the runs share, by name, and their number of seeds.
+
+    dataset, model, clients, cohort and how many of these `local` steps or epochs, batch (0: all
+    data of a client), rounds. Empty if they share none.
+    """
+    specs = list(runs)
+    told = [_told(spec) for spec in specs]
+    first = told[0] if told else {}
+    shared = {name: x for name, x in first.items() if all(other[name] == x for other in told)}
+    return shared | {"seeds": len({spec.seed for spec in specs})} if shared else {}
+
+
+def _told(run: RunSpec) -> dict[str, Any]:
+    """What is told of a run; where each client is drawn by itself a cohort is `about` its size."""
+    local = ("step", run.steps) if run.steps else ("epoch", run.local_epochs or 1)
+    return {
+        "dataset": _class("dataset", run.dataset),
+        "model": _class("model", run.model),
+        "clients": run.clients,
+        "cohort": {
+            "size": cohort_size(run.clients, run.participation),
+            "about": run.sampler.name == "bernoulli",
+        },
+        "local": {"unit": local[0], "number": local[1]},
+        "batch": run.batch or 0,
+        "rounds": run.rounds,
+    }
+
+
+def _class(kind: str, chosen: Choice) -> str:
+    """The name of the class, written as in papers: 'LeNet5' of lenet5, 'CIFAR10' of cifar10."""
+    return registry.find(kind, chosen.name).attribute
 
 
 @dataclass(frozen=True)

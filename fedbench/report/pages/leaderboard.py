@@ -7,7 +7,7 @@ import pandas as pd
 
 from fedbench.paper.metrics import Metric
 from fedbench.report.pages.items import BASE, TableOnPage
-from fedbench.report.tables.rows import Group
+from fedbench.report.tables.layout import Group
 from fedbench.report.values.leads import Leads, leads
 
 

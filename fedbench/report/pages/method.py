@@ -1,6 +1,7 @@
 """The page of a method: what it is, what it costs by its parts' declarations, how it fared."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,13 +13,12 @@ from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level
 from fedbench.plan.plan import Plan
-from fedbench.report.pages.cost import in_words
+from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
-from fedbench.report.tables.best import comparable
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.rows import label_of, point_of
-from fedbench.report.tables.same_seeds import with_same_seeds
+from fedbench.report.tables.cells import Contest, TableCell
+from fedbench.report.tables.contests import comparable, learned, with_same_seeds
+from fedbench.report.tables.layout import label_of, point_of
 from fedbench.spec import Choice, RunSpec
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
@@ -45,15 +45,29 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class AddedCost:
+    """What parts cost beyond FedAvg in a federation of usual size, by the fields of `Cost`.
+
+    `model` is how many numbers a model has.
+    """
+
+    fields: Counter[str]
+    model: int
+
+
+@dataclass(frozen=True)
 class Use:
-    """A method in one paper: its parts, settings and cost there, and where it is shown."""
+    """A method in one paper: its parts, settings and cost there, and where it is shown.
+
+    `cost` is None for a method without parts, which costs nothing beyond FedAvg.
+    """
 
     page: PaperPage = field(repr=False)
     parts: tuple[PartOnPage, ...]
     settings: dict[str, Any]
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
     standings: tuple[Standing, ...]
-    cost: tuple[str, ...]
+    cost: AddedCost | None
 
     @property
     def note(self) -> str:
@@ -129,8 +143,19 @@ def _use(
         {key: value for key, value in settings.items() if key != "parts"},
         tuple(shown.get(str(level), ())),
         tuple(ranks.get(str(level), ())),
-        in_words(parts),
+        cost_of(parts),
     )
+
+
+def cost_of(parts: Iterable[Choice]) -> AddedCost | None:
+    """What these parts cost; imports torch, unless there are none."""
+    choices = tuple(parts)
+    if not choices:
+        return None
+    from fedbench.core.part import USUAL
+
+    built = [registry.build("method", part.name, part.params) for part in choices]
+    return AddedCost(added_cost(built, USUAL), USUAL.d)
 
 
 def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
@@ -153,9 +178,8 @@ def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOn
     """By method, the tables and figures in which it stands."""
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
     for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
-        drawn = (page.paper.tables if isinstance(item, TableOnPage) else page.paper.figures)[
-            item.key
-        ]
+        tables, figures = page.paper.tables, page.paper.figures
+        drawn = (tables if isinstance(item, TableOnPage) else figures)[item.key]
         cells = plan.select(page.key, drawn.grid, drawn.where)
         for name in dict.fromkeys(str(x.coords["method"]) for x in cells if "method" in x.coords):
             shown.setdefault(name, []).append(item)
@@ -189,16 +213,16 @@ def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
     They have the seeds that are planned for most methods of the setting. Settings in which only
     chance chose a method's own are left out.
     """
-    settings: dict[tuple[str, str], list[TableCell]] = {}
     metric = table.table.metrics[0]
-    ranked = [c for c in table.cells if c.place.metric == metric and c.place.method]
-    for cell in with_same_seeds(ranked) if Metric(metric).is_ranked else []:
-        if cell.measured:
-            settings.setdefault((cell.place.dataset, cell.place.setting), []).append(cell)
-    for cells in settings.values():
-        sound = not any(cell.blind for cell in cells)
-        if len(cells) > 1 and sound and not all(cell.is_near_chance for cell in cells):
-            yield cells
+    if not Metric(metric).is_ranked:
+        return
+    named = [cell for cell in table.cells if cell.place.metric == metric and cell.place.method]
+    measured = [cell for cell in with_same_seeds(named) if cell.measured]
+    contests: dict[Contest, list[TableCell]] = {}
+    for cell in measured:
+        contests.setdefault(cell.contest, []).append(cell)
+    sound = learned(measured)
+    yield from (x for key, x in contests.items() if len(x) > 1 and key in sound)
 
 
 def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[TableCell, float]]:

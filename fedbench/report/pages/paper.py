@@ -10,11 +10,15 @@ from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import EmptyOnPage, FactOnPage, FigureOnPage, TableOnPage
-from fedbench.report.pages.making import Making
-from fedbench.report.pages.ranking import RanksOnPage
+from fedbench.report.pages.items import (
+    EmptyOnPage,
+    FactOnPage,
+    FigureOnPage,
+    RanksOnPage,
+    TableOnPage,
+)
+from fedbench.report.pages.runs import Making
 from fedbench.report.pages.searches import SearchOnPage
-from fedbench.report.values.numbers import UNTESTED
 
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
@@ -55,7 +59,8 @@ class PaperPage:
     """All that a paper's page shows.
 
     `failed` says why a table or figure could not be made; `unprinted` is a sentence where the
-    paper's printed numbers are missing.
+    paper's printed numbers are missing; `copies`: whether figures and tables are also files of
+    their own, beside CSV.
     """
 
     key: str
@@ -70,6 +75,7 @@ class PaperPage:
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
     failed: dict[str, str] = field(default_factory=dict)
     unprinted: str = ""
+    copies: bool = True
 
     @property
     def substituted(self) -> bool:
@@ -82,14 +88,11 @@ class PaperPage:
         return [*self.tables, *self.figures]
 
     @property
-    def badge(self) -> str:
-        """What the front page says of the paper's tables and figures together, if anything."""
-        if not self.substituted:
-            return ""
-        all_ = all(
+    def untested(self) -> bool:
+        """Whether none of its tables and figures shows the paper's own experiment."""
+        return all(
             x.untested if isinstance(x, TableOnPage) else x.substituted for x in self.of_runs
         )
-        return UNTESTED if all_ else f"in part {UNTESTED}"
 
     @property
     def items(self) -> list[TableOnPage | FactOnPage]:
@@ -107,15 +110,10 @@ class PaperPage:
         return ", ".join(dict.fromkeys(_SKEWS[axis] for axis in axes if axis in _SKEWS))
 
     @property
-    def redrawn(self) -> str:
-        """What a seed redraws in the runs."""
+    def partition_fixed(self) -> bool:
+        """Whether a seed does not redraw the partition of some runs."""
         given = (self.paper.settings, *(grid.settings for grid in self.paper.grids.values()))
-        fixed = any("data_seed" in settings for settings in given)
-        partition = "the partition (but where a grid fixes it)" if fixed else "the partition"
-        return (
-            f"In the runs here a seed redraws {partition}, the initial weights, the cohorts and "
-            "the order of samples."
-        )
+        return any("data_seed" in settings for settings in given)
 
     @property
     def front(self) -> TableOnPage | None:
@@ -124,7 +122,7 @@ class PaperPage:
         return next((x for x in named if any(cell.measured for cell in x.cells)), None)
 
     @property
-    def blind(self) -> int:
+    def tuned_near_chance(self) -> int:
         """How many searches chose among trials that had learned next to nothing."""
         return sum(search.near_chance for search in self.searches)
 

@@ -1,11 +1,14 @@
-"""The data of the page `run.html`: what it shows of each run, in a few files that scripts load.
+"""What pages tell of runs: how those of a paper were made, and the data of the page `run.html`.
 
-A page that is opened from a disk may load scripts but no other files, so that the data are scripts.
+A page that is opened from a disk may load scripts but no other files, so that its data are a few
+scripts.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +18,68 @@ from fedbench.paper.columns import meaning
 from fedbench.paper.metrics import Metric
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import as_trained
-from fedbench.report.pages.making import Record
 
 _POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
 
+_SUMS = ("checksum", "sha256", "name")  # of a data set's origin: told on the page of a run
+
+Record = dict[str, Any]
+Counts = tuple[tuple[str, int], ...]  # texts, the most frequent first, each with its runs
 Rows = np.ndarray  # where the rows of a run lie in a frame
 Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
+
+
+@dataclass(frozen=True)
+class Making:
+    """Where runs come from, as their records say.
+
+    `seconds` are those of local training, server and evaluation; `days` the first and the last on
+    which a run ended, or none. Devices, versions and data each have the number of their runs.
+    """
+
+    runs: int
+    seconds: float
+    days: tuple[str, ...]
+    devices: Counts
+    versions: Counts
+    data: Counts
+
+
+def making(records: Iterable[Record]) -> Making | None:
+    """The facts that these records tell; None if there is no record."""
+    everything = list(records)
+    if not everything:
+        return None
+    days = sorted(str(record["ended"])[:10] for record in everything if "ended" in record)
+    return Making(
+        runs=len(everything),
+        seconds=sum(sum(record.get("seconds", {}).values()) for record in everything),
+        days=tuple(dict.fromkeys((days[0], days[-1]))) if days else (),
+        devices=_counted(_device(record) for record in everything),
+        versions=_counted(_joined(record.get("versions", {}), " ") for record in everything),
+        data=_counted(_origin(record.get("data", {})) for record in everything),
+    )
+
+
+def _counted(texts: Iterable[str]) -> Counts:
+    counts = Counter(text for text in texts if text)
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _device(record: Record) -> str:
+    """'cpu, AMD EPYC, x86_64 AVX512'."""
+    return ", ".join(filter(None, (record.get(x, "") for x in ("device", "processor", "machine"))))
+
+
+def _origin(data: dict[str, str]) -> str:
+    """'digitpairs, source: substitute: pairs of scikit-learn 1.9.1 load_digits'."""
+    facts = {key: text for key, text in data.items() if key not in _SUMS}
+    return ", ".join(filter(None, (data.get("name", ""), _joined(facts, ": "))))
+
+
+def _joined(facts: dict[str, str], between: str) -> str:
+    return ", ".join(f"{key}{between}{text}" for key, text in facts.items())
 
 
 def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:

@@ -9,16 +9,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from fedbench.paper.items import Table
-from fedbench.paper.metrics import Metric
 from fedbench.report.claims.page import FILTERS
 from fedbench.report.claims.plot import plots
-from fedbench.report.pages.conditions import explained, skews
 from fedbench.report.pages.items import FRONT, TableOnPage
 from fedbench.report.pages.leaderboard import board
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.fact_table import shown
-from fedbench.report.tables.said import ABSENT, BLIND, POOLED
+from fedbench.report.tables.cell_text import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
+from fedbench.report.tables.facts import shown
 from fedbench.report.values import numbers
 from fedbench.report.words import FILTERS as WORDS
 from fedbench.report.words import say
@@ -30,25 +26,6 @@ _REPORT = Path(__file__).parents[1]
 def filled(template: str, **shown_on_it: Any) -> str:
     """The HTML of a page, from the template of that name."""
     return _templates().get_template(f"{template}.html.j2").render(shown_on_it)
-
-
-def caption(table: Table) -> str:
-    """The caption in the paper's file; without one, a sentence that says what the numbers are."""
-    moment = {"final": "after the last round", "best": "at the best round"}
-    at = moment.get(str(table.at), f"at round {table.at}")
-    unit = {"percent": "percent", "fraction": "fractions"}[table.unit]
-    scores = any(Metric(name).is_score for name in table.metrics)
-    what = "Mean ± sample standard deviation over the seeds"
-    if any("@" not in metric for metric in table.metrics):
-        what += f", {at}"
-    return table.caption or (f"{what}, in {unit}." if scores else f"{what}.")
-
-
-def change(cell: TableCell, table: Table) -> str:
-    """The difference in percentage points, or in the metric's unit if it is no score."""
-    metric = Metric(cell.place.metric)
-    points = (cell.difference or 0.0) * metric.points(table)
-    return numbers.signed(points, metric.point_digits(table))
 
 
 def code(text: str) -> Markup:
@@ -85,7 +62,7 @@ def _templates() -> jinja2.Environment:
     made.filters |= WORDS
     made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
-    made.globals |= {"blind": BLIND, "shown_rows": FRONT, "board": board}
-    made.globals |= {"explained": explained, "skews": skews, "published": PUBLISHED}
+    made.globals |= {"tuned_near_chance": TUNED_NEAR_CHANCE, "shown_rows": FRONT}
+    made.globals |= {"board": board, "published": PUBLISHED}
     made.tests |= {"table": _is_table, "contains": operator.contains}
     return made

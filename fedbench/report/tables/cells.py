@@ -8,7 +8,8 @@ import numpy as np
 from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Stat
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.tables.pooled import Pooled
+
+Contest = tuple[str, str, str]  # data set, setting and metric
 
 
 class Status(StrEnum):
@@ -50,13 +51,26 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Pooled:
+    """√(Σ (nᵢ − 1) sᵢ² / Σ (nᵢ − 1)) over `cells` cells, cell i of nᵢ seeds with deviation sᵢ.
+
+    `freedom` is Σ (nᵢ − 1), the degrees of freedom.
+    """
+
+    std: float
+    freedom: int
+    cells: int
+
+
+@dataclass(frozen=True)
 class TableCell:
     """One cell of a table, in the table's unit; `coords` has the metric as one more axis.
 
     `pooled` is the deviation over seeds that it shares with the cells that differ from it in the
     method alone, or, in a table with one method, with the cells of its metric and data set. A cell
-    with a diverged run has none: it varies by tens of points where the others do by one. `blind`:
-    whether settings of its runs were chosen by trials near chance, and are as good as random.
+    with a diverged run has none: it varies by tens of points where the others do by one.
+    `tuned_near_chance`: whether settings of its runs were chosen by trials near chance, and are as
+    good as random.
     """
 
     place: Place
@@ -66,12 +80,12 @@ class TableCell:
     runs: tuple[Run, ...]
     substituted: Substitutions
     near: float | None = None  # below this, in the table's unit, a number is near chance
-    blind: bool = False
+    tuned_near_chance: bool = False
     best: bool = False
     pooled: Pooled | None = None
 
     @property
-    def contest(self) -> tuple[str, str, str]:
+    def contest(self) -> Contest:
         """What it shares with the cells that differ from it in the method alone."""
         return self.place.dataset, self.place.setting, self.place.metric
 
@@ -116,7 +130,12 @@ class TableCell:
     @property
     def difference(self) -> float | None:
         """Measured minus printed; None where anything was substituted, or chosen near chance."""
-        if self.substituted or self.blind or self.printed is None or self.measured is None:
+        if (
+            self.substituted
+            or self.tuned_near_chance
+            or self.printed is None
+            or self.measured is None
+        ):
             return None
         return self.measured.mean - self.printed.mean
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf, isinf
+from math import inf, isinf, sqrt
 
 import pandas as pd
 
@@ -13,9 +13,8 @@ from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
-from fedbench.report.tables.best import mark_best
-from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.pooled import pool
+from fedbench.report.tables.cells import Pooled, Run, Status, TableCell
+from fedbench.report.tables.contests import mark_best
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, GuessOf, declared
 from fedbench.report.values.numbers import point_name
@@ -27,17 +26,18 @@ def table_cells(
     at: tuple[str, str],
     frame: pd.DataFrame,
     printed: Printed,
-    blind: frozenset[str] = frozenset(),
+    tuned_near_chance: frozenset[str] = frozenset(),
     guess_of: GuessOf = declared,
 ) -> list[TableCell]:
     """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
 
-    `frame` holds the collected runs; a planned run that is not in it is missing. `blind` are runs
-    whose settings were chosen by trials near chance, and `guess_of` says what guessing gives.
+    `frame` holds the collected runs; a planned run that is not in it is missing. Of the
+    runs `tuned_near_chance` the settings were chosen by trials near chance; `guess_of` says what
+    guessing gives.
     """
     table = plan.papers[at[0]].tables[at[1]]
     found = (
-        replace(cell, blind=not blind.isdisjoint(run.id for run in cell.runs))
+        replace(cell, tuned_near_chance=any(run.id in tuned_near_chance for run in cell.runs))
         for cell in _cells(plan, at, frame, printed, guess_of)
     )
     cells = mark_best(list(found), table)
@@ -140,13 +140,25 @@ class _RunsBehind:
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
-    """Each cell that has a deviation with the one that it shares.
+    """Each cell that has a deviation with the one that it shares; that of few seeds says little.
 
     Cells of the very same runs, such as of a method under two names, count once.
     """
     alone = len({cell.place.method for cell in cells}) == 1
     keys = [(c.place.dataset, c.place.metric) if alone else c.contest for c in cells]
-    keyed = list(zip(keys, cells, strict=True))
-    once = {(key, frozenset(run.id for run in cell.runs)): (key, cell) for key, cell in keyed}
-    shared = pool((key, *cell.spread) for key, cell in once.values() if cell.spread)
-    return [replace(cell, pooled=shared.get(key) if cell.spread else None) for key, cell in keyed]
+    groups: dict[tuple[str, ...], dict[frozenset[str], tuple[float, int]]] = {}
+    for key, cell in zip(keys, cells, strict=True):
+        if cell.spread:
+            groups.setdefault(key, {})[frozenset(run.id for run in cell.runs)] = cell.spread
+    shared = {key: _pooled([*of.values()]) for key, of in groups.items() if len(of) > 1}
+    return [
+        replace(cell, pooled=shared.get(key) if cell.spread else None)
+        for key, cell in zip(keys, cells, strict=True)
+    ]
+
+
+def _pooled(spreads: list[tuple[float, int]]) -> Pooled:
+    """The deviation that cells have together, each of this deviation over so many seeds."""
+    freedom = sum(seeds - 1 for _, seeds in spreads)
+    squares = sum((seeds - 1) * std**2 for std, seeds in spreads)
+    return Pooled(sqrt(squares / freedom), freedom, len(spreads))

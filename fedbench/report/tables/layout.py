@@ -1,20 +1,21 @@
-"""How the cells of a table are laid out in rows and in blocks of columns.
+"""How the cells of a table are laid out in groups of rows and in blocks of columns.
 
-The blocks are: printed, measured, difference, controls.
+The blocks are: printed, measured, difference, controls. A heading may span several rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
+from fedbench.paper.places import Level
 from fedbench.plan.printed import axes
-from fedbench.plan.substitutions import Substitutions, common, merged
-from fedbench.report.tables.absent import fold
+from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.order import in_order
-from fedbench.report.tables.rows import Group, Point, group_of, label_of, point_of
-from fedbench.report.values.numbers import axis_name, fixed
+from fedbench.report.tables.contests import in_order
+from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 
+Point = tuple[Level, ...]
+Names = tuple[str, ...]
 _ROOM = 6  # how many columns a page has room for
 _BLOCKS = {
     "printed": "Printed in the paper",
@@ -22,6 +23,30 @@ _BLOCKS = {
     "difference": "Difference",
     "controls": "Controls, measured here",
 }
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: headings, each with how many rows it spans, and cells by column.
+
+    A heading that spans 0 rows was written in a row above.
+    """
+
+    heads: tuple[tuple[str, int], ...]
+    cells: dict[Point, TableCell]
+    control: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under one title.
+
+    `substituted` says what was substituted in all of their cells; empty if the cells differ in it.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    substituted: Substitutions
 
 
 @dataclass(frozen=True)
@@ -50,8 +75,7 @@ class Block:
 class TableLayout:
     """A whole table.
 
-    `notes` are the substitutions of single cells, each with the mark that its cells carry; `common`
-    is what all of these substitutions share, and `note` says what one has beyond that. `pooled`
+    `marks` are the substitutions of single cells, each with the mark that its cells carry. `pooled`
     names cells and says the deviation over seeds that they have together; `absent` names the rows
     of a leaderboard that are left out because no run of them is finished.
     """
@@ -59,30 +83,19 @@ class TableLayout:
     heads: tuple[str, ...]
     blocks: tuple[Block, ...]
     groups: tuple[Group, ...]
-    notes: dict[Substitutions, str]  # what was substituted → its mark
-    common: Substitutions
-    swap: Substitutions  # all of them together; none if some cells are the paper's experiment
+    marks: dict[Substitutions, str]
     pooled: tuple[str, ...]
     absent: tuple[str, ...] = ()
 
-    def note(self, found: Substitutions) -> Substitutions:
-        """Those that not all cells share."""
-        return tuple(each for each in found if each not in self.common)
-
     @property
-    def swaps(self) -> list[tuple[str, Substitutions]]:
-        """What was substituted in groups or in all rows, each after the name of its rows."""
-        named = self.named
-        return [*named, ("Other rows" if named else "", self.swap)] if self.swap else named
-
-    @property
-    def named(self) -> list[tuple[str, Substitutions]]:
-        """What was substituted in whole groups: each once, with the names of its groups."""
+    def notes(self) -> list[tuple[str, Substitutions]]:
+        """What was substituted, each once, after the names of its groups of rows or its mark."""
         names: dict[Substitutions, list[str]] = {}
         for group in self.groups:
             if group.substituted:
                 names.setdefault(group.substituted, []).append(group.title or "All rows")
-        return [(", ".join(titles), found) for found, titles in names.items()]
+        named = [(", ".join(titles), found) for found, titles in names.items()]
+        return [*named, *((f"({mark})", found) for found, mark in self.marks.items())]
 
     @property
     def each(self) -> str:
@@ -114,7 +127,7 @@ class TableLayout:
 
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     """Lay out the cells, grouped by the first row axis if there are two or more, as papers do."""
-    cells, absent = fold(table, cells)
+    cells, absent = listed(table, cells)
     rows, columns = axes(table)
     first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
     parts: dict[Point, list[TableCell]] = {}
@@ -124,14 +137,10 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         group_of(label_of(first, title), in_order(table, part), inner, columns)
         for title, part in parts.items()
     )
-    heads, swaps = tuple(_head(axis) for axis in inner), _substitutions(groups)
-    shared = common(swaps)
-    noted = [found for found in swaps if {*found} - {*shared}]
-    notes = {found: str(mark) for mark, found in enumerate(noted, start=1)}
-    swap = merged(swaps) if all(swaps) else ()
+    heads, marks = tuple(_head(axis) for axis in inner), _marks(groups)
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
-    return TableLayout(heads, blocks, groups, notes, shared, swap, pooled, absent)
+    return TableLayout(heads, blocks, groups, marks, pooled, absent)
 
 
 def _head(axis: str) -> str:
@@ -178,13 +187,83 @@ def _are_equal(axis: str, cells: list[TableCell]) -> bool:
     return len({str(cell.coords[axis]) for cell in cells}) == 1
 
 
-def _substitutions(groups: tuple[Group, ...]) -> list[Substitutions]:
-    """What is substituted in the cells of groups whose cells differ in it, each once."""
-    cells = [
-        cell
-        for group in groups
-        if not group.substituted
-        for row in group.rows
-        for cell in row.cells.values()
-    ]
-    return list(dict.fromkeys(cell.substituted for cell in cells))
+def _marks(groups: tuple[Group, ...]) -> dict[Substitutions, str]:
+    """A number for what is substituted in cells of groups whose cells differ in it."""
+    mixed = (row for group in groups if not group.substituted for row in group.rows)
+    cells = (cell for row in mixed for cell in row.cells.values())
+    found = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)
+    return {each: str(mark) for mark, each in enumerate(found, start=1)}
+
+
+def point_of(cell: TableCell, names: Names) -> Point:
+    """The cell's levels of the axes `names`."""
+    return tuple(cell.coords[axis] for axis in names)
+
+
+def label_of(names: Names, point: Point) -> str:
+    """The levels as a heading: 'MNIST, α = 0.1'."""
+    return ", ".join(point_name(axis, level) for axis, level in zip(names, point, strict=True))
+
+
+def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
+    """The group of these cells, one row per combination of levels of the `inner` axes."""
+    points = _in_order(cells, inner)
+    rows = [[cell for cell in cells if point_of(cell, inner) == point] for point in points]
+    drawn = tuple(
+        Row(
+            _heads(points, i, inner),
+            {point_of(cell, columns): cell for cell in row},
+            "method" in inner and all(cell.control for cell in row),
+        )
+        for i, row in enumerate(rows)
+    )
+    same = {cell.substituted for cell in cells}
+    return Group(title, drawn, same.pop() if len(same) == 1 else ())
+
+
+def _in_order(cells: list[TableCell], names: Names) -> list[Point]:
+    """The points sorted axis by axis, levels in the order in which they appear."""
+    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in names]
+    points = dict.fromkeys(point_of(cell, names) for cell in cells)
+    return sorted(
+        points, key=lambda p: [order.index(x) for order, x in zip(levels, p, strict=True)]
+    )
+
+
+def _heads(points: list[Point], i: int, names: Names) -> tuple[tuple[str, int], ...]:
+    heads = []
+    for depth, axis in enumerate(names, start=1):
+        start = points[i][:depth]
+        new = i == 0 or points[i - 1][:depth] != start
+        span = sum(point[:depth] == start for point in points) if new else 0
+        heads.append((level_name(axis, points[i][depth - 1]), span))
+    return tuple(heads)
+
+
+def listed(table: Table, cells: Sequence[TableCell]) -> tuple[list[TableCell], tuple[str, ...]]:
+    """The cells of rows with a finished run, and the others' names: 'δ = 0.5: MOON, FedDyn'.
+
+    All cells are kept where the table lists its rows as given, as the papers' tables do, and where
+    no run at all is finished.
+    """
+    rows, _ = axes(table)
+    begun = {point_of(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
+    if table.order == "as listed" or not begun:
+        return list(cells), ()
+    return [cell for cell in cells if point_of(cell, rows) in begun], _absent(rows, cells, begun)
+
+
+def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> tuple[str, ...]:
+    """One text per level of the first axis, or one of all rows if there is no other axis."""
+    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+    groups: dict[str, dict[str, bool]] = {}
+    for cell in cells:
+        title, name = label_of(first, point_of(cell, first)), label_of(inner, point_of(cell, inner))
+        groups.setdefault(title, {})[name] = point_of(cell, rows) in begun
+    texts = []
+    for title, members in groups.items():
+        absent = [name for name, there in members.items() if not there]
+        whole = len(absent) == len(members) > 1
+        text = f"all {len(absent)}" if whole else ", ".join(absent)
+        texts += [": ".join(filter(None, (title, text)))] if absent else []
+    return tuple(texts)

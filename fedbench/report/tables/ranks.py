@@ -11,9 +11,8 @@ import pandas as pd
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.same_seeds import with_same_seeds
+from fedbench.report.tables.contests import comparable, learned, with_same_seeds
 from fedbench.report.values.leads import of_most
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
@@ -106,15 +105,14 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
     by_seed = table.ranks == "seeds"
     planned = [piece for c in every for piece in _seeds(c)] if by_seed else with_same_seeds(every)
     asked = [c for c in planned if c.measured and not c.missing]
-    learned = {_setting(c) for c in asked if not c.is_near_chance}
-    learned -= {_setting(c) for c in asked if c.blind}
-    ranked = [c for c in asked if _setting(c) in learned]
+    sound = learned(asked)
+    ranked = [c for c in asked if c.contest in sound]
     scores = _scores(ranked, table)
     usual = scores[of_most(scores)]
     full = usual.dropna(axis=1)
     if min(full.shape) < FEWEST:
         return None
-    placed, settings = full.rank(axis=1, ascending=False), {*map(_setting, asked)}
+    placed, settings = full.rank(axis=1, ascending=False), {c.contest for c in asked}
     whole = {str(place).partition(_SEED)[0] for place in full.index}
     return Ranks(
         metric=metric,
@@ -122,8 +120,8 @@ def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
         settings=len(whole),
         seeds=len(full) if by_seed else 0,
         uneven=not by_seed and sum(len(c.runs) for c in planned) < sum(len(c.runs) for c in every),
-        near_chance=len(settings - learned),
-        awaited=len({*map(_setting, planned)} - settings) + len(scores) - len(usual),
+        near_chance=len(settings - sound),
+        awaited=len({c.contest for c in planned} - settings) + len(scores) - len(usual),
         controls=frozenset(c.place.method for c in ranked if c.control),
         left_out=tuple(dict.fromkeys(c.place.method for c in every if c.place.method not in full)),
         test=None if any(c.substituted for c in ranked) else _test(placed),

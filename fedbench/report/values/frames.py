@@ -1,6 +1,7 @@
 """Reads the collected frame of a paper: one value or one curve per run, and tables of runs."""
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists
+from fedbench.base.files import exists, read_json
 from fedbench.paper.derived import with_derived
-from fedbench.plan.search import Winner
-from fedbench.report.values.guessing import GuessOf, guess_of
-from fedbench.report.values.searched import winner
+from fedbench.plan.plan import Plan
+from fedbench.plan.search import Winner, select, trial_runs
+from fedbench.report.values.guessing import GuessOf, guess_of, near_chance
 from fedbench.spec import RunSpec
 from fedbench.store import Results, RunFolder, RunState, Status, read_frame
 
@@ -144,7 +145,34 @@ class Collected:
         return folder.table(name) if folder.has(name) else pd.DataFrame()
 
     def winner(self, search: str, run: RunSpec) -> Winner:
-        """What the search of a run chose, read once; empty if it has not yet."""
+        """What the search of a run chose; empty if it has not yet, or a trial failed or is damaged.
+
+        It is chosen anew from the trials: the file may have been edited since, or deleted. Where
+        not all trials are there, the file is all that is known.
+        """
         if search not in self._winners:
-            self._winners[search] = winner(search, run, Results(self.runs.parent))
+            results, trials = Results(self.runs.parent), trial_runs(run)
+            found: Winner = {}
+            with suppress(FedbenchError):
+                if trials and all(results.run(trial.id).has_record() for trial in trials):
+                    found = select(run, trials, results.root)
+                else:
+                    found = read_json(results.winner(search))
+            whole = {"chosen", "trials", "on_edge"} <= found.keys()
+            self._winners[search] = found if whole else {}
         return self._winners[search]
+
+    def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
+        """The paper's runs whose settings were chosen by trials that learned next to nothing."""
+        served = {
+            cell.run_id: cell.run
+            for cell in plan.cells
+            if cell.paper == paper and cell.run_id in plan.searches
+        }
+        return frozenset(
+            run_id
+            for run_id, run in served.items()
+            if near_chance(
+                self.winner(plan.searches[run_id], run), run, self.guess_of, run_id in self.states
+            )
+        )

@@ -1,0 +1,223 @@
+"""What methods need, send and compute beyond FedAvg, as their parts declare it."""
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from fedbench.paper.places import Level
+from fedbench.report.facts.settings import constant, network
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value, columns_of
+from fedbench.report.values.numbers import point_name
+from fedbench.sampling.sampler import cohort_size
+from fedbench.spec import RunSpec
+
+if TYPE_CHECKING:
+    from torch.nn import Linear
+
+    from fedbench.core.part import Sizes
+
+Terms = Counter[str]  # how often each kind of operation is made
+_ORDER = ("H·g", "H·f", "H", "m", "")  # of the terms in a sum
+
+
+def added_cost(parts: list[Any], sizes: "Sizes") -> Terms:
+    """The costs that the parts declare beyond FedAvg, added up field by field of `Cost`."""
+    from fedbench.core.part import Cost
+
+    total: Terms = Counter(dict.fromkeys(asdict(Cost()), 0))
+    for part in parts:
+        for name, value in asdict(part.cost(sizes)).items():
+            total[name] += value
+    return total
+
+
+@dataclass(frozen=True)
+class Traits(Fact):
+    """Ticks and crosses from what the parts declare (FedGKD paper, Table 1).
+
+    `methods` are levels of the axis `method`.
+    """
+
+    methods: tuple[str, ...]
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per method, under the paper's column names; the last one says what is shared."""
+        titles = ("Add. Inf. Sharing", "Proxy Data", "Model Modification", "What is shared")
+        note = (
+            "Read from what our implementations of the methods declare; data held out for the "
+            "server count as proxy data."
+        )
+        rows = tuple(FactRow(name, _traits(reader, name)) for name in self.methods)
+        return FactTable("Method", columns_of({"": titles}), rows, note)
+
+
+def _traits(reader: PaperReader, method: str) -> tuple[Value, ...]:
+    parts, settings = reader.parts("method", method), reader.settings("method", method)
+    shared = "; ".join(part.shares for part in parts if part.shares)
+    modified = "projection" in settings or any(part.needs_projection for part in parts)
+    return bool(shared), any(part.proxy_data for part in parts), modified, shared or None
+
+
+@dataclass(frozen=True)
+class Traffic(Fact):
+    """Numbers sent per client and round, in models, and passes per sample (FedADC paper, II-A).
+
+    `rows`: the levels that have a row, by axis ({method: [FedAvg, FedADC], M: [1, 5]}); `at`:
+    levels of other axes that say which network is meant ({dataset: CIFAR-10}).
+    """
+
+    rows: dict[str, list[Level]]
+    at: dict[str, Level]
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per level, axis by axis."""
+        columns = {
+            "Models per client and round": ("Received", "Sent"),
+            "Passes per sample": ("Forward", "Backward"),
+        }
+        note = (
+            "Read from what our implementations of the methods declare beyond FedAvg. FedAvg sends "
+            "the model to each client and back, and makes one forward and one backward pass per "
+            "sample. A teacher's pass counts each time it is made."
+        )
+        sizes = _sizes(reader.run(self.at))
+        rows = []
+        for axis, level in ((axis, level) for axis, of in self.rows.items() for level in of):
+            cost = added_cost(reader.parts(axis, level), sizes)
+            moved = (cost["down"] / sizes.d, cost["up"] / sizes.d)
+            values = (f"{1 + x:.4g}" for x in (*moved, cost["forward"], cost["backward"]))
+            rows.append(FactRow(point_name(axis, level), tuple(values)))
+        return FactTable("Method", columns_of(columns), tuple(rows), note)
+
+
+def _sizes(run: RunSpec) -> "Sizes":
+    """The sizes on which costs depend, of the network that the run trains."""
+    from fedbench.core.part import Sizes
+
+    module = network(run)
+    return Sizes(
+        d=sum(value.numel() for value in module.parameters()),
+        classes=constant(run, "CLASSES"),
+        K=run.clients,
+        m=cohort_size(run.clients, run.participation),
+        epochs=run.local_epochs or 1,
+        features=cast("Linear", module.get_submodule("head")).in_features,
+    )
+
+
+@dataclass(frozen=True)
+class Passes(Fact):
+    """Passes through a client's data and models sent, per round (ASD paper, section 6).
+
+    `methods` are levels of the axis `method`.
+    """
+
+    methods: tuple[str, ...]
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per method."""
+        columns = {
+            "Passes per client and round": (
+                "Forward, outputs stored", "Forward, as run here", "Backward",
+            ),
+            "Models per client and round": ("Received", "Sent"),
+        }  # fmt: skip
+        note = (
+            "Read from what our implementations of the methods declare. Passes are through all "
+            "data of a client. With outputs stored, a teacher's outputs are computed once per "
+            "round instead of once per epoch, which needs training data without augmentation. "
+            "Models count what is sent in multiples of the model's size; label counts and the like "
+            "are left out."
+        )
+        rows = tuple(FactRow(name, _passes(reader, name)) for name in self.methods)
+        return FactTable("Method", columns_of(columns), rows, note)
+
+
+def _passes(reader: PaperReader, method: str) -> tuple[Value, ...]:
+    from fedbench.core.part import LARGE
+
+    epochs = reader.run({}).local_epochs or 1
+    cost = added_cost(reader.parts("method", method), replace(LARGE, epochs=epochs))
+    forward, taught = 1 + cost["forward"], cost["teachers"]
+    stored = epochs * (forward - taught) + taught
+    moved = (round(1 + cost[way] / LARGE.d, 6) for way in ("down", "up"))
+    values = (stored, epochs * forward, epochs * (1 + cost["backward"]), *moved)
+    return tuple(int(x) if float(x).is_integer() else x for x in values)
+
+
+@dataclass(frozen=True)
+class Costs(Fact):
+    """Vector operations by phase, as in Table 1 of the FedDPC paper, from what the parts declare.
+
+    `methods` are levels of the axis `method`.
+    """
+
+    methods: tuple[str, ...]
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per method, under the paper's column names."""
+        columns = {
+            "Local costs": (
+                "Model initialization", "Gradient computation", "Model update",
+                "Computing gradient update", "Total local costs",
+            ),
+            "Server costs": ("Global model update", "Maintain previous state", "Total server cost"),
+        }  # fmt: skip
+        note = (
+            "1 stands for an operation on vectors of the model's size, g for the gradient of a "
+            "mini-batch, f for a forward pass alone; H is the number of local steps, m that of "
+            "clients per round. Counted from what our implementations of the methods declare "
+            "beyond FedAvg; the paper's own symbols could not be recovered."
+        )
+        epochs = reader.run({}).local_epochs or 1
+        rows = []
+        for name in self.methods:
+            parts = reader.parts("method", name)
+            phases = (_local(parts, epochs), _server(parts, epochs))
+            sums = [[*terms, sum(terms, Counter())] for terms in phases]
+            rows.append(FactRow(name, tuple(_text(terms) for of in sums for terms in of)))
+        return FactTable("Method", columns_of(columns), tuple(rows), note)
+
+
+def _local(parts: list[Any], epochs: int) -> list[Terms]:
+    """At a client: FedAvg copies x_t, makes a gradient and an update per step, and a difference."""
+    total = _large(parts, epochs, m=1)
+    moved = _large([part for part in parts if _moves(part)], epochs, m=1)["ops_step"]
+    passes = {"H·g": 1 + total["backward"], "H·f": total["forward"] - total["backward"]}
+    return [
+        Counter({"": 1 + total["ops_begin"]}),
+        Counter({**passes, "H": total["ops_step"] - moved}),
+        Counter({"H": 1 + moved}),
+        Counter({"": 1 + total["ops_end"]}),
+    ]
+
+
+def _server(parts: list[Any], epochs: int) -> list[Terms]:
+    """At the server: FedAvg adds up m updates; what a part declares may grow with m."""
+    one, two = (_large(parts, epochs, m) for m in (1, 2))
+    slope = {name: two[name] - one[name] for name in two}
+    step = Counter({"m": 1 + one["ops_receive"] + slope["ops_server"]})
+    step[""] = one["ops_server"] - slope["ops_server"]
+    maintain = slope["ops_maintain"]
+    return [step, Counter({"m": maintain, "": one["ops_maintain"] - maintain})]
+
+
+def _large(parts: list[Any], epochs: int, m: int) -> Terms:
+    """The added cost for a model so large that nothing but models counts."""
+    from fedbench.core.part import LARGE  # only here, as it loads torch
+
+    return added_cost(parts, replace(LARGE, m=m, epochs=epochs))
+
+
+def _moves(part: Any) -> bool:
+    """Whether a part changes the step taken, and not the gradient."""
+    from fedbench.core.part import overriding
+
+    return bool(overriding([part], "move")) and not overriding([part], "grad")
+
+
+def _text(terms: Terms) -> str | None:
+    """'H·g + 2H', or None for nothing."""
+    counts = [(terms[name], name) for name in _ORDER if terms[name]]
+    texts = (name if name and count == 1 else f"{count:g}{name}" for count, name in counts)
+    return " + ".join(texts) or None

@@ -1,0 +1,191 @@
+"""What follows from a paper's settings: sizes of data and clients, layers, weights of gradients."""
+
+import math
+from dataclasses import dataclass, field
+from statistics import median, median_low
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedbench.base import registry
+from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.places import Level
+from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value, columns_of
+from fedbench.report.values.numbers import point_name
+from fedbench.spec import RunSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+# The ASD paper's names of the layers, by their class in torch
+_LAYERS = {
+    "Conv2d": "ConvLayer({in_channels},{out_channels},{kernel_size[0]})",
+    "Linear": "FullyConnected({in_features},{out_features})",
+    "GroupNorm": "GroupNorm({num_groups},{num_channels})",
+    "MaxPool2": "MaxPool({kernel_size},{stride})",
+    "ReLU": "Relu",
+}
+
+
+def constant(run: RunSpec, name: str) -> Any:
+    """The class constant `name` of the run's data source.
+
+    Raises `FedbenchError` if the source declares none.
+    """
+    entry = registry.find("dataset", run.dataset.name)
+    if name not in entry.constants:
+        raise FedbenchError(f"data set '{run.dataset.name}' declares no {name}")
+    return entry.constants[name]
+
+
+def client_sizes(run: RunSpec) -> tuple[int, list[int]]:
+    """How many training samples are not held out, and how many each client has, in rising order.
+
+    No data are read: the run's partition divides as many labels as the data source declares, each
+    class equally frequent.
+    """
+    from fedbench.data.dataset import Dataset
+    from fedbench.data.shares import draw_partition, hold_out  # only here, as it loads torch
+
+    classes, samples = constant(run, "CLASSES"), constant(run, "SAMPLES")[0]
+    labels, empty = np.arange(samples) % classes, np.zeros((samples, 1), dtype=np.float32)
+    data = Dataset(run.dataset.name, empty, labels, empty[:1], labels[:1], classes)
+    train, _ = hold_out(data, run.validation, run.partition_seed)
+    rule = registry.build("partition", run.partition.name, run.partition.params)
+    rows = draw_partition(rule, data, train, run.clients, run.partition_seed)
+    return len(train), sorted(len(of_client) for of_client in rows)
+
+
+def network(run: RunSpec) -> "nn.Module":
+    """The run's network on the meta device: shapes without weights; imports torch."""
+    import torch
+
+    from fedbench.data.dataset import Inputs
+
+    inputs = Inputs(tuple(constant(run, "SHAPE")), constant(run, "CLASSES"))
+    with torch.device("meta"):
+        module: nn.Module = registry.build("model", run.model.name, run.model.params).build(inputs)
+    return module.eval()
+
+
+@dataclass(frozen=True)
+class Datasets(Fact):
+    """Training and test samples, classes, clients and samples per client (FedGKD paper, Table 2).
+
+    `rows` are levels of the axis `dataset`; `at` are levels of other axes ({alpha: 0.1}).
+    """
+
+    rows: tuple[str, ...]
+    at: dict[str, Level] = field(default_factory=dict)
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """Printed numbers beside those counted here."""
+        printed = ("Training samples", "Classes", "Clients")
+        columns = {
+            "Printed in the paper": printed,
+            "Counted here": (*printed, "Test samples", "Samples per client"),
+        }
+        note = (
+            "Counted here by dividing as many labels as the data set has among the clients, each "
+            "class equally frequent."
+        )
+        rows = tuple(FactRow(name, self._values(name, reader)) for name in self.rows)
+        return FactTable("Data set", columns_of(columns), rows, note)
+
+    def _values(self, name: str, reader: PaperReader) -> tuple[Value, ...]:
+        run = reader.run({"dataset": name, **self.at})
+        printed = (reader.number(name, x) for x in ("train_size", "classes", "clients"))
+        train, sizes = client_sizes(run)
+        ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
+        counted = (train, constant(run, "CLASSES"), run.clients, constant(run, "SAMPLES")[1])
+        return (*(None if x is None else int(x) for x in printed), *counted, " to ".join(ends))
+
+
+@dataclass(frozen=True)
+class Architectures(Fact):
+    """Layers of the models with output shapes and numbers of parameters (ASD paper, Table 5).
+
+    `rows` are levels of the axis `dataset`, one model each.
+    """
+
+    rows: tuple[str, ...]
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One group of rows per model, its total last."""
+        note = (
+            "Counted on the models as built here. An output is channels × height × width, or units."
+        )
+        rows = [row for name in self.rows for row in _model(name, reader.run({"dataset": name}))]
+        return FactTable("Layer", columns_of({"": ("Output", "Parameters")}), tuple(rows), note)
+
+
+def _model(name: str, run: RunSpec) -> list[FactRow]:
+    """The layers that contain no other layer, in the order in which they are called."""
+    import torch
+
+    module, rows = network(run), list[FactRow]()
+    group = f"{registry.find('model', run.model.name).attribute}, {name}"
+
+    def note(layer: "nn.Module", _: Any, output: Any) -> None:
+        kind, size = type(layer).__name__, sum(value.numel() for value in layer.parameters())
+        text = _LAYERS.get(kind, kind).format(**vars(layer))
+        rows.append(FactRow(text, (" × ".join(map(str, output.shape[1:])), size), group))
+
+    for layer in module.modules():
+        if not list(layer.children()) and type(layer).__name__ != "Identity":
+            layer.register_forward_hook(note)
+    module(torch.empty(1, *constant(run, "SHAPE"), device="meta"))
+    total = sum(value.numel() for value in module.parameters())
+    return [*rows, FactRow("All", (None, total), group)]
+
+
+@dataclass(frozen=True)
+class Momentum(Fact):
+    """Weights of gradients in the momentum of MFL and of RMFL's readings (RMFL paper, equation 3).
+
+    `rows` are levels of the axis `dataset`, `levels` those of the axis `axis`, and each pair has a
+    row. β is that of the method named RMFL in the paper's file; `readings` are values of its field
+    `reading`; sizes of clients are a median over `seeds` partitions.
+    """
+
+    rows: tuple[str, ...]
+    levels: tuple[Level, ...]
+    axis: str = "alpha"
+    readings: tuple[str, ...] = ("r1", "lit", "r2")
+    seeds: Count = 10
+
+    def table(self, reader: PaperReader) -> FactTable:
+        """One row per setting, under its data set."""
+        groups = ("MFL", *(f"RMFL, {name.upper()}" for name in self.readings))
+        weights = dict.fromkeys(groups, ("first", "last", "all"))
+        columns = columns_of({"": ("Samples per client", "H"), **weights})
+        note = (
+            "H is the number of local steps of a client with the median number of samples, a "
+            "median over the seeds; samples are counted by dividing as many labels as the data set "
+            "has among the clients, each class equally frequent. In the momentum that a client "
+            "uploads, first and last are the weights of its first and its last gradient; all is "
+            "the sum of the weights, that of the inherited momentum included."
+        )
+        rows = tuple(self._row(name, level, reader) for name in self.rows for level in self.levels)
+        return FactTable("Setting", columns, rows, note)
+
+    def _row(self, name: str, level: Level, reader: PaperReader) -> FactRow:
+        run = reader.run({"dataset": name, self.axis: level})
+        sizes = [median(client_sizes(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
+        H = median_low([_local_steps(run, size) for size in sizes])
+        cells = [f"{x:.3f}" for weights in self._weights(H, reader) for x in weights]
+        return FactRow(point_name(self.axis, level), (round(median(sizes)), H, *cells), name)
+
+    def _weights(self, H: int, reader: PaperReader) -> list[tuple[float, float, float]]:
+        """The weights first, last and all, of MFL and then of each reading."""
+        beta = reader.parts("method", "RMFL")[0].beta
+        params = [{"beta": beta, "reading": reading} for reading in self.readings]
+        parts = [registry.build("method", "rmfl", each) for each in params]
+        usual = (beta**H, [beta ** (H - 1 - k) for k in range(H)])
+        return [(g[0], g[-1], v + sum(g)) for v, g in (usual, *(p.weights(H) for p in parts))]
+
+
+def _local_steps(run: RunSpec, samples: float) -> int:
+    """How many local steps a client with this number of samples makes in a round, H."""
+    return run.steps or (run.epochs or 1) * math.ceil(samples / (run.batch or samples))

@@ -1,0 +1,170 @@
+"""Tables as files: CSV that no spreadsheet runs, LaTeX with booktabs, and Markdown, by pandas."""
+
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+import pandas as pd
+from pylatexenc.latexencode import (
+    RULE_DICT,
+    RULE_REGEX,
+    UnicodeToLatexConversionRule,
+    UnicodeToLatexEncoder,
+)
+
+from fedbench.report.tables.cell_text import CellText, TextTable
+from fedbench.report.tables.cells import TableCell
+from fedbench.report.words import say
+
+COLUMNS = (
+    "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
+    "measured_mean", "measured_std", "pooled_std", "pooled_freedom", "n_seeds", "n_diverged",
+    "n_planned", "chosen_near_chance", "run_ids", "substituted", "data_note",
+)  # fmt: skip
+_COMMANDS = ("=", "+", "-", "@", "\t", "\r")  # what a formula of a spreadsheet begins with
+_OURS = {
+    ord("|"): r"\ensuremath{|}", ord("✓"): r"\ensuremath{\checkmark}", ord("✗"): r"\texttimes{}",
+    ord("′"): r"\ensuremath{'}",
+}  # fmt: skip
+_ACCENTS = [  # a letter with a mark of its own behind it, as in v̄
+    (re.compile("(.)\u0304"), r"\\ensuremath{\\bar{\1}}"),
+    (re.compile("(.)\u0302"), r"\\ensuremath{\\hat{\1}}"),
+]
+_LATEX = r"""% needs \usepackage{{booktabs,graphicx,amssymb}}
+\begin{{table}}
+\centering\small
+\caption{{{caption}}}
+\label{{tab:{label}}}
+\resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
+{tabular}}}
+\end{{table}}
+"""
+
+
+def tidy(paper: str, cells: list[TableCell], notes: Mapping[str, str]) -> pd.DataFrame:
+    """One row per cell; `run_ids` are the measured runs, and `notes` says what their data lack.
+
+    `pooled_std` is the deviation pooled over cells, `pooled_freedom` its degrees of freedom.
+    `n_seeds` are the seeds with a measured run, `n_diverged` those among them with a run that
+    diverged, `n_planned` all that were planned. `chosen_near_chance` is 1 if a search chose their
+    settings among trials that had learned next to nothing, else 0.
+    """
+    return pd.DataFrame([_record(paper, cell, notes) for cell in cells], columns=list(COLUMNS))
+
+
+def _record(paper: str, cell: TableCell, notes: Mapping[str, str]) -> tuple[object, ...]:
+    place, runs = cell.place, cell.measured_runs
+    stats = [(s.mean, s.std) if s else (None, None) for s in (cell.printed, cell.measured)]
+    where = (paper, place.table, place.dataset, place.setting, place.method, place.metric)
+    pooled = (cell.pooled.std, cell.pooled.freedom) if cell.pooled else (None, None)
+    lost = [run for run in runs if run.diverged]
+    seeds = [len({run.seed for run in some}) for some in (runs, lost, cell.runs)]
+    swapped = say("scale.substitutions", cell.substituted)
+    noted = " ".join(dict.fromkeys(notes[run.id] for run in runs if run.id in notes))
+    ids = ";".join(run.id for run in runs)
+    about = (int(cell.tuned_near_chance), ids, swapped, noted)
+    return (*where, *stats[0], *stats[1], *pooled, *seeds, *about)
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """A frame as CSV in which no text, nor a column's name, is a formula."""
+    words = frame.apply(lambda column: column.map(plain) if column.dtype.kind in "OUT" else column)
+    text: str = words.rename(columns=plain).to_csv(
+        index=False, float_format="%.10g", lineterminator="\n"
+    )
+    return text
+
+
+def plain(value: object) -> object:
+    """The value, with an apostrophe in front of text that a spreadsheet would take for a formula.
+
+    An apostrophe is how spreadsheets themselves mark a cell as text. A program that reads the file
+    removes it from text that begins with "'=" and the like. Numbers stay as they are.
+    """
+    if isinstance(value, str) and value.startswith(_COMMANDS) and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def to_latex(table: TextTable, label: str) -> str:
+    """The table as a `table` environment, its remarks in the caption.
+
+    The document must use booktabs, graphicx and amssymb. Too wide a table is scaled to the line.
+    """
+    heads = [tuple(map(latex, head)) for head in table.columns]
+    frame = pd.DataFrame([[_latex_cell(cell) for cell in row] for row in table.rows])
+    frame = frame.reindex(columns=range(len(heads)))
+    grouped = any(group for group, _ in heads)
+    frame.columns = (
+        pd.MultiIndex.from_tuples(heads) if grouped else pd.Index([title for _, title in heads])
+    )
+    tabular = frame.style.hide(axis="index").to_latex(
+        column_format="l" * table.left + "r" * (len(heads) - table.left),
+        hrules=True,
+        multicol_align="c",
+    )
+    caption = latex(" ".join(filter(None, [table.caption, *table.remarks])))
+    return _LATEX.format(caption=caption, label=label, tabular=tabular.rstrip())
+
+
+def _latex_cell(cell: CellText) -> str:
+    value = latex(cell.value)
+    text = rf"\textbf{{{value}}}" if cell.bold else value
+    text += rf" $\pm$ {latex(cell.deviation)}" if cell.deviation else ""
+    return text + (rf"\textsuperscript{{{latex(', '.join(cell.flags))}}}" if cell.flags else "")
+
+
+@lru_cache(maxsize=10_000)
+def latex(text: str) -> str:
+    """Text of which LaTeX, pdflatex included, prints every character as it stands.
+
+    What it has no letter for stands as its number in Unicode, such as [U+1F600].
+    """
+    escaped: str = _encoder().unicode_to_latex(text)
+    return escaped
+
+
+@cache
+def _encoder() -> UnicodeToLatexEncoder:
+    return UnicodeToLatexEncoder(
+        conversion_rules=[
+            UnicodeToLatexConversionRule(RULE_REGEX, _ACCENTS),
+            UnicodeToLatexConversionRule(RULE_DICT, _OURS),
+            "defaults",
+        ],
+        replacement_latex_protection="braces-after-macro",
+        unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
+        unknown_char_warning=False,
+    )
+
+
+def to_markdown(table: TextTable) -> str:
+    """The table for pages of a repository and for notes, with its caption and remarks below it."""
+    names = [markdown(": ".join(filter(None, head))) for head in table.columns]
+    frame = pd.DataFrame([[_markdown_cell(cell) for cell in row] for row in table.rows])
+    frame = frame.reindex(columns=range(len(names))).set_axis(names, axis="columns")
+    align = ["left"] * table.left + ["right"] * (len(names) - table.left)
+    grid = frame.to_markdown(
+        index=False, tablefmt="pipe", disable_numparse=True, colalign=align if len(frame) else None
+    )
+    below = (markdown(text) for text in (table.caption, *table.remarks) if text)
+    return "\n\n".join([grid, *below]) + "\n"
+
+
+def _markdown_cell(cell: CellText) -> str:
+    value = f"**{markdown(cell.value)}**" if cell.bold else markdown(cell.value)
+    deviation = f" ± {cell.deviation}" if cell.deviation else ""
+    return value + deviation + (f" ({', '.join(cell.flags)})" if cell.flags else "")
+
+
+def markdown(text: str) -> str:
+    """Text that Markdown shows as it stands."""
+    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", text)

@@ -1,0 +1,156 @@
+"""Tables of facts, which need no run: what they are computed from, and how they are read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from fedbench.base import registry
+from fedbench.base.checked import Checked
+from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.strict import checked
+from fedbench.paper.levels import Settings, known_levels, layered, level_settings
+from fedbench.paper.paper import Paper
+from fedbench.paper.places import Level
+from fedbench.plan.printed import Place, Printed
+from fedbench.report.tables.cell_text import CellText, TextTable, title_row
+from fedbench.spec import Choice, RunSpec
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class FactColumn:
+    """A column; neighbouring columns of the same `group` stand under its name."""
+
+    title: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """A row; neighbouring rows of the same `group` stand under its name."""
+
+    name: str
+    values: tuple[Value, ...]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """The whole table; `head` is the heading of the row names, `note` explains what is counted."""
+
+    head: str
+    columns: tuple[FactColumn, ...]
+    rows: tuple[FactRow, ...]
+    note: str = ""
+
+    @property
+    def blocks(self) -> list[tuple[str, int]]:
+        """Groups of columns with their widths; empty where no group has a name."""
+        sizes = [(name, len(list(run))) for name, run in groupby(c.group for c in self.columns)]
+        return sizes if any(name for name, _ in sizes) else []
+
+    @property
+    def groups(self) -> list[tuple[str, list[FactRow]]]:
+        """Rows under the names of their groups."""
+        return [(name, list(rows)) for name, rows in groupby(self.rows, key=lambda row: row.group)]
+
+    def frame(self) -> pd.DataFrame:
+        """One line per row; a group's name stands in front of the names of its columns and rows."""
+        heads = [self.head, *(_joined(column.group, column.title) for column in self.columns)]
+        lines = [[_joined(row.group, row.name), *row.values] for row in self.rows]  # noqa: PD011
+        return pd.DataFrame(lines, columns=heads, dtype=object)
+
+    def texts(self, caption: str) -> TextTable:
+        """The table as texts, with what it counts as a remark."""
+        columns = [("", self.head), *((column.group, column.title) for column in self.columns)]
+        rows: list[Sequence[CellText]] = []
+        for name, members in self.groups:
+            rows += [title_row(name, len(columns))] if name else []
+            for row in members:
+                texts = (row.name, *map(shown, row.values))
+                rows.append([CellText(text) for text in texts])
+        return TextTable(columns, 1, rows, caption, [self.note])
+
+
+def columns_of(groups: Mapping[str, Iterable[str]]) -> tuple[FactColumn, ...]:
+    """Columns from their titles by the name of their group, which may be empty."""
+    return tuple(FactColumn(x, group) for group, titles in groups.items() for x in titles)
+
+
+def shown(value: Value) -> str:
+    """A value as text: ticks and crosses, commas between thousands, a dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "✓" if value else "✗"
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def _joined(group: str, name: str) -> str:
+    return ": ".join(filter(None, [group, name]))
+
+
+@dataclass(frozen=True)
+class PaperReader:
+    """Reads what a table of facts shows: the paper's settings and methods, its printed numbers.
+
+    `key` is the table's key in the paper's file, by which errors name it.
+    """
+
+    key: str
+    paper: Paper = field(repr=False)
+    printed: Printed = field(repr=False)
+    asked: list[Place] = field(default_factory=list, repr=False)  # the places looked up so far
+
+    def number(self, dataset: str, metric: str) -> float | None:
+        """The printed number at a place of this table; None if the paper prints none there."""
+        place = Place(self.key, dataset, "", "", metric)
+        self.asked.append(place)
+        stat = self.printed.numbers.get(place)
+        return stat.mean if stat else None
+
+    def run(self, point: dict[str, Level]) -> RunSpec:
+        """The run with the paper's settings and those of these levels, by axis."""
+        levels = [self.settings(axis, level) for axis, level in point.items()]
+        return RunSpec(**layered([self.paper.settings, *levels]))
+
+    def parts(self, axis: str, level: Level) -> list[Any]:
+        """The parts of a method, or of a level of another axis, as objects; imports torch."""
+        choices = (checked(Choice, part) for part in self.settings(axis, level).get("parts", ()))
+        return [registry.build("method", part.name, part.params) for part in choices]
+
+    def settings(self, axis: str, level: Level) -> Settings:
+        """The settings of a level; raises `FedbenchError` if there is no such axis or level."""
+        by_level = known_levels(axis, self.paper.levels)
+        if by_level is None and axis not in RunSpec.model_fields:
+            axes = [*self.paper.levels, *RunSpec.model_fields]
+            raise FedbenchError(f"facts.{self.key}: {unknown('axis', axis, axes)}")
+        if by_level is not None and level not in by_level and "each" not in by_level:
+            raise FedbenchError(f"facts.{self.key}: {unknown(axis, level, map(str, by_level))}")
+        return level_settings(self.paper.levels, axis, level)
+
+
+class Fact(Checked, ABC):
+    """A table that needs no run; its fields are its options in a paper's file."""
+
+    @abstractmethod
+    def table(self, reader: PaperReader) -> FactTable:
+        """The table, for the paper's own experiments whatever the scale."""
+
+
+def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
+    """The table of facts `key` of a paper.
+
+    Raises `FedbenchError` on an unknown name, or on a printed number that the table does not show.
+    """
+    choice = paper.facts[key].kind
+    fact: Fact = registry.build("facts", choice.name, choice.params)
+    reader = PaperReader(key, paper, printed)
+    table = fact.table(reader)
+    printed.refuse_strangers(key, reader.asked)
+    return table

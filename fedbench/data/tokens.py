@@ -8,16 +8,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
-from tokenizers import (
-    BertWordPieceTokenizer,
-    Tokenizer,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
 
+from fedbench.base import extras
 from fedbench.base.checked import Checked, Count
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists
@@ -45,8 +37,10 @@ class Tokens(Checked):
     def tokenizer(self, texts: Sequence[str], folder: Path) -> tuple[Any, str]:
         """The tokenizer for these training texts, and its name.
 
-        Raises `FedbenchError` if `kind` is 'pretrained' and its files are missing or broken.
+        Raises `FedbenchError` if the extra 'text' is not installed, or if `kind` is 'pretrained'
+        and its files are missing or broken.
         """
+        extras.require("text", "a data set of texts")
         if self.kind == "pretrained" or (self.kind == "auto" and find(folder)):
             return read(folder), "distilbert-base-uncased"
         substitute = word_level(texts, self.vocabulary)
@@ -54,12 +48,14 @@ class Tokens(Checked):
         return substitute, f"substitute: word-level, {words} words"
 
 
-def word_level(texts: Sequence[str], vocabulary: int) -> Tokenizer:
+def word_level(texts: Sequence[str], vocabulary: int) -> Any:
     """A tokenizer of the most frequent words of the texts; ties are broken by the alphabet.
 
     Texts are put in lower case and split at spaces and punctuation. Id 0 is padding, 1 an unknown
     word, and 2 is [CLS], which stands before every text.
     """
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))  # noqa: S106  # no password
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -114,6 +110,8 @@ def read(folder: Path) -> Any:
 
 
 def _open(file: Path) -> Any:
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
+
     try:
         if file.suffix == ".json":
             return Tokenizer.from_file(str(file))

@@ -41,6 +41,7 @@ class AGNews(Source):
     fewer, all of them are used, and the origin of the data set says so.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
     CLASSES: ClassVar[int] = 4
     LARGEST: ClassVar[int] = 1900  # test samples of the largest class

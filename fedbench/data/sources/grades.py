@@ -35,6 +35,7 @@ class Grades(Source):
     frequent. The sentences are the same for every run, seed and library version.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 5
     LARGEST: ClassVar[int] = 167  # test samples of the largest class

@@ -37,6 +37,7 @@ class SST5(Source):
     and all training sentences go to clients; without it that file is not read.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
     CLASSES: ClassVar[int] = 5
     LARGEST: ClassVar[int] = 633  # test samples of the largest class

@@ -48,6 +48,7 @@ class Topics(Source):
     often than its last. The sentences are the same for every run, seed and library version.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 4
     LARGEST: ClassVar[int] = 125  # test samples of the largest class

@@ -58,7 +58,9 @@ def test_packages_of_extras_are_those_of_the_project_and_imported_inside_functio
     for extra, packages in extras_of_fedbench.PACKAGES.items():
         names = [PACKAGES.get(package, package) for package in packages]
         assert names == [name_of(requirement) for requirement in EXTRAS[extra]]
-    optional = {package for packages in extras_of_fedbench.PACKAGES.values() for package in packages}
+    optional = {
+        package for packages in extras_of_fedbench.PACKAGES.values() for package in packages
+    }
     for file in (ROOT / "fedbench").rglob("*.py"):
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.ImportFrom):

@@ -8,6 +8,7 @@ from importlib import metadata
 import pytest
 import yaml
 
+from fedbench.base import extras as extras_of_fedbench
 from tests.project import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -22,6 +23,11 @@ PACKAGES = {
 }  # import name → package
 
 
+DEPENDENCIES = PROJECT["dependencies"]
+EXTRAS = {extra: PROJECT["optional-dependencies"][extra] for extra in extras_of_fedbench.PACKAGES}
+OPTIONAL = [requirement for extra in EXTRAS.values() for requirement in extra]
+
+
 def name_of(requirement):
     return requirement.replace(">", "=").split("=")[0].lower()
 
@@ -31,12 +37,12 @@ def test_environment_names_the_same_packages_and_bounds():
     (pip,) = (item["pip"] for item in listed if isinstance(item, dict))
     options = ["-c constraints.txt", "-e ."]
     assert [item for item in pip if item.startswith("-")] == options
-    assert sorted(item for item in pip if item not in options) == sorted(PROJECT["dependencies"])
+    assert sorted(item for item in pip if item not in options) == sorted(DEPENDENCIES + OPTIONAL)
     assert f"python{PROJECT['requires-python']}" in listed
 
 
 def test_every_import_is_a_declared_dependency():
-    declared = {name_of(requirement) for requirement in PROJECT["dependencies"]}
+    declared = {name_of(requirement) for requirement in DEPENDENCIES + OPTIONAL}
     found = set()
     for file in (ROOT / "fedbench").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -46,6 +52,21 @@ def test_every_import_is_a_declared_dependency():
                 found.add(node.module.split(".")[0])
     foreign = found - set(sys.stdlib_module_names) - {"fedbench"}
     assert {PACKAGES.get(name, name) for name in foreign} <= declared
+
+
+def test_packages_of_extras_are_those_of_the_project_and_imported_inside_functions_alone():
+    for extra, packages in extras_of_fedbench.PACKAGES.items():
+        names = [PACKAGES.get(package, package) for package in packages]
+        assert names == [name_of(requirement) for requirement in EXTRAS[extra]]
+    optional = {
+        package for packages in extras_of_fedbench.PACKAGES.values() for package in packages
+    }
+    for file in (ROOT / "fedbench").rglob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ImportFrom):
+                assert (node.module or "").split(".")[0] not in optional, file
+            elif isinstance(node, ast.Import):
+                assert not {alias.name.split(".")[0] for alias in node.names} & optional, file
 
 
 def test_constraints_pin_every_dependency_and_name_no_address():
@@ -70,7 +91,9 @@ def test_the_installed_version_is_the_one_in_the_constraints(name):
 
 def test_the_readme_opens_with_the_two_commands_and_ci_calls_the_second():
     readme = (ROOT / "README.md").read_text()
-    assert "pip install -c constraints.txt -e . && snakemake --cores all reproduce_tables" in readme
     lines = [line for line in readme.splitlines() if line.startswith("pip install")]
-    assert lines[1] == "pip install -c constraints.txt -e '.[test]' && pytest"
+    extras = ",".join(extras_of_fedbench.PACKAGES)
+    install = "pip install -c constraints.txt -e "
+    assert lines[0] == f"{install}'.[{extras}]' && snakemake --cores all reproduce_tables"
+    assert lines[1] == f"{install}'.[test,{extras}]' && pytest"
     assert "README.md" in (ROOT / ".ci/run").read_text()

@@ -1,17 +1,17 @@
 """Tensors that may be too large for memory: beyond a limit they are stored in mapped files."""
 
-import os
 import tempfile
 import weakref
-from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
 import torch
-from filelock import FileLock
 from torch import Tensor
 
+from fedbench.base.partial import PARTIAL, abandoned, begins
+
 _GB = 1024**3
+_NAME = "fedbench-states"  # how the folders begin
 
 
 class Spill:
@@ -51,36 +51,9 @@ class Spill:
     def folder(self) -> Path:
         """A temporary folder, deleted with this object; those of killed processes go too."""
         if self._folder is None:
-            _delete_abandoned()
-            self._folder, lock = _make()
-            weakref.finalize(self, _delete, self._folder, lock)
+            for other in Path(tempfile.gettempdir()).glob(f".{_NAME}.*{PARTIAL}"):
+                if abandoned(other):
+                    rmtree(other, ignore_errors=True)
+            self._folder = Path(tempfile.mkdtemp(PARTIAL, begins(_NAME)))
+            weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
         return self._folder
-
-
-_NAME = "fedbench-states-"  # how the folders begin; beside each lies a lock that its process holds
-
-
-def _make() -> tuple[Path, FileLock]:
-    handle, name = tempfile.mkstemp(".lock", _NAME)
-    os.close(handle)
-    lock = FileLock(name, fallback_to_soft=False)
-    with suppress(OSError, NotImplementedError):  # no locks here: nobody deletes the folder
-        lock.acquire(timeout=0)
-    folder = Path(name).with_suffix("")
-    folder.mkdir(mode=0o700)
-    return folder, lock
-
-
-def _delete(folder: Path, lock: FileLock) -> None:
-    rmtree(folder, ignore_errors=True)
-    Path(lock.lock_file).unlink(missing_ok=True)
-    lock.release()
-
-
-def _delete_abandoned() -> None:
-    """Delete the folders of killed processes, whose locks the system has freed."""
-    for file in Path(tempfile.gettempdir()).glob(f"{_NAME}*.lock"):
-        lock = FileLock(file, fallback_to_soft=False)
-        with suppress(OSError, RuntimeError):  # held, by another process or this, or not ours
-            lock.acquire(timeout=0)
-            _delete(file.with_suffix(""), lock)

@@ -1,10 +1,12 @@
-"""Public image sets: one npz file each, made once with torchvision if it is missing."""
+"""Public image sets: one npz file each, made once if it is missing; photographs, decoded."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
 
 from fedbench.base import errors
 from fedbench.base.errors import FedbenchError
@@ -12,6 +14,8 @@ from fedbench.base.files import exists, read_text
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
+
+Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,22 @@ def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
         "x_train": np.asarray(train.data), "y_train": np.asarray(train.targets, dtype=np.int64),
         "x_test": np.asarray(test.data), "y_test": np.asarray(test.targets, dtype=np.int64),
     }  # fmt: skip
+
+
+def read_image(file: Path, side: int | None = None) -> Pixels:
+    """The pixels of an image file, (H, W, 3); grey images become colour.
+
+    With `side`, the shorter side is scaled to `side` pixels and the middle is cropped. Raises
+    `FedbenchError` if the file cannot be read or decoded to its end.
+    """
+    try:
+        with Image.open(file) as image:
+            pixels = image.convert("RGB")
+    except Exception as error:  # Pillow raises exceptions of many kinds on damaged files
+        raise FedbenchError(
+            f"{file}: the file is not a readable image ({type(error).__name__}); "
+            "put a sound one in its place"
+        ) from error
+    if side is not None:
+        pixels = ImageOps.fit(pixels, (side, side), Image.Resampling.BILINEAR)
+    return np.asarray(pixels)

@@ -32,7 +32,7 @@ class Scene(OneLine):
     """One round as a probe sees it, after aggregation.
 
     r: the round as it began (r.w, r.buffers: the global model x_t; r.clients; r.lr); clients: the
-    cohort as prepared before local training (see `analysis.replay`); replies: the results of local
+    cohort as prepared before local training (see `probes.steps`); replies: the results of local
     training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the run's (new if
     the round is not evaluated); evaluated: whether this round is a row of the history; last:
     whether it is the run's last; state: tensors that the probe stores from round to round, which it

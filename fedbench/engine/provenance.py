@@ -34,9 +34,21 @@ def code() -> Mapping[str, Any]:
 @cache
 def versions() -> Mapping[str, str]:
     """Of Python, of PyTorch's build, and of the packages that may change a number."""
-    packages = {name: metadata.version(name) for name in _PACKAGES}
-    packages = {"fedbench": __version__} | packages
-    return packages | {"torch": str(torch.__version__), "python": platform.python_version()}
+    found = {name: _version(name) for name in _PACKAGES}
+    packages = {name: version for name, version in found.items() if version}
+    return (
+        {"fedbench": __version__}
+        | packages
+        | {"torch": str(torch.__version__), "python": platform.python_version()}
+    )
+
+
+def _version(package: str) -> str:
+    """'' where an extra was not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def machine() -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from fedbench.base import extras
 from fedbench.base.checked import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
@@ -28,8 +29,9 @@ class DistilBERT(Architecture):
     (instead of one by one) only if both dropouts are 0.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES_PER_SECOND: ClassVar[float] = 2.5  # trained on one core at 128 tokens, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (6400.0, 268.0)  # see plan/asked.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (6400.0, 268.0)  # see plan/batches.py
 
     layers: Layers = 6
     heads: Count = 12
@@ -64,7 +66,7 @@ class DistilBERT(Architecture):
         body.load_state_dict(read_checkpoint(file, _BACKBONE, wanted), strict=False)
 
     def _classifier(self, inputs: Inputs) -> Any:
-        # Importing it takes seconds, and only this model needs it.
+        extras.require("text", "DistilBERT")
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         sizes: dict[str, Any] = {

@@ -1,18 +1,18 @@
-"""The residual network of He et al. for small images, whose shortcuts have no parameters."""
+"""Residual networks: He et al.'s for small images, and those of torchvision's blocks."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
 from fedbench.base.checked import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
-from fedbench.models.images import require_images
-from fedbench.models.layers import global_mean
-from fedbench.models.norms import Norm, by_groups
+from fedbench.models.layers import at_side, global_mean, require_images, scaled
+from fedbench.models.norms import Norm, by_groups, by_size
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RN20(Architecture):
     """
 
     SAMPLES_PER_SECOND: ClassVar[float] = 300.0  # trained on one core, as measured
-    MEGABYTES: ClassVar[tuple[float, float]] = (480.0, 1.1)  # see plan/asked.py
+    MEGABYTES: ClassVar[tuple[float, float]] = (480.0, 1.1)  # see plan/batches.py
 
     norm: Literal["bn", "gn"] = "gn"
     groups: Count = 2
@@ -85,3 +85,143 @@ class _Shortcut(nn.Module):
             return short
         each = short.reshape(len(x), self.clients, -1, *short.shape[2:])
         return F.pad(each, (0, 0, 0, 0, *self.zeros)).flatten(1, 2)
+
+
+class _Plan(NamedTuple):
+    """What the stages of a network consist of; all but the first halve the image's sides."""
+
+    block: Any  # BasicBlock or Bottleneck
+    norm: Norm
+    planes: list[int]  # of each stage; a Bottleneck has four times as many channels
+    blocks: list[int]  # of each stage
+
+
+@dataclass(frozen=True)
+class RN8(Architecture):
+    """ResNet-8 (FedGKD on CIFAR): 3×3 stem of 16 channels, one block per stage of 16, 32, 64.
+
+    78,042 parameters on 3 channels with C=10. With `norm` 'gn', a group has `per_group` channels,
+    or all where there are fewer; 'bn' is batch norm. `width` scales the channels, `blocks` is the
+    depth of a stage, `side` resizes images.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (310.0, 0.4)  # see plan/batches.py
+
+    norm: Literal["gn", "bn"] = "gn"
+    per_group: Count = 16
+    width: Positive = 1.0
+    blocks: Layers = 1
+    side: Count | None = None
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the globally averaged channels of the last stage (64)."""
+        first, inputs = at_side("RN8", inputs, self.side)
+        norm = by_size(self.norm, self.per_group)
+        plan = _Plan(BasicBlock, norm, scaled((16, 32, 64), self.width), [self.blocks] * 3)
+        return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)
+
+
+@dataclass(frozen=True)
+class RN18(Architecture):
+    """ResNet-18 (FedADC on CIFAR-100; FedDPC with `stem` 'imagenet'): 64 to 512 channels.
+
+    11,220,132 parameters with C=100 (11,227,812 with `stem` 'imagenet', which is torchvision's).
+    `norm` 'gn' has `groups` groups, or `per_group` channels per group if that is given; `width`
+    scales the channels, `blocks` is the depth of a stage, `side` resizes images.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 25.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (1650.0, 45.0)  # see plan/batches.py
+
+    stem: Literal["cifar", "imagenet"] = "cifar"  # 3×3, or 7×7 with stride 2 and pooling
+    norm: Literal["gn", "bn"] = "gn"
+    groups: Count = 32
+    per_group: Count | None = None
+    width: Positive = 1.0
+    blocks: Layers = 2
+    side: Count | None = None
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the globally averaged channels of the last stage (512)."""
+        first, inputs = at_side("RN18", inputs, self.side)
+        size = self.per_group
+        norm = by_size(self.norm, size) if size else by_groups(self.norm, self.groups)
+        planes = scaled((64, 128, 256, 512), self.width)
+        plan = _Plan(BasicBlock, norm, planes, [self.blocks] * 4)
+        stem = _cifar_stem if self.stem == "cifar" else _imagenet_stem
+        return _network(inputs, [first, *stem(inputs, plan)], plan)
+
+
+@dataclass(frozen=True)
+class RN50(Architecture):
+    """ResNet-50 (FedGKD on Tiny-ImageNet) with a 3×3 stem and no pooling after it.
+
+    23,910,152 parameters with C=200. `norm` 'gn' has `per_group` channels per group, or all where
+    there are fewer; MOON and FedGKD+ use 'bn'. `width` scales the channels and `depth` the
+    3, 4, 6, 3 blocks of the stages; `side` resizes images.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 2.2  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (7400.0, 100.0)  # see plan/batches.py
+
+    norm: Literal["gn", "bn"] = "gn"
+    per_group: Count = 16
+    width: Positive = 1.0
+    depth: Positive = 1.0
+    side: Count | None = None
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the globally averaged channels of the last stage (2048)."""
+        first, inputs = at_side("RN50", inputs, self.side)
+        norm = by_size(self.norm, self.per_group)
+        planes = scaled((64, 128, 256, 512), self.width)
+        plan = _Plan(Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
+        return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)
+
+
+def _cifar_stem(inputs: Inputs, plan: _Plan) -> list[nn.Module]:
+    planes = plan.planes[0]
+    return [
+        nn.Conv2d(inputs.shape[0], planes, 3, padding=1, bias=False),
+        plan.norm(planes),
+        nn.ReLU(inplace=True),
+    ]
+
+
+def _imagenet_stem(inputs: Inputs, plan: _Plan) -> list[nn.Module]:
+    planes = plan.planes[0]
+    return [
+        nn.Conv2d(inputs.shape[0], planes, 7, stride=2, padding=3, bias=False),
+        plan.norm(planes),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, stride=2, padding=1),
+    ]
+
+
+def _network(inputs: Inputs, stem: list[nn.Module], plan: _Plan) -> BodyHead:
+    """Stem, stages, global average pooling and classifier, initialised as torchvision does."""
+    layers, before = stem, plan.planes[0]
+    for stage, (planes, blocks) in enumerate(zip(plan.planes, plan.blocks, strict=True)):
+        for block in range(blocks):
+            stride = 2 if stage and not block else 1
+            layers = [*layers, _block(plan, before, planes, stride)]
+            before = planes * plan.block.expansion
+    body = nn.Sequential(*layers, global_mean())
+    body.apply(_initialise)
+    return BodyHead(body, nn.Linear(before, inputs.classes))
+
+
+def _block(plan: _Plan, before: int, planes: int, stride: int) -> Any:
+    after = planes * plan.block.expansion
+    short = None
+    if stride > 1 or before != after:
+        short = nn.Sequential(conv1x1(before, after, stride), plan.norm(after))
+    block: Any = plan.block(before, planes, stride, short, norm_layer=plan.norm)
+    block.layerwise = True  # it adds, and calls its layers; see `core/stacked`
+    return block
+
+
+def _initialise(layer: nn.Module) -> None:
+    if isinstance(layer, nn.Conv2d):
+        nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

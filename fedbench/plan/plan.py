@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fedbench.base import extras
 from fedbench.base.errors import at, unknown
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
@@ -130,6 +131,7 @@ def make_plan(
     shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
     left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
     runs, searches, trials = _runs(cells)
+    extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
     for name, file in files.items():
         check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
     texts = {name: read_text(file) for name, file in files.items()}

@@ -1,21 +1,55 @@
-"""Personalised accuracy after each client calibrated its classifier."""
+"""Calibration: each client trains the last layer of the final model on its own data.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+FedADC paper, section IV-D and Fig. 7. Each client copies x_T, freezes all layers but the classifier
+and trains that for two epochs on the client's training samples; it is scored on the client's share
+of the test set. Training images are not augmented, so that the frozen body computes the features of
+each only once (the paper does not say whether they were augmented).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor, nn
 
-from fedbench.analysis import calibration
-from fedbench.analysis.scores import mean_accuracy
+from fedbench.base import registry, seeds
 from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.core.conflicts import refuse_conflicts
+from fedbench.core.flat import Model, Net
 from fedbench.core.part import Part
+from fedbench.data.partition import Indices
+from fedbench.data.shares import mirror
+from fedbench.engine.inputs import images
+from fedbench.engine.local import RoundStart
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
+from fedbench.engine.server import copies_for_parts, open_round
+from fedbench.engine.turns import prepare
+from fedbench.engine.workers import Workers
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
+from fedbench.models.architecture import BodyHead
+from fedbench.probes.scores import mean_accuracy
 
 _NAMES = ("client", "kind", "accuracy")
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The results of calibration; accuracies are fractions.
+
+    clients: one row per client with train_samples, test_samples, accuracy, and global_accuracy,
+    which is x_T's on the same samples (NaN where test_samples is 0); test_accuracy: x_T's accuracy
+    on the whole test set; heads: every client's classifier (K, d_head).
+    """
+
+    clients: pd.DataFrame
+    test_accuracy: float
+    heads: Tensor
 
 
 @dataclass(frozen=True)
@@ -31,6 +65,9 @@ class Calibration(Probe):
     the gains of the other three over the first, as the paper prints them;
     personal_gain_whole_lowest and personal_gain_whole_highest, their gains over the scored model's
     accuracy on the whole test set; personal_clients, the number of clients in the table.
+    Batch, optimiser, weight decay and clip are the run's. `test_split` 'mirrored' divides each
+    class's test samples over clients as its training samples are divided; 'independent' applies the
+    run's partition rule to the test set, as the author's library does.
     Cost: three times, training and test set once through the body, and `epochs` passes of every
     client's data through the classifier.
     """
@@ -56,16 +93,16 @@ class Calibration(Probe):
         "accuracy": ("Accuracy on the client's test share", "fraction", "higher"),
     }
 
-    epochs: Natural = 2
-    lr: Positive | None = None  # null: the run's; the paper's grid is 0.1, 0.05, 0.03, 0.01
+    epochs: Natural = 2  # with 0, every client has x_T
+    lr: Positive | None = None  # null: the run's first; the paper's grid is 0.1, 0.05, 0.03, 0.01
     mu: NonNegative = 0.01  # of the proximal term; the paper's grid is 0.1, 0.01, 0.001
     lam: Fraction = 0.35  # of the self-confidence distillation
     test_split: Literal["mirrored", "independent"] = "mirrored"
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the model has no classifier, or the test set cannot be split."""
-        calibration.require_classifier(problem)
-        calibration.shares(problem, self.test_split)
+        require_classifier(problem)
+        shares(problem, self.test_split)
 
     def see(self, s: Scene) -> Sight:
         """Measure all kinds at the last round."""
@@ -83,9 +120,8 @@ class Calibration(Probe):
 
     def _kinds(self, s: Scene) -> Iterator[pd.DataFrame]:
         """Tables (client, kind, accuracy); accuracy is NaN where a client's share is empty."""
-        how = calibration.Calibration(self.epochs, self.lr, self.test_split)
         for kind, parts in self._parts().items():
-            clients = calibration.calibrate(s.problem, s.scored, parts, how).clients
+            clients = calibrate(s.problem, s.scored, parts, self).clients
             if kind == "none":
                 global_model = clients["global_accuracy"]
                 yield _column(clients, "global", global_model)
@@ -103,3 +139,109 @@ def _gains(name: str, calibrated: list[float], start: float) -> dict[str, float]
 
 def _column(clients: pd.DataFrame, kind: str, accuracy: "pd.Series[float]") -> pd.DataFrame:
     return pd.DataFrame({"client": clients["client"], "kind": kind, "accuracy": accuracy})
+
+
+def require_classifier(problem: Problem) -> None:
+    """Raise `FedbenchError` if the model has no head, or the data no classes."""
+    if not problem.task.net.has_head or not problem.fed.classes:
+        raise FedbenchError(
+            "calibration needs a classifier: data with classes and a module with children body "
+            "and head"
+        )
+
+
+def calibrate(
+    problem: Problem,
+    global_model: Model,
+    parts: Sequence[Part] = (),
+    how: Calibration = Calibration(),  # frozen
+) -> Calibrated:
+    """Train every client's classifier from x_T = `global_model`, with the hooks of `parts`."""
+    require_classifier(problem)
+    small = _on_features(problem, global_model, parts, how)
+    heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
+    x = problem.task.outputs(global_model, images(problem.data.x_test, problem.device))[1]
+    y = torch.as_tensor(problem.data.y_test, device=problem.device)
+    right = _right(small, small.fed.start.w, x, y)
+    rows = [
+        {
+            "client": i,
+            "train_samples": len(problem.rows[i]),
+            "test_samples": len(share),
+            "accuracy": _mean(_right(small, heads[i], x[share], y[share])),
+            "global_accuracy": _mean(right[share]),
+        }
+        for i, share in enumerate(shares(problem, how.test_split))
+    ]
+    return Calibrated(pd.DataFrame(rows), _mean(right), heads)
+
+
+def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[Indices]:
+    """Each client's rows of the test set, drawn with the data seed.
+
+    Raises `FedbenchError` if a split is to be drawn by a rule that the run does not have, or whose
+    draws the test set is too small for.
+    """
+    seed, choice = problem.spec.partition_seed, problem.spec.partition
+    rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
+    if split == "mirrored":
+        counts = problem.fed.labels.cpu().long().numpy()
+        return mirror(counts, problem.data.y_test.astype(np.int64), rng)
+    if "partition" in problem.identity.objects:
+        raise FedbenchError(
+            "calibration: test_split = 'independent' applies the run's partition rule to the test "
+            "set, but this run was given its clients' samples; use test_split = 'mirrored'"
+        )
+    scheme = registry.build("partition", choice.name, choice.params)
+    drawn: list[Indices] = scheme(problem.data.y_test, problem.spec.clients, rng)
+    return drawn
+
+
+def _on_features(
+    problem: Problem, global_model: Model, parts: Sequence[Part], how: Calibration
+) -> Problem:
+    """The problem of training the classifier: its samples are the body's features.
+
+    The body is frozen and in evaluation mode, so that features are computed once.
+    """
+    refuse_conflicts(parts)
+    net, lr = problem.task.net, how.lr or problem.spec.lr
+    work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0, "augment": None}
+    spec = problem.spec.changed(**work)
+    head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
+    in_head, decays = net.head_mask().to(global_model.w.device), problem.task.decays
+    start = Model(global_model.w[in_head], {})
+    task = replace(
+        problem.task,
+        net=head,
+        parts=tuple(parts),
+        x=problem.task.outputs(global_model, problem.task.x)[1],
+        prepare=lambda x: x,
+        decays=None if decays is None else decays[in_head],
+    )
+    fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
+    return replace(problem, spec=spec, task=task, fed=fed)
+
+
+def _tuned(small: Problem) -> Tensor:
+    """Every client's classifier (K, d) after its local epochs."""
+    parts, start, fed = small.task.parts, small.fed.start, small.fed
+    unused = small.spec.rounds  # the first round whose random numbers the run did not use
+    r = open_round(small, start, unused)
+    copies = copies_for_parts(small, r, [part.server(start.w, fed) for part in parts])
+    messages = [part.send(copy) for part, copy in zip(parts, copies, strict=True)]
+    states = [part.client(start.w, fed) for part in parts]
+    clients = [prepare(small, r, i, messages, states) for i in range(small.spec.clients)]
+    alone = Workers(small.task, small.task.threads, small.largest_batch, cohort=1)
+    replies = alone.train(RoundStart(start, small.spec.lr), clients)
+    return torch.stack([reply.w for reply in replies])
+
+
+def _right(small: Problem, head: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Which samples x (features) a classifier predicts correctly (N,), bool."""
+    with torch.no_grad():
+        return small.task.net.eval(Model(head, {}), x)[0].argmax(1) == y
+
+
+def _mean(right: Tensor) -> float:
+    return float(right.double().mean())

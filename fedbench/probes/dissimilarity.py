@@ -1,17 +1,80 @@
-"""How much the gradients of the clients' losses differ."""
+"""How much the gradients of the clients' losses differ (ASD paper, section 3.3 and equation 13).
+
+G_d = (1/K Σ_k ‖∇f_k‖²) / ‖1/K Σ_k ∇f_k‖² ≥ 1 at given weights, f_k = L_k + λ R_k. L_k is client k's
+mean base loss, R_k ASD's term over all of its data. ∇f_k is linear in λ, so that ∇L_k and ∇R_k of
+each client give G_d for every λ.
+"""
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
+import torch
+from torch import Tensor
+
 from fedbench.base.checked import Count, NonNegative
 from fedbench.core.flat import Model
-from fedbench.core.round import weighted_mean
+from fedbench.core.ops import dot
+from fedbench.core.round import Batch, Turn, weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.engine.server import mix_buffers
+from fedbench.methods.asd import ASD
+
+_CHUNK = 500  # samples per pass
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """One client's gradients (d,), float64.
+
+    loss: ∇L_k; term: the gradient of Σ_j α̂_j D_j over the client's n samples, 0 without ASD; total:
+    Σ_j α̂_j.
+    """
+
+    loss: Tensor
+    term: Tensor
+    total: float
+    n: int
+
+    def regulariser(self, weights: str) -> Tensor:
+        """∇R_k: with 'normalised' weights Σ_j α_j = 1 over the client's data, else α_j = α̂_j/n."""
+        return self.term / (self.total if weights == "normalised" else self.n)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """G_d's numerator and denominator as polynomials in λ, coefficients of λ⁰, λ¹ and λ² (3,)."""
+
+    mean_square: Tensor
+    square_mean: Tensor
+
+    def at(self, lam: float) -> float:
+        """G_d at this λ; NaN where the mean gradient is 0."""
+        powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
+        return float((powers @ self.mean_square) / (powers @ self.square_mean))
+
+
+class Clients:
+    """Adds up the clients' ∇L_k and ∇R_k, one client after the other; stores two vectors."""
+
+    def __init__(self) -> None:
+        self.K = 0
+        self.squares: Tensor = torch.zeros(3, dtype=torch.float64)
+        self.loss: Tensor = torch.zeros(())
+        self.term: Tensor = torch.zeros(())
+
+    def add(self, loss: Tensor, term: Tensor) -> None:
+        """Add one client's ∇L_k and ∇R_k."""
+        self.K += 1
+        self.squares = self.squares + _square(loss, term)
+        self.loss, self.term = self.loss + loss, self.term + term
+
+    def quadratic(self) -> Quadratic:
+        """G_d over the clients that were added."""
+        return Quadratic(self.squares / self.K, _square(self.loss / self.K, self.term / self.K))
+
 
 _Measured = dict[str, dict[str, Quadratic]]  # by model, then by the scaling of ASD's weights
 
@@ -121,3 +184,74 @@ def _pair(measured: _Measured, weights: str, lam: float, suffix: str) -> dict[st
         f"dissimilarity{suffix}": measured["mean"][weights].at(lam),
         f"dissimilarity_local{suffix}": statistics.mean(local),
     }
+
+
+def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Quadratic]:
+    """G_d over all clients and all of their data at `model`; ASD's teacher is `global_model`, x_t.
+
+    Keys say how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
+    """
+    part = regulariser(problem)
+    sums = {name: Clients() for name in (("normalised", "unnormalised") if part else ("none",))}
+    for client in range(problem.fed.K):
+        gradients = slopes(problem, client, model, global_model)
+        for name, clients in sums.items():
+            clients.add(gradients.loss, gradients.regulariser(name))
+    return {name: clients.quadratic() for name, clients in sums.items()}
+
+
+def regulariser(problem: Problem) -> ASD | None:
+    """The run's ASD; None if the method has none."""
+    return next((part for part in problem.task.parts if isinstance(part, ASD)), None)
+
+
+def slopes(problem: Problem, client: int, model: Model, global_model: Model) -> Slopes:
+    """A client's gradients at `model`, in evaluation mode."""
+    task, part = problem.task, regulariser(problem)
+    rows = problem.rows[client].to(problem.device)
+    loss, term = torch.zeros_like(model.w).double(), torch.zeros_like(model.w).double()
+    total = 0.0
+    for piece in torch.split(rows, _CHUNK):
+        w = model.w.detach().requires_grad_()
+        with torch.enable_grad():
+            b = _batch(problem, piece, Model(w, model.buffers), global_model)
+            mean = task.loss(b.logits, b.y).sum() / len(rows)
+            loss += torch.autograd.grad(mean, w, retain_graph=part is not None)[0]
+            if part:
+                value, size = _term(problem, part, b, client)
+                term += torch.autograd.grad(value, w)[0]
+                total += size
+    return Slopes(loss, term, total, len(rows))
+
+
+def _batch(problem: Problem, rows: Tensor, model: Model, global_model: Model) -> Batch:
+    net, x, y = problem.task.net, problem.task.prepare(problem.task.x[rows]), problem.task.y[rows]
+    z, features = net.eval(model, x)
+    return Batch(
+        x=x, y=y, logits=z, features=features, w=model.w, net=net, global_model=global_model
+    )
+
+
+def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:
+    """(Σ_j α̂_j D_j, Σ_j α̂_j) over a batch, made of ASD's loss, in which Σ_j α_j = 1."""
+    fed = problem.fed
+    n, labels = fed.n[client], fed.labels[client]
+    turn = Turn(
+        fed=fed,
+        w=b.global_model.w,
+        buffers=b.global_model.buffers,
+        lr=fed.lr,
+        H=1,
+        n=n,
+        labels=labels,
+        weight_decay=0.0,
+        round=0,
+    )
+    mean = replace(part, lam=1.0).loss(b.logits.new_zeros(()), b, turn)
+    size = part.log_alpha(b.ref[0], labels[b.y] / n).exp().sum()
+    return size * mean, float(size)
+
+
+def _square(a: Tensor, b: Tensor) -> Tensor:
+    """Coefficients of ‖a + λ b‖² in λ⁰, λ¹, λ² (3,)."""
+    return torch.stack([dot(a, a), 2 * dot(a, b), dot(b, b)]).cpu()

@@ -1,17 +1,19 @@
-"""The classes that models predict for points of the plane."""
+"""The classes that models predict for points of the plane (FedGKD paper, Fig. 5)."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
 from annotated_types import Ge
+from torch import Tensor
 
-from fedbench.analysis.plane import mesh, painted, predictions
 from fedbench.base.checked import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes
 from fedbench.engine.problem import Problem
+
+_PIECE = 10_000  # points per pass
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,23 @@ class Regions(Probe):
         points = mesh(self.grid, self.reach)
         predicted = predictions(s.problem, model, points)
         return painted(name, "grid", points, (predicted, torch.full_like(predicted, -1)))
+
+
+def mesh(grid: int, reach: float) -> Tensor:
+    """Points (grid², 2) of a grid over [−reach, reach]², ordered by x1, then by x2."""
+    axis = torch.linspace(-reach, reach, grid, dtype=torch.float64)
+    return torch.cartesian_prod(axis, axis)
+
+
+def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
+    """The class that a model predicts for each sample (N,)."""
+    return problem.task.outputs(model, points.to(problem.device), _PIECE)[0].argmax(1)
+
+
+def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
+    """One row per point for the model `name`; `classes`: the points' (predicted, label)."""
+    columns = zip(points.tolist(), *(each.tolist() for each in classes), strict=True)
+    return [
+        {"model": name, "kind": kind, "x1": x1, "x2": x2, "predicted": guess, "label": label}
+        for (x1, x2), guess, label in columns
+    ]

@@ -1,21 +1,39 @@
-"""The curvature of the loss around the trained model."""
+"""The curvature of the loss around the trained model: top eigenvalue, trace, spectral density.
 
+The Hessian is not formed, but for tiny models; products with vectors are enough. Yao et al.,
+"PyHessian", 2020, whose method the ASD paper follows (Tables 1 and 12, Fig. 3); Papyan, "Traces of
+class/cross-class structure pervade deep learning spectra", 2020, algorithm 2 for the density.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+import numpy as np
 import torch
 from annotated_types import Ge
-from torch import Tensor
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from torch import Tensor, nn
+from torch.func import grad
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from fedbench.analysis import hessian
-from fedbench.base import seeds
+from fedbench.base import extras, seeds
 from fedbench.base.checked import Count, Positive
-from fedbench.base.errors import FedbenchError, at
+from fedbench.base.errors import FedbenchError, at, short
+from fedbench.core.flat import Model, Net
 from fedbench.core.rng import seeded, torch_generator
+from fedbench.engine.local import LocalTask, Loss
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem
+from fedbench.models.norms import WrittenOut
+from fedbench.models.pooling import usual_pooling
 
 Pair = Annotated[int, Ge(2)]
+
+_CHUNK = 50  # samples per pass: their activations stay in a processor's cache
+_DENSE = 32  # up to so many weights the matrix is formed
+_APART = 1e-3  # relative; in single precision the largest networks' products are 1e-6 apart
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,7 @@ class Spectrum(Probe):
     PyTorch has no right second derivative is refused before training, by a product of two samples.
     """
 
+    EXTRA: ClassVar[str] = "curvature"
     COLUMNS: ClassVar[Columns] = {
         "hessian_top": ("Top eigenvalue", "", "lower"),
         "hessian_trace": ("Trace", "", "lower"),
@@ -50,25 +69,28 @@ class Spectrum(Probe):
     tol: Positive = 1e-3  # relative accuracy of the top eigenvalue
 
     def require(self, problem: Problem) -> None:
-        """Raise `FedbenchError` for a model of one weight, or without the derivatives it takes."""
+        """Raise `FedbenchError` without the extra, the derivatives it takes, or two weights."""
+        extras.require("curvature", "watch: spectrum")
         if problem.fed.d < 2:
             raise FedbenchError("watch: spectrum needs a model of at least two weights")
         few = self.rows(problem)[:2]
         with at("watch: spectrum cannot measure this network"), seeded(0, problem.device):
-            hessian.require_products(problem.task, problem.fed.start, few)
+            require_products(problem.task, problem.fed.start, few)
 
     def see(self, s: Scene) -> Sight:
         """Measure top eigenvalue, trace and density at the last round."""
         if not s.last:
             return Sight({}, [])
-        H = hessian.hessian(s.problem.task, s.scored, self.rows(s.problem))
-        with hessian.twice_differentiable(), s.seeded("spectrum"):
+        H = hessian(s.problem.task, s.scored, self.rows(s.problem))
+        with twice_differentiable(), s.seeded("spectrum"):
             start = torch.randn_like(s.scored.w)
-            top = hessian.top_eigenvalue(H, self.tol, self.iterations, start)
-            trace = hessian.trace(H, self.probes)
-            density = hessian.density(H, self.steps, self.points)
-        columns = {"hessian_top": top, "hessian_trace": trace, "hessian_mean_abs": density.mean_abs}
-        pairs = zip(density.eigenvalue.tolist(), density.density.tolist(), strict=True)
+            columns = {
+                "hessian_top": top_eigenvalue(H, self.tol, self.iterations, start),
+                "hessian_trace": trace(H, self.probes),
+            }
+            found = density(H, self.steps, self.points)
+        columns["hessian_mean_abs"] = found.mean_abs
+        pairs = zip(found.eigenvalue.tolist(), found.density.tolist(), strict=True)
         return Sight(columns, [{"eigenvalue": x, "density": p} for x, p in pairs])
 
     def rows(self, problem: Problem) -> Tensor:
@@ -77,3 +99,134 @@ class Spectrum(Probe):
         rng = torch_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "probe spectrum")
         rows = torch.cat(problem.rows)
         return rows[torch.randperm(len(rows), generator=rng)[: self.samples]].sort().values
+
+
+class Density(NamedTuple):
+    """A spectral density p(λ) at points of a grid, both (points,), and ∫ |λ| p(λ) dλ."""
+
+    eigenvalue: Tensor
+    density: Tensor
+    mean_abs: float
+
+
+class _Mean(nn.Module):
+    """The mean of a loss that gives one value per sample."""
+
+    reduction = "mean"
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__()
+        self.each = loss
+
+    def forward(self, z: Tensor, y: Tensor) -> Tensor:
+        return self.each(z, y).mean()
+
+
+def hessian(task: LocalTask, model: Model, rows: Tensor) -> Any:
+    """The Hessian (d, d) of the mean base loss over `rows`, as an operator of curvlinops.
+
+    The model is in evaluation mode; the loss has no weight decay and no terms of a method, and
+    samples are not augmented. There is no autocast.
+    """
+    from curvlinops import HessianLinearOperator
+
+    module = usual_pooling(task.net.module().eval())
+    params = [p for p in module.parameters() if p.requires_grad]
+    nn.utils.vector_to_parameters(model.w, params)
+    module.load_state_dict(model.buffers, strict=False)
+    pieces = torch.split(rows.to(task.x.device), _CHUNK)
+    data = [(task.prepare(task.x[piece]), task.y[piece]) for piece in pieces]
+    return HessianLinearOperator(module, _Mean(task.loss), params, data, check_deterministic=False)
+
+
+@contextmanager
+def twice_differentiable() -> Iterator[None]:
+    """A context in which attention, group and layer norm have a second derivative.
+
+    Fused attention has none; for the others see `WrittenOut`.
+    """
+    with sdpa_kernel(SDPBackend.MATH), WrittenOut():
+        yield
+
+
+def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
+    """Raise `FedbenchError` unless PyTorch gives products with this network's Hessian.
+
+    Compares one product with the gradient of a gradient, for forward mode has wrong formulas of
+    some layers. Tried near the model and not at it, where weights of 0 may hide a layer.
+    """
+    v = torch.randn_like(model.w)
+    model = Model(model.w + 0.01 * torch.randn_like(v), model.buffers)
+    try:
+        with twice_differentiable():
+            product, wanted = hessian(task, model, rows) @ v, _by_backward(task, model, rows, v)
+    except Exception as error:  # libraries and layers raise exceptions of many kinds
+        raise FedbenchError(
+            f"PyTorch cannot differentiate it twice ({short(error)}); leave the probe out, or "
+            "write that layer in plain arithmetic"
+        ) from error
+    apart = float((product - wanted).norm() / wanted.norm())
+    if apart > _APART:
+        raise FedbenchError(
+            f"PyTorch's two ways to differentiate it twice are {apart:.1%} apart, so a layer draws "
+            "random numbers or has a wrong derivative; leave the probe out, or write that layer in "
+            "plain arithmetic"
+        )
+
+
+def _by_backward(task: LocalTask, model: Model, rows: Tensor, v: Tensor) -> Tensor:
+    """The product of the Hessian and v (d,) as the gradient of ∇f · v."""
+    net, x, y = Net(usual_pooling(task.net.module())), task.prepare(task.x[rows]), task.y[rows]
+
+    def loss(w: Tensor) -> Tensor:
+        return task.loss(net.eval(Model(w, model.buffers), x)[0], y).mean()
+
+    product: Tensor = grad(lambda w: grad(loss)(w) @ v)(model.w)
+    return product
+
+
+def top_eigenvalue(H: Any, tol: float, iterations: int, start: Tensor) -> float:
+    """The eigenvalue of largest magnitude, by Lanczos from the vector `start` (d,).
+
+    tol: relative accuracy. NaN if `iterations` restarts do not reach it.
+    """
+    if H.shape[0] <= _DENSE:
+        eigenvalues = torch.linalg.eigvalsh(_dense(H))
+        return float(eigenvalues[eigenvalues.abs().argmax()])
+    try:
+        eigenvalues = eigsh(
+            H.to_scipy(), k=1, which="LM", tol=tol, maxiter=iterations,
+            v0=start.cpu().numpy().astype(np.float64), return_eigenvectors=False,
+        )  # fmt: skip
+    except ArpackNoConvergence:
+        return float("nan")
+    return float(eigenvalues[0])
+
+
+def _dense(H: Any) -> Tensor:
+    matrix: Tensor = H @ torch.eye(H.shape[0], device=H.device, dtype=H.dtype)
+    return matrix
+
+
+def trace(H: Any, probes: int) -> float:
+    """The trace by Hutchinson's estimate from `probes` random (Rademacher) vectors."""
+    from curvlinops import hutchinson_trace
+
+    if H.shape[0] <= _DENSE:
+        return float(_dense(H).trace())
+    return sum(float(hutchinson_trace(H, 1)) for _ in range(probes)) / probes
+
+
+def density(H: Any, steps: int, points: int) -> Density:
+    """The spectral density by stochastic Lanczos quadrature from one random vector.
+
+    Makes `steps` steps, at most d. The grid spans the Ritz values, and on each side 5 % more.
+    """
+    from curvlinops.papyan2020traces import spectrum
+
+    nodes, vectors = spectrum.fast_lanczos(H, min(steps, H.shape[0]))
+    ends = (float(nodes.min()), float(nodes.max()))
+    grid, values = spectrum.lanczos_approximate_spectrum_from_iter(
+        (nodes, vectors), ends, points, 3.0, 0.05
+    )
+    return Density(grid, values, float((vectors[0] ** 2 * nodes.abs()).sum()))

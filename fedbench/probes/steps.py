@@ -1,15 +1,35 @@
-"""How clients' gradients drift apart over their local steps."""
+"""How clients' gradients drift apart over their local steps (RMFL paper, Figs. 3 to 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
+import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
-from fedbench.analysis.drift import aligned, drift, origin, trails, trends
+from fedbench.base import seeds
 from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Model
+from fedbench.core.rng import seeded
+from fedbench.core.round import Round
+from fedbench.core.spill import Spill
+from fedbench.engine.local import (
+    ClientResult,
+    Differentiate,
+    Outputs,
+    RoundStart,
+    by_autograd,
+)
+from fedbench.engine.local_round import local_round
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
+from fedbench.engine.problem import Problem
+from fedbench.engine.turns import PreparedClient, dropout, full_gradient, snapshot
+
+MEASURES = ("cosine", "projection", "spread", "bias")
+_GB = 4.0  # of gradients are held in memory; more are mapped from disk
 
 
 @dataclass(frozen=True)
@@ -111,3 +131,120 @@ def _sent(s: Scene) -> Sequence[Tensor]:
         if name and all(name in reply.upload[place] for reply in s.replies):
             return [reply.upload[place][name] for reply in s.replies]
     return []
+
+
+def aligned(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """cos(v_i, v̄) and (v_i·v̄)/‖v̄‖ of vectors (n, d) against their mean v̄, each (n,), float64."""
+    v = vectors.double()
+    mean = v.mean(0)
+    along = v @ mean / mean.norm()
+    return along / v.norm(dim=1), along
+
+
+def spread(vectors: Tensor) -> float:
+    """The largest ‖v_i − v_j‖ among vectors (n, d); 0 for a single one."""
+    return float(torch.pdist(vectors.double()).max()) if len(vectors) > 1 else 0.0
+
+
+def drift(trails: Mapping[int, Tensor], origin: Tensor) -> list[Cells]:
+    """One row per step and client that makes it: client, step, and the four measures.
+
+    trails: by client its gradients (H_i, d), the k-th at y_i^k; origin: ∇f(x_t). cosine and
+    projection relate the gradient g to the mean over the clients at that step; spread is the
+    largest distance of two gradients at that step; bias is ‖g − ∇f(x_t)‖.
+    """
+    rows: list[Cells] = []
+    for k in range(max(len(g) for g in trails.values())):
+        clients = [i for i, g in trails.items() if k < len(g)]
+        g = torch.stack([trails[i][k] for i in clients]).to(origin.device).double()
+        cosine, projection = aligned(g)
+        bias, largest = (g - origin).norm(dim=1), spread(g)
+        for i, *values in zip(clients, cosine, projection, bias, strict=True):
+            c, p, b = (float(value) for value in values)
+            measured = {"cosine": c, "projection": p, "spread": largest, "bias": b}
+            rows.append({"client": i, "step": k, **measured})
+    return rows
+
+
+def trails(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> dict[int, Tensor]:
+    """By client, the gradients of its local steps (H_i, d); on disk if they are large."""
+    spill, gradients = Spill(_GB), {}
+    for client, again in zip(clients, replay(problem, r, clients), strict=True):
+        g = again.gradients
+        gradients[client.client] = spill.table(len(g), g[0]).copy_(g)
+    return gradients
+
+
+def origin(problem: Problem, r: Round, clients: Sequence[int]) -> Tensor:
+    """∇f(x_t) over all data of these clients (d,), float64, with the spec's mixing weights."""
+    sizes = problem.fed.n[list(clients)].double()
+    p = sizes if problem.spec.weights == "samples" else torch.ones_like(sizes)
+    noise = seeds.number(problem.spec.seed, r.round, seeds.EVERYONE, "dropout")
+    total = torch.zeros_like(r.w, dtype=torch.float64)
+    with seeded(noise, problem.device):
+        for i, share in zip(clients, p / p.sum(), strict=True):
+            total += share * full_gradient(problem.task, r.buffers, problem.rows[i])(r.w)
+    return total
+
+
+def trends(rows: Sequence[Cells]) -> dict[str, float]:
+    """Each measure's mean over clients and steps, and its least-squares slope per step."""
+    frame = pd.DataFrame(rows)
+    k = frame["step"] - frame["step"].mean()
+    squares = float(np.square(k).sum())
+    columns: dict[str, float] = {}
+    for name in MEASURES:
+        columns[f"gradient_{name}"] = float(frame[name].mean())
+        slope = float((k * frame[name]).sum()) / squares if squares else float("nan")
+        columns[f"gradient_{name}_slope"] = slope
+    return columns
+
+
+class Replayed(NamedTuple):
+    """One client's repeated training: its result, and the gradient at each step (H, d).
+
+    The mini-batch gradients contain the method's loss terms, but none of its gradient terms
+    (FedProx's pull, control variates), no clipping, weight decay or momentum. Of a method that
+    differentiates several times per step (SAM), they are the first, at y^k.
+    """
+
+    reply: ClientResult
+    gradients: Tensor
+
+
+def replay(problem: Problem, r: Round, clients: Sequence[PreparedClient]) -> Iterator[Replayed]:
+    """Repeat each client's training with its batches, messages, states and random numbers.
+
+    `clients` are as prepared before their training, and are not changed. Each is trained alone: a
+    client that trained side by side with others is repeated up to rounding. Costs the local
+    training of each client once more.
+    """
+    start = RoundStart(Model(r.w, r.buffers), r.lr)
+    for client in snapshot(clients):
+        gradients: list[Tensor] = []
+        with torch.no_grad(), dropout(problem.task, client):
+            reply = local_round(
+                problem.task, start, client.turns, client.batches, r.buffers, _recording(gradients)
+            )
+        yield Replayed(reply, torch.stack(_first(gradients, len(client.batches.rows))))
+
+
+def _recording(gradients: list[Tensor]) -> Differentiate:
+    def differentiate(
+        objective: Callable[[Tensor], tuple[Tensor, Outputs]], w: Tensor
+    ) -> tuple[Tensor, Outputs]:
+        gradient, outputs = by_autograd(objective, w)
+        gradients.append(gradient)
+        return gradient, outputs
+
+    return differentiate
+
+
+def _first(gradients: list[Tensor], steps: int) -> list[Tensor]:
+    """The first gradient of each step, where every step has equally many."""
+    if len(gradients) % steps:
+        raise FedbenchError(
+            f"replay: {len(gradients)} gradients in {steps} steps; a part of this method does not "
+            "differentiate the same number of times in each step"
+        )
+    return gradients[:: len(gradients) // steps]

@@ -10,6 +10,7 @@ from fedbench.cli.app import sentences
 from fedbench.jobs.collect import collect
 from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results, write_frame
+from tests.data import network
 from tests.jobs.made_runs import project
 from tests.project import make_project
 
@@ -151,12 +152,7 @@ def test_data_takes_parameters(cli, tmp_path):
 
 
 def test_missing_data_names_the_file_and_how_to_get_it(cli, tmp_path, monkeypatch):
-    from fedbench.data import download
-
-    def no_network(*args, **kwargs):
-        raise OSError("no network")
-
-    monkeypatch.setattr(download, "urlopen", no_network)
+    network.cut_off(monkeypatch)
     done = cli("data", "mnist", "--data-dir", tmp_path)
     assert done.exit_code == 2
     assert "mnist.npz" in done.output.replace("\n", "")

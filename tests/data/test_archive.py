@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
-from fedbench.data.sources.cifar10 import CIFAR10
-from fedbench.data.sources.mnist import MNIST
+from fedbench.data.sources.mnist_and_cifar import CIFAR10, MNIST
 
 
 def arrays(sample=(28, 28), classes=10):

@@ -1,31 +1,24 @@
 """Published files come over https and are known by their sha256 before they are read."""
 
 import hashlib
-import io
 
 import pytest
 
-from fedbench.data import download, images
+from fedbench.data import images
 from fedbench.data.download import Remote, obtain
-from fedbench.data.sources import agnews, cifar10, cifar100, mnist, sst5, tinyimagenet
+from fedbench.data.sources import agnews, mnist_and_cifar, sst5, tinyimagenet
+from tests.data import network
 
 REMOTES = [
     *agnews._REMOTES.values(),
-    *mnist._REMOTES.values(),
-    *(source._REMOTE for source in (cifar10, cifar100, sst5, tinyimagenet)),
+    *mnist_and_cifar.REMOTES.values(),
+    *(source._REMOTE for source in (sst5, tinyimagenet)),
 ]
 
 
 @pytest.fixture
 def served(monkeypatch):
-    asked = []
-
-    def reply(url, timeout):
-        asked.append(url)
-        return io.BytesIO(b"the archive")
-
-    monkeypatch.setattr(download, "urlopen", reply)
-    return asked
+    return network.serve(monkeypatch, b"the archive")
 
 
 def test_every_published_file_is_fetched_over_https_and_known_by_sha256():
@@ -60,4 +53,4 @@ def test_torchvision_is_not_asked_for_what_another_server_sends(
     monkeypatch.setattr(torchvision.datasets, "CIFAR10", strange)
     assert images.obtain is obtain
     with refuses(r"/cifar-10-python\.tar\.gz has sha256"):
-        cifar10.CIFAR10().load(tmp_path)
+        mnist_and_cifar.CIFAR10().load(tmp_path)

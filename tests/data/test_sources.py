@@ -10,10 +10,8 @@ import torchvision
 from fedbench.base import registry
 from fedbench.data import archive, images
 from fedbench.data.source import data_folder
-from fedbench.data.sources.cifar10 import CIFAR10
-from fedbench.data.sources.cifar100 import CIFAR100
 from fedbench.data.sources.digits import Digits
-from fedbench.data.sources.mnist import MNIST
+from fedbench.data.sources.mnist_and_cifar import CIFAR10, CIFAR100, MNIST
 from tests.data.test_archive import arrays
 
 FETCHED = [(MNIST, (28, 28), 10), (CIFAR10, (32, 32, 3), 10), (CIFAR100, (32, 32, 3), 100)]

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import urllib.error
 import zipfile
 
 import numpy as np
@@ -15,10 +14,10 @@ from fedbench.data import download
 from fedbench.data.source import data_folder
 from fedbench.data.sources import agnews, sst5
 from fedbench.data.sources.agnews import AGNews
-from fedbench.data.sources.grades import Grades
+from fedbench.data.sources.generated_text import Grades, Topics
 from fedbench.data.sources.sst5 import SST5, root_and_words
-from fedbench.data.sources.topics import Topics
 from fedbench.engine.assemble import assemble
+from tests.data import network
 
 NEWS = '"1","Vote, again","He said ""no"""\n"2","Goal","A win"\n"3","Oil","Up"\n"4","Chip","New"\n'
 TREES = "\n".join(f"({grade} (2 word) (2 (2 number) (2 {grade})))" for grade in range(5)) + "\n"
@@ -27,10 +26,7 @@ LABELS = "".join(f"__label__{grade + 1}\tword number {grade}\n" for grade in ran
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch):
-    def fail(url, timeout):
-        raise urllib.error.URLError("no network")
-
-    monkeypatch.setattr(download, "urlopen", fail)
+    network.cut_off(monkeypatch)
 
 
 def put(folder, name, **parts):
@@ -236,9 +232,7 @@ def test_a_folder_in_the_files_place_is_refused(tmp_path):
     ],
 )
 def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp_path):
-    refused(
-        source, tmp_path, "could not be downloaded (URLError: <urlopen error no network>)", missing
-    )
+    refused(source, tmp_path, "could not be downloaded (OSError: no network)", missing)
     refused(source, tmp_path, f"put {layout}", tmp_path)
     refused(source, tmp_path, "run once with a network connection", tmp_path)
     assert not list(tmp_path.rglob("*.*"))
@@ -247,14 +241,14 @@ def test_missing_files_are_named_with_both_remedies(source, missing, layout, tmp
 def test_a_download_with_the_published_checksum_is_kept(tmp_path, monkeypatch):
     remotes = {f"{p}.csv": download.Remote(p, digest(NEWS.encode())) for p in ("train", "test")}
     monkeypatch.setattr(agnews, "_REMOTES", remotes)
-    asked = serve(monkeypatch, NEWS.encode())
+    asked = network.serve(monkeypatch, NEWS.encode())
     first, second = (AGNews().load(tmp_path) for _ in range(2))
     assert asked == ["train", "test"]
     assert np.array_equal(first.x_test, second.x_test)
 
 
 def test_a_download_with_another_checksum_is_refused(tmp_path, monkeypatch):
-    serve(monkeypatch, b"<html>not found</html>")
+    network.serve(monkeypatch, b"<html>not found</html>")
     refused(AGNews(), tmp_path, "is expected; put AG News", tmp_path / "ag_news" / "train.csv")
     refused(SST5(), tmp_path, "is expected; put SST-5", tmp_path / "sst5" / "train.txt")
     assert not list(tmp_path.rglob("*.*"))
@@ -266,7 +260,7 @@ def test_the_published_archive_gives_the_missing_files_and_nothing_else(tmp_path
         for name in ("trees/train.txt", "trees/dev.txt", "trees/test.txt", "../outside.txt"):
             trees.writestr(name, TREES)
     monkeypatch.setattr(sst5, "_REMOTE", download.Remote("zip", digest(archive.getvalue())))
-    serve(monkeypatch, archive.getvalue())
+    network.serve(monkeypatch, archive.getvalue())
     (tmp_path / "data").mkdir()
     folder = put(tmp_path / "data", "sst5", test=LABELS)
     assert len(SST5().load(folder).y_train) == 5
@@ -278,17 +272,6 @@ def test_the_published_archive_gives_the_missing_files_and_nothing_else(tmp_path
 
 def digest(content):
     return hashlib.sha256(content).hexdigest()
-
-
-def serve(monkeypatch, content):
-    asked = []
-
-    def reply(url, timeout):
-        asked.append(url)
-        return io.BytesIO(content)
-
-    monkeypatch.setattr(download, "urlopen", reply)
-    return asked
 
 
 def test_sources_are_found_by_name():

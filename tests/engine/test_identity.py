@@ -13,8 +13,7 @@ from fedbench import FedbenchError, Machine, Part, RunSpec, run
 from fedbench.engine.probe import Probe
 from fedbench.methods.fedprox import FedProx
 from fedbench.probes.steps import Steps
-from fedbench.sampling.bernoulli import Bernoulli
-from fedbench.sampling.sampler import Sampler
+from fedbench.sampling.sampler import Bernoulli, Sampler
 from tests.methods.one_weight import LINE, line, objects, weight
 
 CPU = Machine(device="cpu", workers=1)

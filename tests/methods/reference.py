@@ -11,7 +11,7 @@ import torch
 
 from fedbench.base import seeds
 from fedbench.engine.batches import batches
-from fedbench.sampling.uniform import Uniform
+from fedbench.sampling.sampler import Uniform
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fedbench.core.part import Sizes
 from fedbench.engine.batches import batches
 from fedbench.methods.moon import MOON
 from fedbench.models.architecture import BodyHead
-from fedbench.sampling.uniform import Uniform
+from fedbench.sampling.sampler import Uniform
 from tests.methods.loss_terms import batch, slope, tensor, term, turn
 from tests.methods.on_reference import Film
 from tests.methods.one_weight import blocks

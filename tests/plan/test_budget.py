@@ -8,7 +8,7 @@ import pytest
 
 from fedbench.base import registry
 from fedbench.data.sources.agnews import AGNews
-from fedbench.data.sources.digitpairs import DigitPairs
+from fedbench.data.sources.digits import DigitPairs
 from fedbench.data.sources.toy import Toy
 from fedbench.plan.cost import (
     GPU_CORES,

@@ -1,16 +1,15 @@
-"""The probe `calibration` against the analysis behind it."""
+"""The probe `calibration` against `calibrate`, which it calls."""
 
 import functools
 
 import pytest
 
 from fedbench import Machine, RunSpec, run
-from fedbench.analysis.calibration import Calibration, calibrate
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
-from fedbench.probes import calibration as probes
+from fedbench.probes.calibration import Calibration, calibrate
 
 SPEC = RunSpec(
     **{"clients": 12, "participation": 0.5, "rounds": 4, "batch": 10, "eval_every": 2},
@@ -63,7 +62,7 @@ def test_gains_over_the_whole_test_set_start_from_the_scored_accuracy():
     assert last["personal_gain_whole_highest"] == pytest.approx(gains.max())
 
 
-def test_options_reach_the_analysis():
+def test_options_reach_the_calibration():
     still = watched(epochs=0).history.iloc[-1]
     assert still["personal_none"] == still["personal_global"]
     result = watched(lr=0.5, test_split="independent")
@@ -80,7 +79,7 @@ def test_augmented_runs_and_those_that_spare_norms_are_watched_to_the_end(settin
 
 
 def test_a_test_set_that_cannot_be_split_is_refused_before_training(refuses):
-    probe = probes.Calibration(test_split="independent")
+    probe = Calibration(test_split="independent")
     with refuses("36 clients need 10 samples each, but there are only 355"):
         probe.require(assemble(SPEC.changed(clients=36), {}, CPU, None))
     given = {"partition": [[i] for i in range(12)]}  # the rule by default, iid, is not theirs

@@ -9,12 +9,11 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
-from fedbench.analysis.embedding import plane, silhouette
-from fedbench.analysis.plane import mesh, predictions
-from fedbench.analysis.scores import class_accuracy
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
-from fedbench.probes.embedding import Embedding
+from fedbench.probes.embedding import Embedding, plane, silhouette
+from fedbench.probes.regions import mesh, predictions
+from fedbench.probes.scores import class_accuracy
 from tests.few import few_digits
 from tests.probes.test_probes import objects, spec_of
 

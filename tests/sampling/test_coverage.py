@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fedbench import Part, RunSpec, run
-from fedbench.sampling.coverage import Coverage, _greedy_cover
-from fedbench.sampling.uniform import Uniform
+from fedbench.sampling.sampler import Coverage, Uniform, _greedy_cover
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,11 @@ import numpy as np
 
 from fedbench.base.checked import Count, Natural, Share
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import atomic, exists
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
-from fedbench.data.download import Remote, fetch
+from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
-from fedbench.data.text import Texts, TextSet, read_text, tokenised
-from fedbench.data.tokens import Kind, Length, Tokens
+from fedbench.data.text import Kind, Length, Texts, TextSet, Tokens, read_text, tokenised
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
@@ -41,6 +39,7 @@ class AGNews(Source):
     fewer, all of them are used, and the origin of the data set says so.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (60_000, 7_600)  # training and test samples
     CLASSES: ClassVar[int] = 4
     LARGEST: ClassVar[int] = 1900  # test samples of the largest class
@@ -87,10 +86,7 @@ class AGNews(Source):
 
 
 def _read(file: Path) -> Texts:
-    if not exists(file):
-        content = fetch(_REMOTES[file.name], file, _LAYOUT)
-        with atomic(file) as scratch:
-            scratch.write_bytes(content)
+    obtain(_REMOTES[file.name], file, f"put {_LAYOUT} there")
     where = f"agnews ({file})"
     reader = csv.reader(io.StringIO(read_text(file, where), newline=""), strict=True)
     texts = []

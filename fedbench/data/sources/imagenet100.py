@@ -1,21 +1,28 @@
-"""ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes of ImageNet."""
+"""ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes, mapped from disk."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from fedbench.base.checked import Count
 from fedbench.base.cores import cores
-from fedbench.base.errors import FedbenchError
-from fedbench.data import mapped
+from fedbench.base.errors import FedbenchError, short
+from fedbench.base.files import atomic, exists, matching, write_text
+from fedbench.base.partial import PARTIAL, abandoned
+from fedbench.base.strict import Strict
+from fedbench.base.yamlfile import load
+from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.data.photographs import Pixels, read
+from fedbench.data.images import Pixels, read_image
 from fedbench.data.source import Source
 
 _USUAL = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
@@ -24,7 +31,19 @@ _ENDINGS = (".jpeg", ".jpg", ".png")
 _LAYOUT = "train/<class>/*.JPEG and val/<class>/*.JPEG (or train.X1 … and val.X in their places)"
 _CHUNK = 256  # images decoded at a time
 
+_REMEDY = "delete it to have the images decoded again"
+
+Whole = Annotated[int, Field(ge=1)]
 Listing = Mapping[str, Sequence[Path]]  # the images of each class
+
+
+class Contents(Strict):
+    """The manifest of a file of pixels: class names, and training and test images per class."""
+
+    classes: tuple[str, ...]
+    train: tuple[Whole, ...]
+    test: tuple[Whole, ...]
+    sha256: str = ""  # of the file of pixels
 
 
 @dataclass(frozen=True)
@@ -47,9 +66,9 @@ class ImageNet100(Source):
     def load(self, folder: Path) -> Dataset:
         """Read the decoded pixels; if there are none, decode `<folder>/imagenet100/` first."""
         file = folder / f"imagenet100-{self.size}.npy"
-        if not mapped.is_complete(file):
+        if not (exists(file) and exists(_manifest(file))):
             _decode(folder / "imagenet100", file, self.size)
-        x, contents = mapped.read(file, "imagenet100", self.size, _CLASSES)
+        x, contents = _stored(file, self.size)
         y, y_test = (np.repeat(np.arange(_CLASSES), n) for n in (contents.train, contents.test))
         origin = {"source": "image folders", "file": str(file), "sha256": contents.sha256}
         return Dataset(
@@ -71,13 +90,13 @@ def _decode(source: Path, file: Path, size: int) -> None:
             f"imagenet100: {source} has class {strange[0]} in only one of train and val; "
             f"it must hold {_LAYOUT}"
         )
-    contents = mapped.Contents(
+    contents = Contents(
         classes=tuple(train),
         train=tuple(len(files) for files in train.values()),
         test=tuple(len(files) for files in test.values()),
     )
     files = list(chain(*train.values(), *test.values()))
-    mapped.write(file, contents, _decoded(files, size), size)
+    _write(file, contents, _decoded(files, size), size)
 
 
 def _listing(source: Path, part: str) -> Listing:
@@ -98,4 +117,71 @@ def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
     """The decoded images in order; all cores work, and few images are in memory at a time."""
     with ThreadPoolExecutor(cores()) as pool:
         for first in range(0, len(files), _CHUNK):
-            yield from pool.map(partial(read, side=size), files[first : first + _CHUNK])
+            yield from pool.map(partial(read_image, side=size), files[first : first + _CHUNK])
+
+
+def _write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:
+    """Write images (side, side, 3) one by one, training images first, as npy, and the manifest.
+
+    The manifest comes after the last pixel. What a killed process had written is deleted.
+    """
+    for part in matching(file.parent, f".*{PARTIAL}"):
+        if abandoned(part):
+            part.unlink(missing_ok=True)
+    shape = (sum(contents.train) + sum(contents.test), 3, side, side)
+    digest = hashlib.sha256()
+    with atomic(file) as scratch, scratch.open("wb") as stream:
+        for block in _blocks(shape, images):
+            stream.write(block)
+            digest.update(block)
+    whole = contents.model_copy(update={"sha256": digest.hexdigest()})
+    write_text(_manifest(file), whole.model_dump_json(indent=1) + "\n")
+
+
+def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
+    """The images (N, side, side, 3), mapped into memory, and their manifest.
+
+    Changes in memory never reach the disk. The file stores channels first, as networks take them,
+    so that nothing needs to be copied. Raises `FedbenchError` if the file and its manifest do not
+    fit each other.
+    """
+    where, manifest = f"imagenet100 ({file})", _manifest(file)
+    contents = load(manifest, Contents)
+    if not len(contents.classes) == len(contents.train) == len(contents.test) == _CLASSES:
+        raise FedbenchError(
+            f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
+        )
+    pixels = _open(file, where)
+    expected = (sum(contents.train) + sum(contents.test), 3, side, side)
+    if pixels.shape != expected or pixels.dtype != np.uint8:
+        raise FedbenchError(
+            f"{where}: the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} "
+            f"it must be uint8 of shape {expected}; {_REMEDY}"
+        )
+    if archive.checksum(file) != contents.sha256:
+        raise FedbenchError(
+            f"{where}: the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
+        )
+    return pixels.transpose(0, 2, 3, 1), contents
+
+
+def _open(file: Path, where: str) -> Pixels:
+    try:
+        return np.lib.format.open_memmap(file, mode="c")
+    except Exception as error:  # header, mapping and disk raise different exceptions
+        raise FedbenchError(
+            f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
+        ) from error
+
+
+def _manifest(file: Path) -> Path:
+    return file.with_suffix(".json")
+
+
+def _blocks(shape: tuple[int, ...], images: Iterable[Pixels]) -> Iterator[bytes]:
+    head = io.BytesIO()
+    facts = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(head, facts)
+    yield head.getvalue()
+    for image in images:
+        yield image.transpose(2, 0, 1).tobytes()

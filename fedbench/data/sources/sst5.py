@@ -1,7 +1,7 @@
 """SST-5: 8,544 + 2,210 sentences from film reviews, graded from very negative to very positive."""
 
-import io
 import re
+import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +9,12 @@ from typing import ClassVar
 
 from fedbench.base.checked import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import atomic, exists
+from fedbench.base.files import exists, write_bytes
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
-from fedbench.data.download import Remote, fetch
+from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
-from fedbench.data.text import Texts, TextSet, read_text, tokenised
-from fedbench.data.tokens import Kind, Length, Tokens
+from fedbench.data.text import Kind, Length, Texts, TextSet, Tokens, read_text, tokenised
 
 _LAYOUT = (
     "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
@@ -37,6 +36,7 @@ class SST5(Source):
     and all training sentences go to clients; without it that file is not read.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (8_544, 2_210)  # training and test samples
     CLASSES: ClassVar[int] = 5
     LARGEST: ClassVar[int] = 633  # test samples of the largest class
@@ -62,11 +62,12 @@ def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
     missing = [place / name for name in files if not exists(place / name)]
     if not missing:
         return
-    content = fetch(_REMOTE, missing[0], _LAYOUT)
-    with zipfile.ZipFile(io.BytesIO(content)) as trees:  # `fetch` has compared its checksum
-        for file in missing:
-            with atomic(file) as scratch:
-                scratch.write_bytes(trees.read(f"trees/{file.name}"))
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "trees.zip")
+        obtain(_REMOTE, packed, f"put {_LAYOUT} there", missing[0])
+        with zipfile.ZipFile(packed) as trees:  # `obtain` has compared its checksum
+            for file in missing:
+                write_bytes(file, trees.read(f"trees/{file.name}"))
 
 
 def _read(file: Path) -> Texts:

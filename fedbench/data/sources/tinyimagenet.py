@@ -1,6 +1,8 @@
 """Tiny-ImageNet: 100,000 + 10,000 small colour photographs of 200 classes."""
 
 import os
+import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists
+from fedbench.base.files import read_text
 from fedbench.data.archive import Arrays, checksum
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
-from fedbench.data.folders import Folder, Tree, Zip
-from fedbench.data.images import ImageSet, load_images
-from fedbench.data.photographs import Pixels, decode
+from fedbench.data.images import ImageSet, Pixels, load_images, read_image
 from fedbench.data.source import Source
 
 _NAME = "tiny-imagenet-200"
@@ -50,16 +50,15 @@ class TinyImageNet(Source):
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/tinyimagenet.npz`; if it is missing, write it from the official images."""
         images = ImageSet("tinyimagenet", "", _SHAPE, _CLASSES, _USUAL)
-        return load_images(images, folder, lambda: _arrays(_official(folder)))
+        return load_images(images, folder, lambda: _official(folder))
 
 
-def _official(folder: Path) -> Tree:
-    """`<folder>/tiny-imagenet-200/` or its zip, which is downloaded if neither is there."""
+def _official(folder: Path) -> Arrays:
+    """The arrays of `<folder>/tiny-imagenet-200/`, or of its zip, which is downloaded if needed."""
     if os.path.isdir(folder / _NAME):
-        return Folder(folder / _NAME)
+        return _arrays(folder / _NAME)
     file = folder / f"{_NAME}.zip"
-    if not exists(file):
-        obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
+    obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
     sha256 = checksum(file) if os.path.isfile(file) else "missing (this is not a file)"
     if sha256 != _REMOTE.sha256:
         raise FedbenchError(
@@ -67,48 +66,56 @@ def _official(folder: Path) -> Tree:
             "delete it or put a sound one in its place, or unpack a sound one as "
             f"{folder / _NAME}/"
         )
-    return Zip(file, _NAME)
+    with tempfile.TemporaryDirectory() as unpacked, zipfile.ZipFile(file) as published:
+        published.extractall(unpacked)
+        return _arrays(Path(unpacked, _NAME))
 
 
-def _arrays(tree: Tree) -> Arrays:
+def _arrays(top: Path) -> Arrays:
     """The arrays of all images; raises `FedbenchError` if one is missing, before any is decoded."""
-    classes, names = _classes(tree), tree.names()
-    train = _training(names, classes, tree)
-    test = _validation({n for n in names if n.startswith("val/images/")}, classes, tree)
+    classes = _classes(top)
+    train, test = _training(classes, top), _validation(classes, top)
     for part, labelled in (("train", train), ("val", test)):
-        _check_counts(part, labelled, classes, tree)
-    (x, y), (x_test, y_test) = _decoded(train, tree), _decoded(test, tree)
+        _check_counts(part, labelled, classes, top)
+    (x, y), (x_test, y_test) = _decoded(train, top), _decoded(test, top)
     return {"x_train": x, "y_train": y, "x_test": x_test, "y_test": y_test}
 
 
-def _classes(tree: Tree) -> Mapping[str, int]:
-    names = [line.strip() for line in tree.text("wnids.txt")]
+def _lines(file: Path) -> list[str]:
+    return [line for line in read_text(file).splitlines() if line.strip()]
+
+
+def _classes(top: Path) -> Mapping[str, int]:
+    names = [line.strip() for line in _lines(top / "wnids.txt")]
     if len(names) != _CLASSES or len(set(names)) != _CLASSES:
         raise FedbenchError(
-            f"{tree.path}: wnids.txt has {len(names)} lines with {len(set(names))} different "
+            f"{top}: wnids.txt has {len(names)} lines with {len(set(names))} different "
             f"classes; it must name {_CLASSES}, one per line"
         )
     return {name: label for label, name in enumerate(sorted(names))}
 
 
-def _training(names: Sequence[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
-    images = [n for n in names if n.startswith("train/") and n.lower().endswith(".jpeg")]
-    return [(n, _label(n.split("/")[1], classes, f"{tree.path}: {n}")) for n in images]
+def _training(classes: Mapping[str, int], top: Path) -> Labelled:
+    images = (file.relative_to(top).as_posix() for file in top.glob("train/**/*.JPEG"))
+    return [
+        (name, _label(name.split("/")[1], classes, f"{top}: {name}")) for name in sorted(images)
+    ]
 
 
-def _validation(images: set[str], classes: Mapping[str, int], tree: Tree) -> Labelled:
+def _validation(classes: Mapping[str, int], top: Path) -> Labelled:
     """The validation images with their classes, in the order of the annotations."""
+    images = {file.relative_to(top).as_posix() for file in top.glob("val/images/*")}
     labels: dict[str, int] = {}
-    for line in tree.text(_NOTES):
+    for line in _lines(top / _NOTES):
         file, wnid = (*line.split("\t"), "")[:2]
         name = f"val/images/{file}"
         if name in labels or name not in images:
             wrong = "twice" if name in labels else "but it is not there"
-            raise FedbenchError(f"{tree.path}: {_NOTES} names {name} {wrong}")
-        labels[name] = _label(wnid, classes, f"{tree.path}: {_NOTES}: {file}")
+            raise FedbenchError(f"{top}: {_NOTES} names {name} {wrong}")
+        labels[name] = _label(wnid, classes, f"{top}: {_NOTES}: {file}")
     unnamed = sorted(images - set(labels))
     if unnamed:
-        raise FedbenchError(f"{tree.path}: {unnamed[0]} has no line in {_NOTES}")
+        raise FedbenchError(f"{top}: {unnamed[0]} has no line in {_NOTES}")
     return list(labels.items())
 
 
@@ -118,23 +125,22 @@ def _label(wnid: str, classes: Mapping[str, int], where: str) -> int:
     return classes[wnid]
 
 
-def _check_counts(part: str, labelled: Labelled, classes: Mapping[str, int], tree: Tree) -> None:
+def _check_counts(part: str, labelled: Labelled, classes: Mapping[str, int], top: Path) -> None:
     counts = np.bincount([label for _, label in labelled], minlength=_CLASSES)
     for (name, label), each in ((item, _EACH[part]) for item in classes.items()):
         if counts[label] != each:
             raise FedbenchError(
-                f"{tree.path}: {part} holds {counts[label]} images of class {name}; "
-                f"it must hold {each}"
+                f"{top}: {part} holds {counts[label]} images of class {name}; it must hold {each}"
             )
 
 
-def _decoded(labelled: Labelled, tree: Tree) -> tuple[Pixels, NDArray[np.int64]]:
+def _decoded(labelled: Labelled, top: Path) -> tuple[Pixels, NDArray[np.int64]]:
     x = np.empty((len(labelled), *_SHAPE), dtype=np.uint8)
     for i, (name, _) in enumerate(labelled):
-        image = decode(tree.read(name), f"{tree.path}: {name}")
+        image = read_image(top / name)
         if image.shape != _SHAPE:
             raise FedbenchError(
-                f"{tree.path}: {name} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
+                f"{top}: {name} is {image.shape[:2]} pixels; it must be {_SHAPE[:2]}"
             )
         x[i] = image
     return x, np.array([label for _, label in labelled], dtype=np.int64)

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from fedbench import Dataset, Machine, RunSpec, run
-from fedbench.analysis.updates import geometry, relative_variance, rule, variance
 from fedbench.methods.feddpc import FedDPC
 from fedbench.methods.fedprox import FedProx
+from fedbench.probes.angles import geometry, relative_variance, rule, variance
 from tests.methods.one_weight import blocks, close
 
 CPU = Machine(device="cpu", workers=1)

@@ -12,11 +12,17 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench import Machine, Part, RunSpec, run
-from fedbench.analysis.hessian import density, hessian, top_eigenvalue, trace, twice_differentiable
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
 from fedbench.models.pooling import MaxPool2
-from fedbench.probes.spectrum import Spectrum
+from fedbench.probes.spectrum import (
+    Spectrum,
+    density,
+    hessian,
+    top_eigenvalue,
+    trace,
+    twice_differentiable,
+)
 from tests.methods.one_weight import LINE, blocks
 from tests.methods.one_weight import objects as line_objects
 from tests.models.networks import SMALL
@@ -85,7 +91,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_those_of_the_dense_hessian(name, monkeypatch):
     task, model, rows, dense = case(*CASES[name])
-    monkeypatch.setattr("fedbench.analysis.hessian._CHUNK", 20)  # pieces of 20, 20 and 14
+    monkeypatch.setattr("fedbench.probes.spectrum._CHUNK", 20)  # pieces of 20, 20 and 14
     H = hessian(task, model, rows)
     v = torch.randn(task.net.d, 2, dtype=torch.float64)
     with twice_differentiable():

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fedbench.analysis.scores import client_accuracy, worst_tenth
+from fedbench.probes.scores import client_accuracy, worst_tenth
 
 
 def test_a_client_s_accuracy_is_that_of_its_classes_in_their_shares():

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from fedbench import Machine, RunSpec, run
-from fedbench.analysis import dissimilarity
-from fedbench.analysis.dissimilarity import Clients, quadratics, slopes
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
+from fedbench.probes import dissimilarity
+from fedbench.probes.dissimilarity import Clients, quadratics, slopes
 from tests.probes.test_probes import objects
 
 SPEC = RunSpec(clients=3, precision="float64", partition={"dy": {"alpha": 1.0}}, rounds=2, steps=3)

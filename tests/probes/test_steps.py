@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from fedbench import Machine, RunSpec, run
-from fedbench.analysis.drift import aligned, drift, origin, spread, trends
 from fedbench.engine.assemble import assemble
 from fedbench.engine.server import open_round
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.mfl import MFL
+from fedbench.probes.steps import aligned, drift, origin, spread, trends
 from tests.methods.one_weight import LINE, close, objects
 
 CPU = Machine(device="cpu", workers=1)

@@ -1,15 +1,15 @@
-"""Topics: 2,500 generated headlines of four topics; needs no file and no network."""
+"""Topics and grades: sentences of small grammars; they need no file and no network."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from fedbench.base.checked import Count
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
-from fedbench.data.text import Texts, TextSet, tokenised
-from fedbench.data.tokens import Length, Tokens
+from fedbench.data.text import Length, Texts, TextSet, Tokens, tokenised
 
 _FRAMES = (
     "the {n} {v} the {n} {l} {n}",
@@ -37,6 +37,17 @@ _VERBS = (
 _FROM_TOPIC = 0.9  # the share of words that are drawn from the list of the headline's topic
 _TRAIN, _TEST = 2_000, 500
 
+_ASPECTS = "plot cast ending music dialogue direction camera pace humour script"
+_WORDS = {
+    -2: "awful dreadful unbearable hopeless wretched",
+    -1: "dull clumsy thin predictable tired",
+    1: "pleasant decent solid clever warm",
+    2: "superb brilliant stunning masterly dazzling",
+}
+_GRADES = {-6: 0, -5: 0, -4: 0, -3: 1, -2: 1, -1: 1, 0: 2, 1: 3, 2: 3, 3: 3, 4: 4, 5: 4, 6: 4}
+_NEGATED = 0.05  # the share of clauses with a "not"
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Topics(Source):
@@ -48,6 +59,7 @@ class Topics(Source):
     often than its last. The sentences are the same for every run, seed and library version.
     """
 
+    EXTRA: ClassVar[str] = "text"
     SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
     CLASSES: ClassVar[int] = 4
     LARGEST: ClassVar[int] = 125  # test samples of the largest class
@@ -58,16 +70,16 @@ class Topics(Source):
     def load(self, folder: Path) -> Dataset:
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        train, test = _sentences(_TRAIN, rng), _sentences(_TEST, rng)
+        train, test = _headlines(_TRAIN, rng), _headlines(_TEST, rng)
         texts = TextSet("topics", 4, train, test, {"source": "made by a grammar"})
         return tokenised(texts, Tokens(self.length, self.vocabulary, "words"), folder)
 
 
-def _sentences(count: int, rng: random.Random) -> Texts:
-    return [(i % len(_NOUNS), _sentence(i % len(_NOUNS), rng)) for i in range(count)]
+def _headlines(count: int, rng: random.Random) -> Texts:
+    return [(i % len(_NOUNS), _headline(i % len(_NOUNS), rng)) for i in range(count)]
 
 
-def _sentence(topic: int, rng: random.Random) -> str:
+def _headline(topic: int, rng: random.Random) -> str:
     """A frame whose gaps are filled one after the other."""
     lists = {"{n}": _NOUNS, "{v}": _VERBS}
     words = _pick(_FRAMES, rng).split()
@@ -80,6 +92,46 @@ def _sentence(topic: int, rng: random.Random) -> str:
     return " ".join(words)
 
 
-def _pick(words: tuple[str, ...] | list[str], rng: random.Random, skew: int = 1) -> str:
-    """Draw one of the words; with `skew` above 1 the first ones are drawn more often."""
-    return words[int(len(words) * rng.random() ** skew)]
+@dataclass(frozen=True)
+class Grades(Source):
+    """A substitute for film reviews by sentiment: sentences of a small grammar, in 5 grades.
+
+    A sentence has three clauses such as "the plot is not dull". Each is worth −2, −1, 1 or 2 by its
+    last word, or the opposite with "not"; the sum gives the grade: −4 or less, −3…−1, 0, 1…3, 4 or
+    more. A model must use the order of words to know what "not" refers to. Grades are not equally
+    frequent. The sentences are the same for every run, seed and library version.
+    """
+
+    EXTRA: ClassVar[str] = "text"
+    SAMPLES: ClassVar[tuple[int, int]] = (2_000, 500)  # training and test samples
+    CLASSES: ClassVar[int] = 5
+    LARGEST: ClassVar[int] = 167  # test samples of the largest class
+
+    length: Length = 20  # tokens
+    vocabulary: Count = 1_000  # words of the tokenizer, more than the grammar has
+
+    def load(self, folder: Path) -> Dataset:
+        """Make the sentences; `folder` is not used."""
+        rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
+        train, test = ([_verdict(rng) for _ in range(count)] for count in (_TRAIN, _TEST))
+        texts = TextSet("grades", 5, train, test, {"source": "made by a grammar"})
+        return tokenised(texts, Tokens(self.length, self.vocabulary, "words"), folder)
+
+
+def _verdict(rng: random.Random) -> tuple[int, str]:
+    """A grade, and a sentence of three clauses that has it."""
+    worths, clauses = zip(*(_clause(rng) for _ in range(3)), strict=True)
+    return _GRADES[sum(worths)], "{}, {} and {}".format(*clauses)
+
+
+def _clause(rng: random.Random) -> tuple[int, str]:
+    worth = _pick(list(_WORDS), rng)
+    aspect, word = _pick(_ASPECTS.split(), rng), _pick(_WORDS[worth].split(), rng)
+    if rng.random() < _NEGATED:
+        return -worth, f"the {aspect} is not {word}"
+    return worth, f"the {aspect} is {word}"
+
+
+def _pick(options: Sequence[T], rng: random.Random, skew: int = 1) -> T:
+    """Draw one of the options; with `skew` above 1 the first ones are drawn more often."""
+    return options[int(len(options) * rng.random() ** skew)]

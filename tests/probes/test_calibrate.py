@@ -11,13 +11,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedbench import Dataset, Machine, Part, RunSpec, run
-from fedbench.analysis.calibration import Calibration, calibrate, shares
 from fedbench.core.flat import Model
 from fedbench.engine.assemble import assemble
 from fedbench.engine.batches import batches
 from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
+from fedbench.probes.calibration import Calibration, calibrate, shares
 from tests.methods.one_weight import blocks, close
 
 SPEC = RunSpec(

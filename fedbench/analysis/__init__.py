@@ -1,1 +1,0 @@
-"""Measurements on models and gradients, which probes use."""

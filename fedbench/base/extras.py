@@ -1,0 +1,37 @@
+"""Libraries that only some models, data sets and probes need, and the extras that install them.
+
+A class that needs an extra says so in a constant, `EXTRA: ClassVar[str] = "vit"`.
+"""
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError
+
+PACKAGES = {
+    "text": ("tokenizers", "transformers"),
+    "vit": ("timm",),
+    "curvature": ("curvlinops",),
+}  # extra of pyproject.toml → what it installs, by import name
+
+
+def require(extra: str, user: str) -> None:
+    """Raise `FedbenchError`, which says how to install it, if a package of `extra` is missing.
+
+    user: who needs it, such as "model 'tinyvit'".
+    """
+    missing = [name for name in PACKAGES[extra] if find_spec(name) is None]
+    if missing:
+        raise FedbenchError(
+            f"{user} needs {' and '.join(missing)}, which the extra '{extra}' installs: "
+            f"pip install -c constraints.txt -e '.[{extra}]'"
+        )
+
+
+def require_all(chosen: Iterable[tuple[str, str]]) -> None:
+    """Raise `FedbenchError` if an entry, given by kind and name, needs an extra that is missing."""
+    for kind, name in chosen:
+        extra = registry.find(kind, name).constants.get("EXTRA")
+        if extra:
+            require(extra, f"{kind} '{name}'")

@@ -1,0 +1,171 @@
+"""Convolutional networks without shortcuts: LeNet-5, S-CNN and A-CNN."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from torch import nn
+
+from fedbench.base.checked import Count, Natural, Positive
+from fedbench.base.errors import FedbenchError
+from fedbench.data.dataset import Inputs
+from fedbench.models.architecture import Architecture, BodyHead
+from fedbench.models.layers import (
+    at_side,
+    dense,
+    global_mean,
+    require_images,
+    scaled,
+    with_he_weights,
+)
+from fedbench.models.norms import by_groups
+from fedbench.models.pooling import MaxPool2, Pooled
+
+
+@dataclass(frozen=True)
+class LeNet5(Architecture):
+    """conv 6@5×5, pool, conv 16@5×5, pool, 120, 84, classes (62,006 parameters on 32×32×3, C=10).
+
+    `width` scales channels and hidden units (1 is the papers' model); both convolutions pad images
+    by `padding` pixels, so that images smaller than 32×32 leave something to pool.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 11_000.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (200.0, 0.3)  # see plan/batches.py
+
+    width: Positive = 1.0
+    padding: Natural = 0
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the 84 units before the classifier."""
+        require_images("LeNet5", inputs)
+        c1, c2, h1, h2 = scaled((6, 16, 120, 84), self.width)
+        body = Pooled(
+            nn.Conv2d(inputs.shape[0], c1, 5, padding=self.padding),
+            MaxPool2(),
+            nn.ReLU(),
+            nn.Conv2d(c1, c2, 5, padding=self.padding),
+            MaxPool2(),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(c2 * self._side(inputs.shape[1]) * self._side(inputs.shape[2]), h1),
+            nn.ReLU(),
+            nn.Linear(h1, h2),
+            nn.ReLU(),
+        )
+        return BodyHead(body, nn.Linear(h2, inputs.classes))
+
+    def _side(self, size: int) -> int:
+        """The height or width that two convolutions and two poolings leave."""
+        left = size
+        for _ in range(2):
+            left = (left + 2 * self.padding - 4) // 2
+        if left < 1:
+            raise FedbenchError(
+                f"LeNet5: images of side {size} are too small for its layers; padding = "
+                f"{self.padding} must be larger"
+            )
+        return left
+
+
+@dataclass(frozen=True)
+class SCNN(Architecture):
+    """2 × (conv 64@5×5, ReLU, pool), 384, 192, classes.
+
+    797,962 parameters on 32×32×3 with C=10, 815,332 with C=100. `width` scales channels and hidden
+    units; `side` resizes images, whose side must be at least 16.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 800.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (580.0, 3.3)  # see plan/batches.py
+
+    width: Positive = 1.0
+    side: Count | None = None
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the 192 units before the classifier."""
+        first, inputs = at_side("SCNN", inputs, self.side, least=16)
+        channels, *hidden = scaled((64, 384, 192), self.width)
+        left = [((side - 4) // 2 - 4) // 2 for side in inputs.shape[1:]]
+        body = nn.Sequential(
+            first,
+            nn.Conv2d(inputs.shape[0], channels, 5),
+            MaxPool2(),
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, 5),
+            MaxPool2(),
+            nn.ReLU(),
+            nn.Flatten(),
+            *dense([channels * left[0] * left[1], *hidden]),
+        )
+        return BodyHead(body, nn.Linear(hidden[-1], inputs.classes))
+
+
+@dataclass(frozen=True)
+class SCNNTiny(Architecture):
+    """3 × (conv 64@3×3, group norm, ReLU, pool), 512, 384, classes.
+
+    2,447,688 parameters on 64×64×3 with C=200. Each group norm has `groups` groups; `width` scales
+    channels and hidden units; `side` resizes images, whose side must be at least 8.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 100.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (1850.0, 10.0)  # see plan/batches.py
+
+    groups: Count = 4
+    width: Positive = 1.0
+    side: Count | None = None
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the 384 units before the classifier."""
+        first, inputs = at_side("SCNNTiny", inputs, self.side, least=8)
+        channels, *hidden = scaled((64, 512, 384), self.width)
+        norm = by_groups("gn", self.groups)
+        layers: list[nn.Module] = [first]
+        for before in (inputs.shape[0], channels, channels):
+            layers += [nn.Conv2d(before, channels, 3, padding=1), norm(channels)]
+            layers += [MaxPool2(), nn.ReLU()]
+        pixels = (inputs.shape[1] // 8) * (inputs.shape[2] // 8)
+        body = nn.Sequential(*layers, nn.Flatten(), *dense([channels * pixels, *hidden]))
+        return BodyHead(body, nn.Linear(hidden[-1], inputs.classes))
+
+
+@dataclass(frozen=True)
+class ACNN(Architecture):
+    """4 × (conv 3×3, ReLU, pool) of 64 to 512 channels; 128, 256, 512, 1024, classes.
+
+    2,513,418 parameters on 32×32×3 with C=10. With `top` 'average', global average pooling replaces
+    the hidden layers; with the run's `projection: 256` that is the network of MOON in the FedADC
+    paper. `width` scales channels and hidden units; `side` resizes images, whose side must be at
+    least 16. `init`: the first weights, those of PyTorch's layers or He's normal ones without bias
+    (He et al., ICCV 2015), with which a network this deep and without normalisation leaves guessing
+    far sooner.
+    """
+
+    SAMPLES_PER_SECOND: ClassVar[float] = 250.0  # trained on one core, as measured
+    MEGABYTES: ClassVar[tuple[float, float]] = (760.0, 10.0)  # see plan/batches.py
+
+    top: Literal["hidden", "average"] = "hidden"
+    width: Positive = 1.0
+    side: Count | None = None
+    init: Literal["pytorch", "he"] = "pytorch"
+
+    def build(self, inputs: Inputs) -> nn.Module:
+        """Features are the last hidden units, or the globally averaged channels."""
+        model = self._plain(inputs)
+        return with_he_weights(model) if self.init == "he" else model
+
+    def _plain(self, inputs: Inputs) -> nn.Module:
+        first, inputs = at_side("ACNN", inputs, self.side, least=16)
+        layers: list[nn.Module] = [first]
+        before = inputs.shape[0]
+        for after in scaled((64, 128, 256, 512), self.width):
+            # ReLU after pooling gives the same bits and works on a quarter of the values
+            layers += [nn.Conv2d(before, after, 3, padding=1), MaxPool2(), nn.ReLU()]
+            before = after
+        if self.top == "average":
+            body = nn.Sequential(*layers, global_mean())
+            return BodyHead(body, nn.Linear(before, inputs.classes))
+        pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
+        widths = [before * pixels, *scaled((128, 256, 512, 1024), self.width)]
+        body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
+        return BodyHead(body, nn.Linear(widths[-1], inputs.classes))

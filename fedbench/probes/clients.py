@@ -1,0 +1,188 @@
+"""Test accuracy at clients: of the global model, and of the models that they trained."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedbench.base.checked import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.core.flat import Model
+from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.problem import Problem
+from fedbench.probes.scores import (
+    class_accuracy,
+    client_accuracy,
+    mean_accuracy,
+    require_tested,
+    worst_tenth,
+)
+
+
+@dataclass(frozen=True)
+class PerClient(Probe):
+    """Accuracy of the scored model at every client, on test data with that client's class shares.
+
+    The accuracy at client i is Σ_c q_ic a_c, where a_c is the model's test accuracy of class c and
+    q_ic the share of class c in the client's training data. Columns, at every evaluated round:
+    client_accuracy, the unweighted mean over all clients; client_worst, the mean over the worst
+    tenth of them; client_spread, their standard deviation (ddof = 1). Classes without test samples
+    are left out, and so are clients that hold no other: a warning says how many when the run
+    starts, and where there are some they stand in the column client_untested. Table, at the last
+    round: client, accuracy. Cost: a pass through the test set.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "client_accuracy": ("Mean accuracy at a client", "fraction", "higher"),
+        "client_worst": ("Accuracy at the worst tenth of clients", "fraction", "higher"),
+        "client_spread": ("Spread of accuracy over clients", "fraction", "lower"),
+        "client_untested": ("Clients without test samples of their classes", "", "lower"),
+    }
+    TABLE: ClassVar[Columns] = {
+        "client": ("Client", "", ""),
+        "accuracy": ("Accuracy at the client", "fraction", "higher"),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
+        require_classes(self, problem)
+        require_tested("perclient", problem)
+
+    def see(self, s: Scene) -> Sight:
+        """Measure the scored model in evaluated rounds."""
+        if not s.evaluated:
+            return Sight({}, [])
+        each = client_accuracy(s.r.fed.labels, class_accuracy(s.problem, s.scored))
+        sound = each[~each.isnan()]
+        columns = {
+            "client_accuracy": float(sound.mean()),
+            "client_worst": float(worst_tenth(each)),
+            "client_spread": float(sound.std()) if len(sound) > 1 else 0.0,
+        }
+        if len(sound) < len(each):  # where nobody is left out, no column says so
+            columns["client_untested"] = float(len(each) - len(sound))
+        return Sight(columns, _rows(each) if s.last else [])
+
+
+def _rows(each: Tensor) -> list[Cells]:
+    return [{"client": i, "accuracy": value} for i, value in enumerate(each.tolist())]
+
+
+@dataclass(frozen=True)
+class Personal(Probe):
+    """Accuracy of the cohort's own models after local training, each on its client's class shares.
+
+    A client's test data have the class shares of its training data, as for the probe `perclient`;
+    clients that hold only classes without test samples are left out, which a warning says.
+    Columns, at every evaluated round: personal_accuracy, the mean over the cohort; personal_worst,
+    the mean over its worst tenth, at least one client; personal_gain, by how much the first is
+    above the accuracy of the global model that the round began with, on the same clients. To
+    retrain the classifier alone, for all clients, use the probe `calibration`. Cost: a pass through
+    the test set for each client of the cohort, and one more.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "personal_accuracy": ("Accuracy of a client's own model", "fraction", "higher"),
+        "personal_worst": ("Own model at the worst tenth of clients", "fraction", "higher"),
+        "personal_gain": ("Gain of the own over the global model", "fraction", "higher"),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
+        require_classes(self, problem)
+        require_tested("personal", problem)
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """Score each client of the cohort with its own model, and with the global one."""
+        held = s.r.fed.labels[torch.as_tensor(s.r.clients, device=s.r.fed.labels.device)]
+        own = torch.cat([_at(s, model, held[[i]]) for i, model in enumerate(s.local)])
+        before = _at(s, s.global_model, held)
+        return {
+            "personal_accuracy": float(own.nanmean()),
+            "personal_worst": float(worst_tenth(own)),
+            "personal_gain": float((own - before).nanmean()),
+        }
+
+
+def _at(s: Scene, model: Model, held: Tensor) -> Tensor:
+    """The model's accuracy at the clients that hold these labels (clients, C)."""
+    return client_accuracy(held, class_accuracy(s.problem, model))
+
+
+@dataclass(frozen=True)
+class Locals(Probe):
+    """Mean accuracy of the cohort's local models on the whole test set.
+
+    FedGKD paper, Fig. 2. Column: local_accuracy, the mean over the cohort, at every evaluated
+    round. Cost: a pass through the test set for each client of the cohort.
+    """
+
+    COLUMNS: ClassVar[Columns] = {
+        "local_accuracy": (
+            "Accuracy of a client's model, mean over the round's clients",
+            "fraction",
+            "higher",
+        ),
+    }
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` if the data have no classes."""
+        require_classes(self, problem)
+
+    def row(self, s: Scene) -> dict[str, float]:
+        """Return the mean accuracy over the cohort."""
+        return {"local_accuracy": mean_accuracy(s.problem, s.local)}
+
+
+@dataclass(frozen=True)
+class Changes(Probe):
+    """Test accuracy per class before and after a client's local training (ASD paper, Fig. 1).
+
+    Table: round, client, label; count, the client's training samples of the class; held, 'rare' if
+    they are fewer than half of n_i / C, else 'common'; before (accuracy of x_t) and after (of y_i),
+    as fractions; change, their difference in percentage points. The last three are NaN where the
+    test set lacks the class. x_t is this run's global model, so that methods are compared at
+    different models. Cost: a pass through the test set for each of the clients and for x_t.
+    """
+
+    TABLE: ClassVar[Columns] = {
+        "round": ("Communication round", "", ""),
+        "client": ("Client", "", ""),
+        "label": ("Class", "", ""),
+        "count": ("Training samples of the class", "", ""),
+        "held": ("Rare or common at the client", "", ""),
+        "before": ("Accuracy before the local round", "fraction", "higher"),
+        "after": ("Accuracy after the local round", "fraction", "higher"),
+        "change": ("Change of accuracy", "percentage points", "higher"),
+    }
+
+    at: Count | None = None  # the round to measure; null: the last
+    clients: Count = 2  # how many, from the cohort in ascending order
+
+    def require(self, problem: Problem) -> None:
+        """Raise `FedbenchError` without classes, or if round `at` is after the last."""
+        require_classes(self, problem)
+        if self.at and self.at > problem.spec.rounds:
+            raise FedbenchError(
+                f"watch: changes at = {self.at}, but the run has {problem.spec.rounds} rounds"
+            )
+
+    def table(self, s: Scene) -> list[Cells]:
+        """Return one row per client and class."""
+        if not (s.r.round + 1 == self.at if self.at else s.last):
+            return []
+        before, counts = class_accuracy(s.problem, s.global_model), s.r.fed.labels
+        rows: list[Cells] = []
+        for i, model in list(zip(s.r.clients, s.local, strict=True))[: self.clients]:
+            measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
+            for label, (n, old, new) in enumerate(measured):
+                held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
+                scores = {
+                    "before": float(old),
+                    "after": float(new),
+                    "change": 100 * float(new - old),
+                }
+                about = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
+                rows.append({**about, "held": held, **scores})
+        return rows

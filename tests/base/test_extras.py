@@ -1,0 +1,58 @@
+"""Who needs an extra that is not installed says so, and how to install it, before any training."""
+
+import pytest
+
+from fedbench import Machine, RunSpec, run
+from fedbench.base import extras, registry
+from fedbench.base.errors import FedbenchError
+from fedbench.plan.plan import make_plan
+from tests.project import ROOT
+
+CPU = Machine(device="cpu", workers=1)
+IN_USE = {
+    "text": ("tokenizers", {"dataset": "topics", "model": {"distilbert": {"weights": "random"}}}),
+    "vit": ("timm", {"model": {"tinyvit": {"side": 32}}}),
+    "curvature": ("curvlinops", {"watch": ["spectrum"]}),
+}
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Makes a package look as if it were not installed."""
+
+    def forget(package):
+        real = extras.find_spec
+        monkeypatch.setattr(extras, "find_spec", lambda n: None if n == package else real(n))
+
+    return forget
+
+
+@pytest.mark.parametrize("extra", IN_USE)
+def test_a_run_names_the_extra_before_it_trains(extra, without):
+    package, settings = IN_USE[extra]
+    without(package)
+    seen = []
+    with pytest.raises(FedbenchError, match=rf"needs {package}, .*'\.\[{extra}\]'"):
+        run(RunSpec(clients=2, rounds=1, **settings), machine=CPU, watch=lambda *_: seen.append(1))
+    assert not seen
+
+
+def test_a_plan_names_the_extra_and_who_needs_it(without):
+    make_plan(ROOT / "workflow", "demo", ("rmfl",))
+    without("timm")
+    make_plan(ROOT / "workflow", "demo", ("rmfl",))
+    with pytest.raises(FedbenchError, match=r"^model 'tinyvit' needs timm, .*'\.\[vit\]'"):
+        extras.require_all({("model", "tinyvit"), ("model", "mlp")})
+    without("curvlinops")
+    with pytest.raises(FedbenchError, match=r"^probe 'spectrum' needs curvlinops"):
+        make_plan(ROOT / "workflow", "demo", ("asd",))
+
+
+def test_every_extra_is_declared_by_a_class():
+    declared = {
+        entry.constants["EXTRA"]
+        for kind in registry.PACKAGES
+        for entry in registry.entries(kind).values()
+        if "EXTRA" in entry.constants
+    }
+    assert declared == extras.PACKAGES.keys()

@@ -216,7 +216,7 @@ def _caption(bench: Bench) -> str:
     )
 
 
-_COSTS = ("megabytes", "kilopasses")
+_COSTS = ("megabytes", "thousand_sample_passes")
 
 
 def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:

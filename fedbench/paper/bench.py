@@ -21,7 +21,7 @@ from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
 USUAL_GRIDS = {"lr": (0.01, 0.03, 0.1, 0.3), "momentum": (0.0, 0.5, 0.9), "epochs": (1, 2, 5)}
-_COSTS = {"megabytes": "traffic", "kilopasses": "computation"}
+_COSTS = {"megabytes": "traffic", "thousand_sample_passes": "computation"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ ENGINE: _Columns = {
     "best_round": ("Round of the best", "", ""),  # this and the next are computed from others
     "round_seconds": ("Time per round", "s", "lower"),
     "seconds": ("Time to train and aggregate", "s", "lower"),
-    "kilopasses": ("Computation", "1000 sample passes", "lower"),
+    "thousand_sample_passes": ("Computation", "1000 sample passes", "lower"),
     "megabytes": ("Traffic", "MB", "lower"),
     "megabytes_down": ("Traffic to clients", "MB", "lower"),
     "megabytes_up": ("Traffic from clients", "MB", "lower"),

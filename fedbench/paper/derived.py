@@ -8,7 +8,7 @@ _KILO, _MEGA = 1e3, 1e6
 
 def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame, sorted by round, with every column that its columns give."""
-    for add in (_with_best_round, _with_seconds, _with_megabytes, _with_kilopasses):
+    for add in (_with_best_round, _with_seconds, _with_megabytes, _with_thousands):
         frame = add(frame)
     return frame
 
@@ -50,6 +50,10 @@ def _with_megabytes(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(megabytes_down=down, megabytes_up=up, megabytes=down + up)
 
 
-def _with_kilopasses(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `kilopasses`, the column `compute` in thousands."""
-    return frame.assign(kilopasses=frame["compute"] / _KILO) if "compute" in frame else frame
+def _with_thousands(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add `thousand_sample_passes`, the column `compute` in thousands."""
+    return (
+        frame.assign(thousand_sample_passes=frame["compute"] / _KILO)
+        if "compute" in frame
+        else frame
+    )

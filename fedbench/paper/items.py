@@ -115,7 +115,7 @@ class Figure(Strict):
     caption: str = ""
     """What the figure shows, as plain text."""
     kind: Choice = Choice(name="curves")
-    """The kind of figure, with its options: {curves: {smooth: 10}}. Each is a file in
+    """The kind of figure, with its options: {curves: {smooth: 10}}. Each is a class in
     `fedbench/report/kinds`."""
     grid: str
     """The grid whose runs it shows."""
@@ -159,7 +159,7 @@ class Facts(Strict):
     caption: str = ""
     """What the table shows, as plain text."""
     kind: Choice
-    """The kind of table, with its options: {costs: {methods: [FedAvg]}}. Each is a file in
+    """The kind of table, with its options: {costs: {methods: [FedAvg]}}. Each is a class in
     `fedbench/report/facts`."""
 
     @model_validator(mode="after")

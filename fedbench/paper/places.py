@@ -78,6 +78,7 @@ Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]
 At = Word | int
 _WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps", "last", "to")
 _VARYING = ("std", "jumps")  # they need two rounds
+_RENAMED = {"kilopasses": "thousand_sample_passes"}  # columns by their names up to version 0.1.0
 
 
 class Target(NamedTuple):
@@ -129,6 +130,8 @@ class Reading(NamedTuple):
 def reading(text: str, usual: At = "final") -> Reading:
     """Read 'accuracy@best' as (accuracy, best); a metric without a moment gets the `usual` one."""
     metric, _, moment = text.partition("@")
+    if metric in _RENAMED:
+        raise FedbenchError(f"metric '{text}': {metric} is called {_RENAMED[metric]} now")
     if not moment:
         return Reading(metric, usual)
     if _is_count(moment) and int(moment):

@@ -115,11 +115,12 @@ def test_the_leaderboard_says_what_a_target_takes(plan):
     table = plan.papers["mine"].tables["leaderboard"]
     assert table.rows == ("partition", "method")
     assert table.metrics == (
-        "accuracy", "accuracy@best", "round@to:0.5", "megabytes@to:0.5", "kilopasses@to:0.5",
-        "client_worst", "client_spread",
+        "accuracy", "accuracy@best", "round@to:0.5", "megabytes@to:0.5",
+        "thousand_sample_passes@to:0.5", "client_worst", "client_spread",
     )  # fmt: skip
     assert [*plan.papers["mine"].figures] == [
-        "rounds", "megabytes", "kilopasses", "pareto_megabytes", "pareto_kilopasses",
+        "rounds", "megabytes", "thousand_sample_passes", "pareto_megabytes",
+        "pareto_thousand_sample_passes",
     ]  # fmt: skip
 
 

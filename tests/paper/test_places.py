@@ -51,7 +51,7 @@ def frame(tmp_path):
         ("seconds@to:0.45", 8.0),
         ("megabytes@to:0.45", 6.0),  # (500,000 + 1,000,000) · 4 bytes
         ("sample_passes@to:0.5", 500_000),
-        ("kilopasses", 1000.0),  # a million passes
+        ("thousand_sample_passes", 1000.0),  # a million passes
         ("round@to:loss=2", 4),  # a loss is reached from above
         ("round@to:0.51", math.inf),
     ],
@@ -68,6 +68,11 @@ def test_a_metric_without_a_moment_takes_the_tables(frame):
 def test_a_moment_that_is_none_is_refused(refuses):
     with refuses("metric 'accuracy@last': after @ must stand final"):
         reading("accuracy@last")
+
+
+def test_a_column_by_its_old_name_is_refused_with_its_new_one(refuses):
+    with refuses("metric 'kilopasses@to:0.5': kilopasses is called thousand_sample_passes now"):
+        reading("kilopasses@to:0.5")
 
 
 def test_labels_say_the_moment():

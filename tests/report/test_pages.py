@@ -26,7 +26,6 @@ from fedbench.report.tables.layout import TableLayout
 from fedbench.report.words import say
 from fedbench.spec import Choice
 from tests.project import Refuses
-from tests.report import answers_case
 from tests.report.answers_case import PAPER, SCALES, _plan, written
 
 EMPTY = {f"g{n}": f"Fig. {n}" for n in (2, 3, 4, 6)} | {"g7": "'Fig. 7, left'"}
@@ -135,10 +134,7 @@ def test_the_front_page_shows_the_first_rows_of_a_leaderboard(tmp_path: Path) ->
     assert "not tested at this scale what stands in for what" in words
 
 
-def test_the_front_page_has_fedavg_wherever_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(answers_case, "PRINTED", answers_case.PRINTED.replace("B+", "FedAvg"))
+def test_the_front_page_has_fedavg_wherever_it_stands(tmp_path: Path) -> None:
     board = "rows: [dataset, method, alpha], columns: [metric], order: best first"
     study = PAPER.replace("rows: [dataset, alpha, method], columns: [metric]", board)
     study = study.replace("alpha: [1, 0.1]", "alpha: [1, 0.3, 0.2, 0.1]").replace("B+", "FedAvg")
@@ -402,10 +398,7 @@ def test_a_parameter_that_a_search_chose_is_given_no_value(tmp_path: Path) -> No
         assert words in text(page)
 
 
-def test_a_page_explains_the_symbols_of_its_own_axes(
-    full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(answers_case, "PRINTED", "")  # of other axes
+def test_a_page_explains_the_symbols_of_its_own_axes(full: Path, tmp_path: Path) -> None:
     words = "how alike the clients' data are: a parameter of Dirichlet distributions"
     assert f"α {words}" in text(full / "toy.html")
     of_classes = PAPER.replace("alpha", "s").replace("dr: {s: $}", "sp: {s: $}")

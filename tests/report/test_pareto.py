@@ -103,11 +103,11 @@ def test_computation_at_the_server_keeps_a_method_off_the_front(monkeypatch):
     made = {each.label: Point(each, *points[each.label], 0.0) for each in hues}
     monkeypatch.setattr(pareto, "_point", lambda hue, cost: made[hue.label])
     panel = SimpleNamespace(hues=hues, metric="accuracy", title="")
-    for cost, names in (("kilopasses", ["Plain"]), ("megabytes", ["DF", "Vote"])):
+    for cost, names in (("thousand_sample_passes", ["Plain"]), ("megabytes", ["DF", "Vote"])):
         axes, kind = MplFigure().subplots(), pareto.Pareto(cost)
         kind.draw(axes, panel)
         assert [text.get_text() for text in axes.texts] == names
-        assert kind.remark([panel]).endswith(": DF, Vote.") == (cost == "kilopasses")
+        assert kind.remark([panel]).endswith(": DF, Vote.") == (cost == "thousand_sample_passes")
 
 
 def _at(plan, alpha):

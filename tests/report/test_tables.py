@@ -9,7 +9,7 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.tables.cell_text import text_table
+from fedbench.report.tables.cell_text import CellText, TextTable, text_table, title_row
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.export import COLUMNS, markdown, tidy, to_latex, to_markdown
 from fedbench.report.tables.gather import _with_pooled, table_cells
@@ -399,6 +399,35 @@ def test_markdown_says_what_latex_says(plan: Plan) -> None:
     assert cells[1][0] == r"**MNIST**"
     assert cells[2][:3] == ["1", "50.00 ± 2.00", "65.00 ± 21.21 (2/3 seeds, 1 diverged)"]
     assert lines[-1] == r"What \| is \<shown\>."
+
+
+TEXTS = TextTable(
+    [("", "α"), ("Here", "A_1"), ("Here", "B")],
+    1,
+    [title_row("D & E", 3), [CellText("1"), CellText("2.0", "0.1", True, ("(1)",)), CellText("")]],
+    "What.",
+    ["(1) & more."],
+)
+
+
+def test_latex_has_groups_of_columns_the_best_in_bold_and_the_spread() -> None:
+    lines = to_latex(TEXTS, "p-t").splitlines()
+    assert r"\caption{What. (1) \& more.}" in lines
+    assert r"\begin{tabular}{lrr}" in lines
+    start, end = lines.index(r"\toprule"), lines.index(r"\bottomrule")
+    assert [line.strip() for line in lines[start + 1 : end]] == [
+        r"& \multicolumn{2}{c}{Here} \\",
+        r"\ensuremath{\alpha} & A\_1 & B \\",
+        r"\midrule",
+        r"\textbf{D \& E} &  &  \\",
+        r"1 & \textbf{2.0} $\pm$ 0.1\textsuperscript{(1)} &  \\",
+    ]
+
+
+def test_a_table_without_rows_has_its_columns() -> None:
+    empty = replace(TEXTS, rows=[])
+    assert r"A\_1 & B \\" in to_latex(empty, "p-t")
+    assert r"Here: A\_1" in to_markdown(empty)
 
 
 def test_markdown_shows_every_character() -> None:

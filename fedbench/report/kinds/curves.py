@@ -57,17 +57,23 @@ class Curves(Kind):
     `smooth` averages each value with the `smooth` − 1 evaluations before it. With `x: units` the
     bottom axis is computation in forward passes over the local data, E per round for FedAvg and
     E + 1 for ASD (ASD paper, Fig. 11). With `megabytes`, `seconds`, `sample_passes`, `compute`
-    or `kilopasses` it is that column of the history, which rises from round to round: its mean over
-    the runs at each evaluated round. `mark` is the round at which the figure states by how much
-    the best method of `ours` leads the best other one (FedADC paper, Figs. 3 and 4), or the last
-    round where there are fewer; 0 marks none.
+    or `thousand_sample_passes` it is that column of the history, which rises from round to round:
+    its mean over the runs at each evaluated round. `mark` is the round at which the figure states
+    by how much the best method of `ours` leads the best other one (FedADC paper, Figs. 3 and 4), or
+    the last round where there are fewer; 0 marks none.
     """
 
     shared: ClassVar[bool] = True
 
     smooth: Count = 1
     x: Literal[
-        "round", "units", "megabytes", "seconds", "sample_passes", "compute", "kilopasses"
+        "round",
+        "units",
+        "megabytes",
+        "seconds",
+        "sample_passes",
+        "compute",
+        "thousand_sample_passes",
     ] = "round"
     mark: Natural = 0
     ours: tuple[str, ...] = ()

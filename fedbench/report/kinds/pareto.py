@@ -15,7 +15,7 @@ from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metr
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
-_COMPUTATION = ("sample_passes", "compute", "kilopasses")
+_COMPUTATION = ("sample_passes", "compute", "thousand_sample_passes")
 _HOLLOW = "Hollow and not on the front, because their servers compute too, which is not counted"
 _CROWD = "Grey points are the other methods, darker where they lie on each other."
 _PLAIN: dict[str, Any] = {"edgecolor": GREY, "s": 13, "linewidth": 0.7}

@@ -1,6 +1,5 @@
 """Measures fedbench beside a bare PyTorch loop and other simulators, in one run.
 
-    python benchmarks/compare.py --install              # make the peers' environments, once
     python benchmarks/compare.py                        # measure everything
     python benchmarks/compare.py --only W1,peers --quick --repeats 2 --out /tmp/speed
 
@@ -13,20 +12,14 @@ of its own; what is compared is measured in turn. `docs/speed.md` says how to re
 import argparse
 from pathlib import Path
 
-from speed import environments
-from speed.about import about
-from speed.report import write
-from speed.rows import Row
+from speed.report import about, write
 from speed.sections import NAMES, Effort, chosen
+from speed.turns import Row
 
 
 def main() -> None:
     """Measure what is asked for; each row is printed and written as soon as it is known."""
     args = _arguments()
-    if args.install:
-        for peer in environments.PEERS:
-            print(f"{peer}: {environments.install(peer) or 'installed'}", flush=True)
-        return
     effort = Effort(args.repeats, share=0.4 if args.quick else 1.0)
     facts, rows = about(effort.repeats), list[Row]()
     for row in chosen(args.only, effort):
@@ -44,7 +37,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=_count, default=5, help="5 by default")
     parser.add_argument("--quick", action="store_true", help="fewer rounds in each repeat")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--install", action="store_true", help="make the peers' environments")
     return parser.parse_args()
 
 

@@ -1,14 +1,24 @@
-"""Writes the rows as a table, as JSON and as a plot."""
+"""Writes the rows as a table, as JSON and as a plot; says where they were measured."""
 
 import json
+import os
+import platform
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from speed.plot import draw
-from speed.rows import Row, Spread
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from fedbench.engine.provenance import processor
+from speed.environments import PEERS, missing, title
+from speed.process import CORES
+from speed.turns import Row, Spread
 
 _TITLES = {
     "W1": "W1: LeNet-5",
@@ -22,9 +32,10 @@ _TITLES = {
     "methods": "Each method against FedAvg, W1, one worker",
     "evaluation": "Evaluation, W1, one worker",
     "scaling": "More clients, the same cohort, W1, one worker",
-    "memory": "Peak memory, one worker",
 }
 _NOTES = {"methods": "declared extra passes"}
+
+_COLOURS = {"fedbench": "#0072b2", "bare": "#999999", "peer": "#e69f00"}
 
 
 def write(folder: Path, rows: Sequence[Row], about: dict[str, Any]) -> None:
@@ -65,3 +76,56 @@ def _spread(found: Spread | None) -> str:
     if found is None:
         return ""
     return f"{found.median:.3g} ({found.low:.3g}–{found.high:.3g})"
+
+
+def draw(rows: Sequence[Row], file: Path) -> None:
+    """One panel per workload; rows without numbers are left out."""
+    panels = {name: _shown(rows, name) for name in ("W1", "W2", "W3", "W4", "W5")}
+    panels = {name: shown for name, shown in panels.items() if shown}
+    if not panels:
+        return
+    height = sum(len(shown) for shown in panels.values()) * 0.32 + len(panels)
+    sizes = [len(shown) for shown in panels.values()]
+    style = {"svg.hashsalt": "speed", "svg.fonttype": "none"}
+    with mpl.rc_context(style):
+        figure, axes = plt.subplots(
+            len(panels), figsize=(8, height), squeeze=False, layout="constrained",
+            gridspec_kw={"height_ratios": sizes},
+        )  # fmt: skip
+        for ax, (name, shown) in zip(axes[:, 0], panels.items(), strict=True):
+            _panel(ax, name, shown)
+        figure.savefig(file, metadata={"Date": None})
+        plt.close(figure)
+
+
+def _shown(rows: Sequence[Row], section: str) -> list[tuple[str, Spread]]:
+    return [(row.name, row.seconds) for row in rows if row.section == section and row.seconds]
+
+
+def _panel(ax: Axes, name: str, shown: Sequence[tuple[str, Spread]]) -> None:
+    medians = [spread.median for _, spread in shown]
+    whiskers = [[s.median - s.low for _, s in shown], [s.high - s.median for _, s in shown]]
+    colours = [_COLOURS[_family(label)] for label, _ in shown]
+    ax.barh([label for label, _ in shown], medians, xerr=whiskers, color=colours)
+    ax.invert_yaxis()
+    ax.set_title(name)
+    ax.set_xlabel("seconds per round and run (shorter is faster)")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _family(label: str) -> str:
+    return "bare" if "bare loop" in label else "fedbench" if "fedbench" in label else "peer"
+
+
+def about(repeats: int) -> dict[str, str]:
+    """What stands above the tables, as name → text."""
+    gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    packages = ", ".join(f"{name} {version(name)}" for name in ("fedbench", "torch", "numpy"))
+    peers = ", ".join(title(peer) for peer in PEERS if not missing(peer)) or "none installed"
+    return {
+        "machine": f"{processor()}, {CORES} cores, {gigabytes:.0f} GB, {platform.platform()}",
+        "versions": f"Python {platform.python_version()}, {packages}; peers: {peers}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "other work on the machine at the start": f"load average {os.getloadavg()[0]:.1f}",
+        "each number": f"the median of {repeats} repeats that alternate (quartiles in brackets)",
+    }

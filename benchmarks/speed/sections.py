@@ -1,13 +1,20 @@
 """The sections of a comparison: which commands each measures, and beside which others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fedbench import Cost, RunSpec, Sizes
+from fedbench.engine.build import build_parts
+from fedbench.paper.compositions import Composition, compositions
 from speed import environments, turns
-from speed.commands import CORES, Command, bare, ours
-from speed.methods import methods
-from speed.process import measure
-from speed.rows import Row, Spread
+from speed.process import CORES, Command, MeasurementError, bare, measure, ours
+from speed.turns import Row, Spread, paired
+
+FEDAVG = "FedAvg with the same settings"
+_SIZES = Sizes(d=62_006, classes=10, K=100, m=10, epochs=1, features=84)  # of W1
+_WARM = 6  # rounds, after which methods that remember five earlier models remember all of them
+_PLAIN = ("W1", "W2", "W3", "W4", "W5")
+NAMES = (*_PLAIN, "peers", "nets", "methods", "evaluation", "scaling")
 
 
 @dataclass(frozen=True)
@@ -112,19 +119,6 @@ def scaling(effort: Effort) -> Iterator[Row]:
         yield from turns.rows("scaling", commands, {many: (few,)}, effort.repeats)
 
 
-def memory(effort: Effort) -> Iterator[Row]:
-    """Peak memory against clients, state per client and size of the model."""
-    for name, model in (("LeNet-5", "W1"), ("S-CNN", "W2"), ("ResNet-18", "RN18")):
-        for clients in (100, 1_000) if model == "W1" else (100,):
-            for method in ("fedavg", "scaffold"):
-                label = f"{name}, {clients:,} clients, a tenth per round, {method}"
-                change = {"clients": clients, "cohort": clients // 10, "samples": 10, "batch": 10}
-                parts = [] if method == "fedavg" else [method]
-                settings = {"workload": model, "change": change, "parts": parts, "workers": 1}
-                command = ours(label, rounds=effort.rounds(20), **settings)
-                yield from turns.rows("memory", [command], {}, 1)
-
-
 def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
     """The rows of the sections that are named, in the order of the report.
 
@@ -138,12 +132,51 @@ def chosen(names: set[str], effort: Effort) -> Iterator[Row]:
         "methods": lambda effort: methods(effort.repeats * effort.rounds(3)),
         "evaluation": evaluation,
         "scaling": scaling,
-        "memory": memory,
     }
     for name, section in rest.items():
         if name in names:
             yield from section(effort)
 
 
-_PLAIN = ("W1", "W2", "W3", "W4", "W5")
-NAMES = (*_PLAIN, "peers", "nets", "methods", "evaluation", "scaling", "memory")
+def methods(rounds: int) -> Iterator[Row]:
+    """One row per named method but FedAvg, on W1 with one worker."""
+    for name, composition in compositions().items():
+        if composition.parts:
+            yield _row(name, composition, rounds)
+
+
+def _row(name: str, composition: Composition, rounds: int) -> Row:
+    spec = RunSpec(**composition.run_settings())
+    costs = [part.cost(_SIZES) for part in build_parts(spec)]
+    asked = {"workload": "W1", "change": {"test": 500}, "rounds": rounds, "warm": _WARM}
+    settings = composition.settings | {"parts": spec.model_dump(mode="json")["parts"]}
+    try:
+        measured = measure(ours(name, "against_fedavg", **asked, **settings))
+    except MeasurementError as error:
+        return Row("methods", name, note=str(error))
+    report = measured.reports[0]
+    return Row(
+        "methods",
+        name,
+        seconds=Spread.of(report["method"]),
+        ratios={FEDAVG: paired(report["method"], report["fedavg"])},
+        declared=declared(costs),
+        note=passes(costs),
+        repeats=report["method"],
+    )
+
+
+def declared(costs: Sequence[Cost]) -> float:
+    """The passes that the parts declare, over FedAvg's."""
+    return 1 + sum(cost.forward + 2 * cost.backward for cost in costs) / 3
+
+
+def passes(costs: Sequence[Cost]) -> str:
+    """The declared extra passes in words: '2 forward (1 through teachers), 1 backward'."""
+    forward, teachers, backward = (
+        sum(getattr(cost, name) for cost in costs) for name in ("forward", "teachers", "backward")
+    )
+    through = f" ({teachers:g} through teachers)" if teachers else ""
+    found = [f"{forward:.3g} forward{through}"] * bool(forward)
+    found += [f"{backward:.3g} backward"] * bool(backward)
+    return ", ".join(found)

@@ -7,8 +7,7 @@ import pytest
 import torch
 from speed import environments, ours
 from speed.bare import BareLoop
-from speed.commands import bare
-from speed.process import measure
+from speed.process import bare, measure
 from speed.sections import Effort, _peer
 from speed.workload import IMAGES, WORKLOADS, Plain, Workload
 

@@ -6,11 +6,10 @@ import sys
 import compare
 import pytest
 from speed import environments, turns
-from speed.commands import Command
-from speed.methods import declared, passes
-from speed.process import Measured, MeasurementError, summary
+from speed.process import Command, Measured, MeasurementError, summary
 from speed.report import table, write
-from speed.rows import Row, Spread, paired
+from speed.sections import declared, passes
+from speed.turns import Row, Spread, paired
 
 from fedbench import Cost
 
@@ -101,17 +100,13 @@ def test_the_three_files_are_written(tmp_path):
     assert (tmp_path / "speed.svg").read_text() == picture
 
 
-def test_an_environment_counts_as_installed_only_with_the_pinned_versions(tmp_path, monkeypatch):
+def test_a_peer_is_measured_where_its_environment_is(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "_FOLDER", tmp_path)
     assert environments.missing("fedlab") == "not installed"
-    (tmp_path / "fedlab").mkdir()
-    (tmp_path / "fedlab/installed.txt").write_text("fedlab==1.2.0\n")
-    assert environments.missing("fedlab") == "installed in another version; install it again"
-    (tmp_path / "fedlab/installed.txt").write_text(environments._pins("fedlab"))
+    (tmp_path / "fedlab/bin").mkdir(parents=True)
+    (tmp_path / "fedlab/bin/python").touch()
     assert environments.missing("fedlab") == ""
     assert environments.title("fedlab") == "FedLab 1.3.0"
-    (tmp_path / "fedlab.failed").write_text("ERROR: no matching distribution")
-    assert environments.missing("fedlab") == "cannot be installed: ERROR: no matching distribution"
 
 
 def test_an_unknown_section_is_refused_with_those_that_exist(monkeypatch, capsys):

@@ -1,6 +1,9 @@
 """`python -m fedbench` is the command line."""
 
-from fedbench.base.output import print_anything
+import io
+import sys
+from contextlib import suppress
+
 from fedbench.cli import (
     arena,
     bench,
@@ -21,7 +24,11 @@ from fedbench.cli import (
 )
 from fedbench.cli.app import app
 
-print_anything()
+for stream in (sys.stdout, sys.stderr):
+    # a terminal in Latin-1, or PYTHONIOENCODING=ascii, would end a command at its first 'α'
+    if isinstance(stream, io.TextIOWrapper):
+        with suppress(OSError):  # a file when Python began, and a pipe now
+            stream.reconfigure(errors="backslashreplace")
 
 # each module adds its commands to the app
 __all__ = [

@@ -1,8 +1,13 @@
-"""Which processes of this machine live."""
+"""The processes of this machine: which of them live, and how many cores this one may use."""
 
 import os
 
 _SECONDS = 5.0  # by which the system's clock may have been set since a process began
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def began(pid: int) -> float | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.checked import allowed, hints
+from fedbench.base.checks import allowed, hints
 from fedbench.cli.parameters import written
 from fedbench.paper.compositions import Composition, compositions
 from fedbench.paper.paper import load_papers

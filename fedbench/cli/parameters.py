@@ -4,8 +4,8 @@ import ast
 import typing
 from typing import Any
 
-from fedbench.base import checked, registry
-from fedbench.base.checked import allowed
+from fedbench.base import checks, registry
+from fedbench.base.checks import allowed
 from fedbench.base.checksums import parsed
 
 
@@ -36,7 +36,7 @@ def written(entry: registry.Entry) -> list[dict[str, Any]] | None:
 
 def _class_and_names(entry: registry.Entry) -> tuple[ast.ClassDef, dict[str, Any]]:
     """The class, and what its annotations may name: ranges, and names that the file gives some."""
-    names = vars(typing) | vars(checked)
+    names = vars(typing) | vars(checks)
     for node in parsed(entry.file, entry.file.read_bytes()).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             words = ast.unparse(node.value)

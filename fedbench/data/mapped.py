@@ -12,9 +12,9 @@ from typing import Annotated, BinaryIO
 import numpy as np
 from pydantic import Field
 
+from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable, write_text
-from fedbench.base.strict import Strict
 from fedbench.base.yamlfile import load
 from fedbench.data.archive import checksum
 from fedbench.data.photographs import Pixels

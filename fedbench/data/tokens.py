@@ -18,7 +18,7 @@ from tokenizers import (
     trainers,
 )
 
-from fedbench.base.checked import Checked, Count
+from fedbench.base.checks import Checked, Count
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fedbench.base.errors import FedbenchError
 from fedbench.engine.problem import Problem
 from fedbench.engine.progress import Row
-from fedbench.spec.stop import Stop
+from fedbench.spec.sections import Stop
 
 
 def require_score(problem: Problem) -> None:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import nn
 
-from fedbench.base.checked import Natural, Positive
+from fedbench.base.checks import Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

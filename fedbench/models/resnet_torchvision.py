@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from fedbench.base.checked import Count, Layers, Positive
+from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side

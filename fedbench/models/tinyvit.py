@@ -7,7 +7,7 @@ from timm.layers.norm import LayerNorm2d
 from timm.models.tiny_vit import Attention, ConvNorm, TinyVit
 from torch import nn
 
-from fedbench.base.checked import BelowOne, Count, Positive
+from fedbench.base.checks import BelowOne, Count, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.images import at_side

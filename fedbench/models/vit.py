@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-from fedbench.base.checked import Count, Layers
+from fedbench.base.checks import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
-from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions
 from fedbench.paper.named import spelled_out

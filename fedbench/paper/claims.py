@@ -59,7 +59,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.base.strict import Strict
+from fedbench.base.checks import Strict
 from fedbench.paper.places import Level, Where, reading
 from fedbench.paper.sides import OTHERS, Side, check_sides, where_of
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import Field, create_model, model_validator
 
 from fedbench.base import registry
+from fedbench.base.checks import Strict, checked
 from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import composition_files
-from fedbench.base.strict import Strict, checked
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.places import RESERVED_METHODS, Level, require_free
 from fedbench.spec import Choice, RunSpec

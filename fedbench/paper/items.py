@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.strict import Strict
+from fedbench.base.checks import Strict
 from fedbench.paper.compositions import every_method
 from fedbench.paper.levels import Settings
 from fedbench.paper.places import Level as Level

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from fedbench.base import registry
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted
-from fedbench.base.strict import checked
 from fedbench.paper.compositions import compositions, every_method
 from fedbench.paper.named import spelled_out
 from fedbench.paper.places import Level

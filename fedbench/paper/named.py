@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, of_file, quoted
-from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_yaml
 from fedbench.paper.compositions import Composition, compositions
 from fedbench.spec import Choice, RunSpec

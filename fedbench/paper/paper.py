@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from fedbench.base.checks import Name, Strict, require_name
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import files_by_name, searched
-from fedbench.base.strict import Name, Strict, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from fedbench.base.checks import Name, Strict, checked, require_name
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import files_by_name
-from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
 from fedbench.paper.places import Level, Where, as_tuple

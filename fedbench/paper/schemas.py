@@ -7,8 +7,8 @@ them: it checks the models that they are made from.
 import json
 from pathlib import Path
 
+from fedbench.base.checks import Strict
 from fedbench.base.files import write_text
-from fedbench.base.strict import Strict
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
 from fedbench.paper.settings import Settings

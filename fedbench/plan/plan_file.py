@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.digest import digest
+from fedbench.base.checks import Name, Strict
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching, read_json, write_text
-from fedbench.base.strict import Name, Strict
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedbench.analysis import calibration
 from fedbench.analysis.scores import mean_accuracy
-from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
+from fedbench.base.checks import Fraction, Natural, NonNegative, Positive
 from fedbench.core.part import Part
 from fedbench.engine.probe import Columns, Probe, Scene, Sight
 from fedbench.engine.problem import Problem

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbench.analysis.dissimilarity import Quadratic, quadratics, regulariser
-from fedbench.base.checked import Count, NonNegative
+from fedbench.base.checks import Count, NonNegative
 from fedbench.core.flat import Model
 from fedbench.core.round import weighted_mean
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes

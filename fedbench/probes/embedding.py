@@ -9,7 +9,7 @@ import torch
 from fedbench.analysis.embedding import Seen, plane, seen, silhouette
 from fedbench.analysis.scores import mean_accuracy
 from fedbench.base import seeds
-from fedbench.base.checked import Count, Positive
+from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.rng import torch_generator
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes

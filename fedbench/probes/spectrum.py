@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedbench.analysis import hessian
 from fedbench.base import seeds
-from fedbench.base.checked import Count, Positive
+from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError, at
 from fedbench.core.rng import seeded, torch_generator
 from fedbench.engine.probe import Columns, Probe, Scene, Sight

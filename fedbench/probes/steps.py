@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedbench.analysis.drift import aligned, drift, origin, trails, trends
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 
 
 class Sampler(Checked, ABC):

@@ -11,18 +11,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from fedbench.base import registry
-from fedbench.base.choice import Choice
-from fedbench.base.digest import digest
+from fedbench.base.checks import Strict
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.plugins import plugin_folders
-from fedbench.base.strict import Strict
-from fedbench.spec.assign import assign, no_part
-from fedbench.spec.augment import Augment
-from fedbench.spec.numbers import Whole
+from fedbench.spec.choice import Choice, assign, no_part, refuse_named_method
 from fedbench.spec.numerics import NUMERICS, changed_since, given
-from fedbench.spec.stop import Stop
-from fedbench.spec.tune import Tune
-from fedbench.spec.unfolded import refuse_named
+from fedbench.spec.sections import Augment, Stop, Tune, Whole
 
 NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
 
@@ -158,7 +153,7 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
         for part in self.parts:
-            refuse_named(part.name)
+            refuse_named_method(part.name)
         for kind, choice in self.choices():
             registry.require_known(kind, choice.name, choice.params)
         return self

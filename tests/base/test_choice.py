@@ -1,10 +1,9 @@
-"""The ways in which files spell a name with parameters, and the checksums of code."""
+"""The ways in which files spell a name with parameters, and types in words."""
 
 import pytest
 
-from fedbench.base.checked import allowed
-from fedbench.base.checksums import version_of
-from fedbench.base.choice import Choice
+from fedbench.base.checks import allowed
+from fedbench.spec.choice import Choice
 
 
 @pytest.mark.parametrize(
@@ -12,18 +11,6 @@ from fedbench.base.choice import Choice
 )
 def test_no_parameters_are_spelled_in_five_ways(spelled):
     assert Choice.model_validate(spelled) == Choice(name="mfl")
-
-
-def test_the_version_of_a_package_changes_with_each_of_its_files(tmp_path):
-    (tmp_path / "a.py").write_text("1")
-    (tmp_path / "__pycache__").mkdir()
-    first = version_of(tmp_path)
-    (tmp_path / "__pycache__" / "a.pyc").write_text("compiled")
-    assert version_of(tmp_path) == first
-    (tmp_path / "a.py").write_text("2")
-    second = version_of(tmp_path)
-    (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert len({first, second, version_of(tmp_path)}) == 3
 
 
 @pytest.mark.parametrize(

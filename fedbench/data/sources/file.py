@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Gt, Lt
 
-from fedbench.base.checked import Natural
+from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
 from fedbench.data.csvfile import read_csv

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedbench.base.checked import Count
-from fedbench.base.cores import cores
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
+from fedbench.base.processes import cores
 from fedbench.data import mapped
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.photographs import Pixels, read

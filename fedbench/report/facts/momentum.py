@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median, median_low
 
 from fedbench.base import registry
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.paper.places import Level
 from fedbench.report.tables.fact import Fact, PaperReader, client_sizes
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.paper import moments
 from fedbench.paper.metrics import Metric
 from fedbench.paper.places import Level

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.strict import checked
+from fedbench.base.checks import checked
 from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric

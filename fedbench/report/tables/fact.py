@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbench.base import registry
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked, checked
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.strict import checked
 from fedbench.paper.levels import Settings, known_levels, layered, level_settings
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Level

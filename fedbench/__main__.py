@@ -1,9 +1,6 @@
 """`python -m fedbench` is the command line."""
 
-import io
-import sys
-from contextlib import suppress
-
+from fedbench.base.processes import print_anything
 from fedbench.cli import (
     arena,
     bench,
@@ -24,11 +21,7 @@ from fedbench.cli import (
 )
 from fedbench.cli.app import app
 
-for stream in (sys.stdout, sys.stderr):
-    # a terminal in Latin-1, or PYTHONIOENCODING=ascii, would end a command at its first 'α'
-    if isinstance(stream, io.TextIOWrapper):
-        with suppress(OSError):  # a file when Python began, and a pipe now
-            stream.reconfigure(errors="backslashreplace")
+print_anything()
 
 # each module adds its commands to the app
 __all__ = [

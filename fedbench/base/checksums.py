@@ -1,4 +1,4 @@
-"""Checksums: of plain values, and of the code of a plug-in with what it imports beside it."""
+"""Checksums: of plain values, of a plug-in with what it imports beside it, of fedbench itself."""
 
 import ast
 import hashlib
@@ -47,6 +47,16 @@ def checksums(file: Path, folder: PluginFolder) -> dict[str, str]:
             sha256[name] = hashlib.sha256(content).hexdigest()
             waiting += sorted(set(_imported(parsed(each, content), each, folder)))
     return sha256
+
+
+def version_of(package: Path) -> str:
+    """12 digits that change with any file of a package; what other code made is made anew."""
+    total = hashlib.sha256()
+    for file in sorted(package.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            name = file.relative_to(package).as_posix()
+            total.update(f"{name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()[:12]
 
 
 def parsed(file: Path, content: bytes) -> ast.Module:

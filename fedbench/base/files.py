@@ -56,13 +56,8 @@ def require_writable(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
     with atomic(path) as temporary:
-        temporary.write_bytes(content)
+        temporary.write_bytes(text.encode())
 
 
 def read_text(path: Path) -> str:

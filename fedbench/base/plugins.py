@@ -169,7 +169,7 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
 @cache
 def _searched(here: str, named: str) -> dict[Path, str]:
     """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
-    packages = _installed()
+    packages = {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
     for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
         root = Path(here, Path(name).expanduser()).resolve()
         if not root.is_dir():
@@ -187,11 +187,6 @@ def _has_plugins(folder: Path) -> bool:
 def _package(root: Path) -> str:
     """A name for a folder that is no package: two folders may both have `methods/mine.py`."""
     return f"{_NAMESPACE}.f{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
-
-
-def _installed() -> dict[Path, str]:
-    """The packages that installed distributions declare as plug-ins, by their folders."""
-    return {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
 
 
 def _location(point: metadata.EntryPoint) -> Path:

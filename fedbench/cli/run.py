@@ -50,7 +50,7 @@ def run(
     """
     with sentences():
         from fedbench.base.plugins import search_also
-        from fedbench.paper.named import load_run
+        from fedbench.paper.compositions import load_run
         from fedbench.store import RunFolder
 
         search_also(spec.parent)

@@ -12,14 +12,14 @@ from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
-from fedbench.paper.compositions import compositions
-from fedbench.paper.named import spelled_out
+from fedbench.paper.compositions import compositions, spelled_out
 from fedbench.paper.paper import Paper
 from fedbench.paper.places import Target
 from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
 USUAL_GRIDS = {"lr": (0.01, 0.03, 0.1, 0.3), "momentum": (0.0, 0.5, 0.9), "epochs": (1, 2, 5)}
+_COSTS = {"megabytes": "traffic", "kilopasses": "computation"}
 _WORDS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "loss": "Loss"}
 
 
@@ -61,48 +61,40 @@ def chosen_methods(text: str) -> dict[str, dict[str, Any]]:
 
 
 def _entry(entry: Any) -> dict[str, dict[str, Any]]:
+    """One entry of the list: by name, the settings of a run; none for a named method."""
     named = compositions()
-    if isinstance(entry, dict):
-        return {str(name): _checked(str(name), parts) for name, parts in entry.items()}
     if entry == "all":
         return {name: {} for name in named}
+    if isinstance(entry, dict):
+        return {str(name): _parts(str(name), parts) for name, parts in entry.items()}
     name = str(entry)
-    return {name: {} if name in named else _checked(name, name.split("+"))}
+    return {name: {} if name in named else _parts(name, name.split("+"))}
 
 
-def _checked(name: str, parts: Any) -> dict[str, Any]:
-    """The settings of a list of parts, as they stand in the file."""
-    try:
+def _parts(name: str, parts: Any) -> dict[str, Any]:
+    with at("methods"), at(name):
         spelled_out({"parts": parts})
-    except FedbenchError as error:
-        raise FedbenchError(f"methods: {name}: {error}") from None
     return {"parts": list(parts)}
 
 
-def grid_of(text: str) -> tuple[str, tuple[Any, ...]]:
-    """'lr=0.01,0.1' as the values that a search tries; 'lr' alone has the usual ones."""
-    name, sign, values = text.partition("=")
-    if sign:
-        return name, tuple(read_value(f"[{values}]"))
-    if name not in USUAL_GRIDS:
-        raise FedbenchError(
-            f"tune = {quoted(text)} is not allowed: write the values, such as {name}=0.1,1; only "
-            f"{', '.join(USUAL_GRIDS)} have usual ones"
-        )
-    return name, USUAL_GRIDS[name]
-
-
 def grids_of(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """What `grid_of` makes of each text; raises `FedbenchError` on a setting given twice."""
+    """The values that a search tries by setting, of texts such as 'lr=0.01,0.1'.
+
+    'lr' alone has the usual values. Raises `FedbenchError` on a setting given twice, or one without
+    values that has no usual ones.
+    """
     grids: dict[str, tuple[Any, ...]] = {}
     for text in texts:
-        name, values = grid_of(text)
+        name, sign, values = text.partition("=")
+        told = f"tune = {quoted(text)} is not allowed:"
         if name in grids:
+            raise FedbenchError(f"{told} {name} is given twice; write all its values in one")
+        if not sign and name not in USUAL_GRIDS:
             raise FedbenchError(
-                f"tune = {quoted(text)} is not allowed: {name} is given twice; write all its "
-                "values in one"
+                f"{told} write the values, such as {name}=0.1,1; only {', '.join(USUAL_GRIDS)} "
+                "have usual ones"
             )
-        grids[name] = values
+        grids[name] = tuple(read_value(f"[{values}]")) if sign else USUAL_GRIDS[name]
     return grids
 
 
@@ -121,31 +113,40 @@ def write_bench(bench: Bench, file: Path) -> None:
 def content_of(bench: Bench) -> dict[str, Any]:
     """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
     _refuse_twice(bench)
-    axes = _axes(bench)
-    settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
-    alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
+    axes = {
+        axis: {str(checked(Choice, value)): value for value in values}
+        for axis, values in (("dataset", bench.datasets), ("partition", bench.partitions))
+    }
+    varied = {axis: levels for axis, levels in axes.items() if len(levels) > 1}
+    fixed = {
+        axis: next(iter(levels.values())) for axis, levels in axes.items() if axis not in varied
+    }
+    levels = {
+        axis: {level: {axis: value} for level, value in levels.items()}
+        for axis, levels in varied.items()
+    }
     own = {name: parts for name, parts in bench.methods.items() if parts}
+    tune = {"tune": {"grid": {name: list(values) for name, values in bench.tune.items()}}}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
         "prints": False,
-        "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
-        "levels": {
-            **{
-                name: {level: {name: value} for level, value in levels.items()}
-                for name, levels in settings.items()
-            },
-            **({"method": own} if own else {}),
+        "settings": {
+            **fixed,
+            **bench.settings,
+            **_watched(bench),
+            **(tune if bench.tune else {}),
         },
+        "levels": levels | ({"method": own} if own else {}),
         "grids": {
             "main": {
-                "axes": {**{k: list(v) for k, v in settings.items()}, "method": [*bench.methods]},
+                "axes": {**{k: list(v) for k, v in varied.items()}, "method": [*bench.methods]},
                 "seeds": list(range(bench.seeds)),
             }
         },
         "front": "leaderboard",
-        "tables": {"leaderboard": _leaderboard(bench, list(settings))},
-        "figures": _figures(bench, list(settings)),
+        "tables": {"leaderboard": _leaderboard(bench, list(varied))},
+        "figures": _figures(bench, list(varied)),
     }
 
 
@@ -169,12 +170,6 @@ def _refuse_twice(bench: Bench) -> None:
             )
 
 
-def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
-    """Data sets and partitions by the names that tables show."""
-    given = {"dataset": bench.datasets, "partition": bench.partitions}
-    return {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
-
-
 def _watched(bench: Bench) -> dict[str, Any]:
     """The probe of the leaderboard's last columns, beside those asked for; it needs classes."""
     watch = bench.settings.get("watch", [])
@@ -183,10 +178,6 @@ def _watched(bench: Bench) -> dict[str, Any]:
         names = [checked(Choice, probe).name for probe in asked]
     added = [] if bench.metric == "loss" or "perclient" in names else ["perclient"]
     return {"watch": asked + added} if asked or added else {}
-
-
-def _search(bench: Bench) -> dict[str, Any]:
-    return {"tune": {"grid": {k: list(v) for k, v in bench.tune.items()}}} if bench.tune else {}
 
 
 def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:
@@ -216,18 +207,13 @@ def _caption(bench: Bench) -> str:
     )
 
 
-_COSTS = ("megabytes", "kilopasses")
-
-
 def _figures(bench: Bench, settings: list[str]) -> dict[str, Any]:
     of_main = {"grid": "main", "panels": settings, "metric": bench.metric}
     what = _WORDS.get(bench.metric, bench.metric)
-    figures: dict[str, Any] = {"rounds": {"title": f"{what} over the rounds", **of_main}}
-    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
-        title = f"{what} over {words}"
-        figures[cost] = {"title": title, "kind": {"curves": {"x": cost}}, **of_main}
-    for cost, words in zip(_COSTS, ("traffic", "computation"), strict=True):
-        title = f"What {words} buys"
+    figures: dict[str, Any] = {"rounds": {"title": f"{what} over the rounds"}}
+    for cost, words in _COSTS.items():
+        figures[cost] = {"title": f"{what} over {words}", "kind": {"curves": {"x": cost}}}
+    for cost, words in _COSTS.items():
         kind = {"pareto": {"cost": cost}}
-        figures[f"pareto_{cost}"] = {"title": title, "kind": kind, **of_main}
-    return figures
+        figures[f"pareto_{cost}"] = {"title": f"What {words} buys", "kind": kind}
+    return {name: figure | of_main for name, figure in figures.items()}

@@ -12,9 +12,9 @@ from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings
-from fedbench.paper.names import check_claims, check_names
 from fedbench.paper.places import Level as Level
 from fedbench.paper.places import Where as Where
+from fedbench.paper.references import check_references
 from fedbench.spec import Choice
 
 _PAGES = ("index", "run")  # pages of a report beside those of papers
@@ -97,8 +97,7 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
-        check_names(self)
-        check_claims(self)
+        check_references(self)
         return self
 
 

@@ -11,12 +11,10 @@ from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.columns import SCORES
 from fedbench.paper.compositions import name_of
-from fedbench.paper.derived import with_derived
 from fedbench.paper.levels import Settings
-from fedbench.paper.metrics import Metric
-from fedbench.paper.moments import values
+from fedbench.paper.metrics import SCORES, Metric
+from fedbench.paper.moments import values, with_derived
 from fedbench.paper.places import level_text, reading
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune

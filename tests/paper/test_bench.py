@@ -9,7 +9,6 @@ from fedbench.paper.bench import (
     Bench,
     chosen_methods,
     content_of,
-    grid_of,
     grids_of,
     write_bench,
 )
@@ -46,10 +45,10 @@ def test_methods_that_are_none_are_refused(refuses, text, words):
 
 
 def test_the_values_of_a_search(refuses):
-    assert grid_of("lr=0.1,1e-2") == ("lr", (0.1, 0.01))
-    assert grid_of("lr") == ("lr", (0.01, 0.03, 0.1, 0.3))
+    assert grids_of(["lr=0.1,1e-2"]) == {"lr": (0.1, 0.01)}
+    assert grids_of(["lr"]) == {"lr": (0.01, 0.03, 0.1, 0.3)}
     with refuses(r"tune = 'batch' is not allowed: write the values, such as batch=0\.1,1"):
-        grid_of("batch")
+        grids_of(["batch"])
 
 
 def test_a_setting_is_searched_once(refuses):

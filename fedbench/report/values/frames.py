@@ -9,7 +9,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
-from fedbench.paper.derived import with_derived
+from fedbench.paper.moments import with_derived
 from fedbench.plan.search import Winner
 from fedbench.report.values.guessing import GuessOf, guess_of
 from fedbench.report.values.searched import winner

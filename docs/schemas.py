@@ -1,6 +1,6 @@
 """JSON schemas of the YAML files, so that an editor explains fields and marks typing errors.
 
-`python -m fedbench.paper.schemas` writes them to `workflow/schemas`. fedbench itself does not read
+`python -m docs.schemas` writes them to `workflow/schemas`. fedbench itself does not read
 them: it checks the models that they are made from.
 """
 

@@ -127,7 +127,7 @@ def _values(texts: list[str] | None, usual: str) -> list[Any]:
 def _score(metric: str, text: str) -> float:
     """A target; raises `FedbenchError` on one that no run can reach."""
     from fedbench.base.errors import at
-    from fedbench.paper.places import reading
+    from fedbench.paper.notation import reading
 
     with at("--targets"):
         target = reading(f"round@to:{metric}={text}").target

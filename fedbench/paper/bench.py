@@ -13,8 +13,8 @@ from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
 from fedbench.paper.compositions import compositions, spelled_out
+from fedbench.paper.notation import Target
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Target
 from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"

@@ -51,7 +51,7 @@ A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg
 that is called so, as Ours*, is meant itself. `metric` is an axis too: winner {metric:
 accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is the mean of a column of a
 probe's table, whose other columns may be named like axes: metrics [steps/cosine], along {step:
-[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.places`).
+[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from fedbench.base.checks import Strict
-from fedbench.paper.places import Level, Where, reading
+from fedbench.paper.notation import Level, Where, reading
 
 Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
 OTHERS = "others"

@@ -17,7 +17,7 @@ from fedbench.base.checks import Strict, checked
 from fedbench.base.errors import FedbenchError, at, of_file, quoted, require_among
 from fedbench.base.plugins import composition_files
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.places import RESERVED_METHODS, Level, require_free
+from fedbench.paper.notation import RESERVED_METHODS, Level, require_free
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")

@@ -8,9 +8,9 @@ from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.paper.compositions import every_method
 from fedbench.paper.levels import Settings
-from fedbench.paper.places import Level as Level
-from fedbench.paper.places import Where as Where
-from fedbench.paper.places import reading
+from fedbench.paper.notation import Level as Level
+from fedbench.paper.notation import Where as Where
+from fedbench.paper.notation import reading
 from fedbench.spec import Choice
 
 

@@ -9,7 +9,7 @@ from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted
 from fedbench.paper.compositions import compositions, every_method, parts_of, spelled_out
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.spec import Choice, assign
 
 

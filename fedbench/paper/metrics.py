@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.paper.items import Table
-from fedbench.paper.places import Target, reading
+from fedbench.paper.notation import Target, reading
 from fedbench.spec import RunSpec
 
 

@@ -10,7 +10,7 @@ import math
 import pandas as pd
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import At, Reading, reading
+from fedbench.paper.notation import At, Reading, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
 _KILO, _MEGA = 1e3, 1e6

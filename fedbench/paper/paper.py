@@ -12,8 +12,8 @@ from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings
-from fedbench.paper.places import Level as Level
-from fedbench.paper.places import Where as Where
+from fedbench.paper.notation import Level as Level
+from fedbench.paper.notation import Where as Where
 from fedbench.paper.references import check_references
 from fedbench.spec import Choice
 
@@ -112,13 +112,10 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     for name in names:
         if name not in files:
             raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
-    return {n: _paper(file) for n, file in files.items() if not names or n in names}
-
-
-def _paper(file: Path) -> Paper:
-    """Read a paper's file, whose name must do for paths and links."""
-    require_paper_name("the file's name", file.stem, file)
-    return load(file, Paper)
+    chosen = {name: file for name, file in files.items() if not names or name in names}
+    for name, file in chosen.items():  # it must do for paths and links
+        require_paper_name("the file's name", name, file)
+    return {name: load(file, Paper) for name, file in chosen.items()}
 
 
 def require_paper_name(what: str, name: str, place: object) -> None:

@@ -9,7 +9,7 @@ from fedbench.base.errors import FedbenchError, at, quoted, require_among, unkno
 from fedbench.paper.claims import Claim, SingleClaim, Together, Trend, where_of
 from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import Levels, known_levels, refuse_flattening
-from fedbench.paper.places import (
+from fedbench.paper.notation import (
     RESERVED_AXES,
     RESERVED_LEVELS,
     RESERVED_METHODS,

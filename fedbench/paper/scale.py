@@ -11,7 +11,7 @@ from fedbench.base.errors import FedbenchError, require_among, unknown
 from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
-from fedbench.paper.places import Level, Where, as_tuple
+from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]

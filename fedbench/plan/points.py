@@ -13,8 +13,8 @@ from fedbench.paper.levels import (
     level_settings,
     with_main_parameter,
 )
+from fedbench.paper.notation import Level, Where
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, Where
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
 

@@ -15,7 +15,7 @@ from fedbench.paper.compositions import name_of
 from fedbench.paper.levels import Settings
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.moments import values, with_derived
-from fedbench.paper.places import level_text, reading
+from fedbench.paper.notation import level_text, reading
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
 from fedbench.spec.sections import WORDS

@@ -14,7 +14,7 @@ import pandas as pd
 from fedbench.paper import moments
 from fedbench.paper.claims import SingleClaim
 from fedbench.paper.metrics import HELD, Metric
-from fedbench.paper.places import reading
+from fedbench.paper.notation import reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches, points
 from fedbench.plan.printed import Printed, Stat, place_of

@@ -34,8 +34,8 @@ from fedbench.paper.claims import (
     where_of,
 )
 from fedbench.paper.metrics import Metric
+from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Where
 from fedbench.plan.points import matches
 from fedbench.report.claims.comparisons import (
     Comparison,

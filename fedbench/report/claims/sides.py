@@ -8,8 +8,17 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.metrics import Metric
+from fedbench.paper.notation import (
+    At,
+    Level,
+    Where,
+    as_tuple,
+    is_pattern,
+    level_text,
+    reading,
+    stems,
+)
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import At, Level, Where, as_tuple, is_pattern, level_text, reading, stems
 from fedbench.plan.points import matches, points
 from fedbench.report.values.numbers import point_name
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.fact import Fact, PaperReader, client_sizes, constant
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable, Value
 from fedbench.spec import RunSpec

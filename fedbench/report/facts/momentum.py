@@ -6,7 +6,7 @@ from statistics import median, median_low
 
 from fedbench.base import registry
 from fedbench.base.checks import Count
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.fact import Fact, PaperReader, client_sizes
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable
 from fedbench.report.values.numbers import point_name

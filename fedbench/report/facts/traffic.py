@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.exchange import Exchange, of_network
 from fedbench.report.tables.fact import Fact, PaperReader
 from fedbench.report.tables.fact_table import FactColumn, FactRow, FactTable, Value

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.paper.places import reading
+from fedbench.paper.notation import reading
 from fedbench.report.pages.items import TableOnPage
 from fedbench.sampling.sampler import cohort_size
 from fedbench.spec import Choice, RunSpec

@@ -10,7 +10,7 @@ from fedbench.base.checks import checked
 from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.plan import Plan
 from fedbench.report.pages.cost import in_words
 from fedbench.report.pages.items import FigureOnPage, TableOnPage

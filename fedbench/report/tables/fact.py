@@ -11,8 +11,8 @@ from fedbench.base import registry
 from fedbench.base.checks import Checked, checked
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.paper.levels import Settings, known_levels, layered, level_settings
+from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Printed
 from fedbench.report.tables.fact_table import FactTable
 from fedbench.spec import Choice, RunSpec

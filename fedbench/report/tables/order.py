@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from fedbench.paper.items import Table
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.best import comparable
 from fedbench.report.tables.cells import TableCell
 

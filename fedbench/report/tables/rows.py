@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.values.numbers import level_name, point_name

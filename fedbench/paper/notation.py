@@ -1,4 +1,4 @@
-"""Points of a grid and moments of a run as papers' files write them: levels, 'accuracy@best'."""
+"""How papers' files write the levels of axes, and metrics at a moment: '*+ASD', 'accuracy@best'."""
 
 import math
 from collections.abc import Mapping

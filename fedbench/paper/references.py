@@ -114,12 +114,24 @@ def no_level(level: Level, levels: Collection[Level], kind: str = "level") -> Fe
     return unknown(kind, level_text(level), map(level_text, levels))
 
 
-def _check_where(place: str, where: Mapping[str, Any], grid: Grid) -> None:
+def _check_where(
+    place: str, where: Mapping[str, Any], grid: Grid, *, claim: bool = False, free: bool = False
+) -> None:
+    """Refuse unknown axes and levels.
+
+    A claim may also name metrics, and several levels by a star; with `free` an unknown axis may be
+    a column of a probe's table.
+    """
     for axis, labels in where.items():
-        require_among(place, "axis", axis, grid.axes)
-        for label in as_tuple(labels):
-            if label not in grid.axes[axis]:
-                raise FedbenchError(f"{place}: {axis}: {no_level(label, grid.axes[axis])}")
+        levels = grid.axes.get(axis, ())
+        if claim and axis == "metric":
+            for metric in as_tuple(labels):
+                reading(str(metric))
+        elif not levels and not free:
+            require_among(place, "axis", axis, [*grid.axes, *(["metric"] if claim else [])])
+        for label in as_tuple(labels) if levels else ():
+            if label not in levels and not (claim and stems(label, levels)):
+                raise FedbenchError(f"{place}.{axis}: {no_level(label, levels)}")
 
 
 def _check_table(place: str, table: Table, paper: References) -> None:
@@ -204,21 +216,7 @@ def _check_comparison(place: str, claim: SingleClaim, paper: References) -> None
     named = [("where", claim.where), *((name, where_of(side)) for name, side in claim.sides())]
     named += [("along", dict(claim.along))] if isinstance(claim, Trend) else []
     for field, where in named:
-        for axis, levels in where.items():
-            _check_levels(f"{place}.{field}", grid, axis, as_tuple(levels), free)
-
-
-def _check_levels(place: str, grid: Grid, axis: str, levels: tuple[Level, ...], free: bool) -> None:
-    """Refuse unknown levels; with `free`, an unknown axis may be a column of a probe's table."""
-    if axis == "metric":
-        for level in levels:
-            reading(str(level))
-    elif axis in grid.axes:
-        for level in levels:
-            if level not in grid.axes[axis] and not stems(level, grid.axes[axis]):
-                raise FedbenchError(f"{place}.{axis}: {no_level(level, grid.axes[axis])}")
-    elif not free:
-        require_among(place, "axis", axis, [*grid.axes, "metric"])
+        _check_where(f"{place}.{field}", where, grid, claim=True, free=free)
 
 
 def kept_claims(claims: dict[str, Claim], tables: set[str], grids: set[str]) -> dict[str, Claim]:

@@ -31,8 +31,8 @@ def rooms(root: Path = ROOT / "fedbench") -> dict[str, set[str]]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """The packages of `fedbench` that a file imports, at its top or inside a function."""
-    for node in statements(ast.parse(file.read_text(encoding="utf-8"))):
+    """The packages of `fedbench` that a file imports anywhere, if only for types."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "fedbench":
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fedbench."):
@@ -40,14 +40,6 @@ def _imported(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.Import):
             names = (alias.name.split(".") for alias in node.names)
             yield from (parts[1] for parts in names if parts[0] == "fedbench" and parts[1:])
-
-
-def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes of a tree but those below `if TYPE_CHECKING:`, which no program runs."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from statements(node)
 
 
 def levels(graph: dict[str, set[str]]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """`python -m fedbench` is the command line."""
 
-from fedbench.base.output import print_anything
+from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
     bench,
     claims,

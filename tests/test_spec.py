@@ -102,9 +102,9 @@ def test_a_changed_setting_or_parameter_has_new_runs_of_its_own(monkeypatch):
     assert [a == b for a, b in zip(before, ids(), strict=True)] == [True, False, False, False]
 
 
-@pytest.mark.parametrize("kind", registry.PACKAGES)
+@pytest.mark.parametrize("kind", registry.KINDS)
 def test_versions_name_a_setting_or_a_parameter_and_are_above_the_engines(kind):
-    components = {name for each in registry.PACKAGES for name in registry.entries(each)}
+    components = {name for each in registry.KINDS for name in registry.entries(each)}
     for entry in registry.entries(kind).values():
         allowed = {*components, numerics.ALWAYS, *RunSpec.model_fields, *entry.fields}
         for name, version in entry.constants.get("numerics", {}).items():

@@ -2,7 +2,7 @@
 
 from docs.generate.markdown import code, escaped, table
 from fedbench.base import registry
-from fedbench.paper.columns import ENGINE, HELD, SCORES
+from fedbench.paper.metrics import ENGINE, HELD, SCORES
 
 _Columns = dict[str, tuple[str, str, str]]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 from docs.generate import commands, entries, findings, metrics, notebook, schemas
 from docs.generate.markdown import code, escaped, table
-from fedbench.base import checked, registry
+from fedbench.base import checks, registry
 from fedbench.paper import claims
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def pieces(folder: Path) -> dict[str, Callable[[], str]]:
         "parts": entries.parts,
         **{
             f"entries {kind}": partial(entries.entries, kind)
-            for kind in registry.PACKAGES
+            for kind in registry.KINDS
             if kind != "method"
         },
         **{f"example {name}": partial(_example, name) for name in _EXAMPLE},
@@ -56,15 +56,15 @@ def pieces(folder: Path) -> dict[str, Callable[[], str]]:
 
 
 def ranges() -> str:
-    """The types of `fedbench.base.checked` for parameters, each with what it allows."""
+    """The types of `fedbench.base.checks` for parameters, each with what it allows."""
     types: dict[str, Any] = {
         name: value
-        for name, value in vars(checked).items()
-        if not name.startswith("_") and hasattr(value, "__metadata__")
+        for name, value in vars(checks).items()
+        if get_origin(value) is Annotated and get_args(value)[0] in (int, float)
     }
     return table(
         ("type", "allowed"),
-        [[code(name), escaped(checked.allowed(value))] for name, value in types.items()],
+        [[code(name), escaped(checks.allowed(value))] for name, value in types.items()],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from docs.generate.markdown import code, escaped, prose, table
-from fedbench.base.strict import Strict
+from fedbench.base.checks import Strict
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
 from fedbench.spec import RunSpec

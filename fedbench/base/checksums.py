@@ -1,12 +1,35 @@
-"""Checksums of code: of a plug-in with what it imports beside it, and of fedbench itself."""
+"""Checksums: of plain values, of a plug-in with what it imports beside it, of fedbench itself."""
 
 import ast
 import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import PluginFolder
+
+
+def digest(value: Any) -> str:
+    """12 hexadecimal digits of the sha256 of a value as JSON, with sorted keys.
+
+    Raises `FedbenchError` on lists or mappings that lie hundreds deep inside each other.
+    """
+    try:
+        text = json.dumps(canonical(value), sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        raise FedbenchError("lists or mappings are nested too deeply") from None
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def canonical(value: Any) -> Any:
+    """The value as JSON spells it in one way: 1.0 is 1, a tuple is a list, keys are text."""
+    if isinstance(value, dict):
+        return {str(k): canonical(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(v) for v in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def checksums(file: Path, folder: PluginFolder) -> dict[str, str]:

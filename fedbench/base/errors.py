@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,6 +68,12 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     everything = _listed([*names.values()]) or "nothing"
     hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")
+
+
+def require_among(place: str, kind: str, name: object, allowed: Collection[object]) -> None:
+    """Raise `FedbenchError`, as `unknown` words it, with the place in front, on another name."""
+    if name not in allowed:
+        raise FedbenchError(f"{place}: {unknown(kind, name, map(str, allowed))}")
 
 
 def _listed(names: list[str]) -> str:

@@ -1,16 +1,23 @@
-"""Writes files so that no reader sees half of one; reads them, or says why that is impossible."""
+"""Writes files so that no reader sees half of one; reads them, or says why that is impossible.
+
+A file that is being written lies beside its place under a name that tells the process that writes
+it, so that what a killed process left can be told apart and deleted.
+"""
 
 import contextlib
 import json
 import os
 import re
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.partial import PARTIAL, begins
+from fedbench.base.processes import alive
+
+PARTIAL = ".part"  # how the names of files end that are being written
 
 
 @contextlib.contextmanager
@@ -49,13 +56,8 @@ def require_writable(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
     with atomic(path) as temporary:
-        temporary.write_bytes(content)
+        temporary.write_bytes(text.encode())
 
 
 def read_text(path: Path) -> str:
@@ -84,6 +86,11 @@ def mapping(text: str | bytes, place: object) -> dict[str, Any]:
         raise FedbenchError(f"{place}: not valid JSON: it is nested too deeply") from None
     except ValueError as error:  # not JSON, or a number of thousands of digits
         raise FedbenchError(f"{place}: not valid JSON: {error}") from None
+    return mapping_of(content, place)
+
+
+def mapping_of(content: Any, place: object) -> dict[str, Any]:
+    """The content of a file, which must be a mapping; raises `FedbenchError` on anything else."""
     if not isinstance(content, dict):
         raise FedbenchError(f"{place}: must be a mapping of fields, not {type(content).__name__}")
     return content
@@ -115,3 +122,26 @@ def matching(folder: Path, pattern: str) -> list[Path]:
 def _reason(error: Exception) -> str:
     """The system's reason, or Python's for a name that Python itself refuses."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def begins(name: str) -> str:
+    """How this process begins the name of the file that will be called `name` once written."""
+    return f".{name}.{os.getpid()}@{socket.gethostname()}."
+
+
+def abandoned(file: Path) -> bool:
+    """Whether a process of this machine that lives no more was writing the file."""
+    if not (file.name.startswith(".") and file.suffix == PARTIAL):
+        return False
+    begun, _, rest = file.name.rpartition("@")
+    pid = begun.rpartition(".")[2]
+    here = rest.startswith(f"{socket.gethostname()}.")
+    return here and pid.isdecimal() and not alive(int(pid))
+
+
+def delete_abandoned(folder: Path) -> None:
+    """Delete what killed processes of this machine had not written to its end below the folder."""
+    for file in folder.rglob(f".*{PARTIAL}"):
+        if abandoned(file):
+            with contextlib.suppress(OSError):
+                file.unlink()

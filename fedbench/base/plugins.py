@@ -1,6 +1,6 @@
 """The folders that plug-ins are read from: the user's, and those of installed packages.
 
-A plug-in folder has sub-folders named as in `FOLDERS`, and `papers`, `scales` or a file
+A plug-in folder has sub-folders named as in `KINDS`, and `papers`, `scales` or a file
 `compositions.yaml`; it needs none in particular. These are searched:
 
 1. each package that an installed distribution names by an entry point of the group `fedbench`;
@@ -19,25 +19,39 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, matching
 
 VARIABLE = "FEDBENCH_PLUGINS"
 GROUP = "fedbench"
-FOLDERS = {
-    "method": "methods",
-    "model": "models",
-    "dataset": "data",
-    "partition": "partitions",
-    "sampler": "samplers",
-    "probe": "probes",
-    "figure": "figures",
-    "facts": "facts",
-}  # the kind of a plug-in → its sub-folder
+
+
+class Kind(NamedTuple):
+    """A kind of what YAML files name: where it lies in fedbench and in plug-in folders."""
+
+    package: str
+    """The package of fedbench with those that come with it."""
+    folder: str
+    """The sub-folder of a plug-in folder."""
+    base: str
+    """The name of their base class, in a room above this one."""
+
+
+KINDS = {
+    "method": Kind("methods", "methods", "Part"),
+    "model": Kind("models", "models", "Architecture"),
+    "dataset": Kind("data.sources", "data", "Source"),
+    "partition": Kind("data.partitions", "partitions", "Partition"),
+    "sampler": Kind("sampling", "samplers", "Sampler"),
+    "probe": Kind("probes", "probes", "Probe"),
+    "figure": Kind("report.kinds", "figures", "Kind"),
+    "facts": Kind("report.facts", "facts", "Fact"),
+}
 _NAMESPACE = "fedbench_plugins"  # of the modules in folders that are no packages
 _NAMED = "compositions.yaml"  # methods by the names that papers give them
-_CONTENT = (*FOLDERS.values(), "papers", "scales", _NAMED)
+_CONTENT = (*(kind.folder for kind in KINDS.values()), "papers", "scales", _NAMED)
 _PACKAGE = Path(__file__).parents[1].resolve()
 
 
@@ -155,7 +169,7 @@ def _folders(here: str, named: str) -> tuple[PluginFolder, ...]:
 @cache
 def _searched(here: str, named: str) -> dict[Path, str]:
     """The folders in which plug-ins are looked for, whether they hold any or not, and packages."""
-    packages = _installed()
+    packages = {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
     for name in filter(None, (name.strip() for name in named.split(os.pathsep))):
         root = Path(here, Path(name).expanduser()).resolve()
         if not root.is_dir():
@@ -173,11 +187,6 @@ def _has_plugins(folder: Path) -> bool:
 def _package(root: Path) -> str:
     """A name for a folder that is no package: two folders may both have `methods/mine.py`."""
     return f"{_NAMESPACE}.f{hashlib.sha256(str(root).encode()).hexdigest()[:12]}"
-
-
-def _installed() -> dict[Path, str]:
-    """The packages that installed distributions declare as plug-ins, by their folders."""
-    return {_location(point): point.value for point in metadata.entry_points(group=GROUP)}
 
 
 def _location(point: metadata.EntryPoint) -> Path:

@@ -1,8 +1,16 @@
-"""Which processes of this machine live."""
+"""The processes of this machine: which of them live, what this one may use and how it prints."""
 
+import io
 import os
+import sys
+from contextlib import suppress
 
 _SECONDS = 5.0  # by which the system's clock may have been set since a process began
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def began(pid: int) -> float | None:
@@ -29,3 +37,14 @@ def alive(pid: int, since: float | None = None) -> bool:
         pass
     now = began(pid) if since is not None else None
     return since is None or now is None or abs(now - since) < _SECONDS
+
+
+def print_anything() -> None:
+    """Write characters that the output's encoding lacks as escapes, as Python does for errors.
+
+    A terminal in Latin-1, or PYTHONIOENCODING=ascii, would end a command at its first 'α'.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with suppress(OSError):  # a file when Python began, and a pipe now
+                stream.reconfigure(errors="backslashreplace")

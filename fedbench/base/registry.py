@@ -1,6 +1,6 @@
 """Finds methods, models, data sets and all other plug-ins by name; a new file is enough.
 
-Every public `@dataclass` with a base class, in a package of `PACKAGES` or in a plug-in folder (see
+Every public `@dataclass` with a base class, in a package of `KINDS` or in a plug-in folder (see
 `plugins`), is an entry; its name is the class name in lower case. Files are read as syntax, not
 imported, so that listing and planning need neither torch nor its two seconds of start-up.
 """
@@ -16,32 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.checksums import checksums, parsed
 from fedbench.base.errors import FedbenchError, called, short, unknown
 from fedbench.base.files import matching
-from fedbench.base.plugins import FOLDERS, PluginFolder, plugin_folders, searched
+from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 
-PACKAGES = {
-    "method": "methods",
-    "model": "models",
-    "dataset": "data.sources",
-    "partition": "data.partitions",
-    "sampler": "sampling",
-    "probe": "probes",
-    "figure": "report.kinds",
-    "facts": "report.facts",
-}  # the kind of an entry → the package with those that come with fedbench
-_BASES = {
-    "method": "Part",
-    "model": "Architecture",
-    "dataset": "Source",
-    "partition": "Partition",
-    "sampler": "Sampler",
-    "probe": "Probe",
-    "figure": "Kind",
-    "facts": "Fact",
-}  # the kind of an entry → its base class, in a room above this one
 _OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
 
 
@@ -54,7 +34,7 @@ class Entry:
     attribute: str
     fields: dict[str, Any]  # defaults by name, where they are literals
     doc: str
-    constants: dict[str, Any]  # literal values of its `ClassVar`s
+    constants: dict[str, Any]  # literal values of its `ClassVar`s and of names in capitals
     nulls: frozenset[str] = frozenset()  # the fields whose default is written as None
     folder: PluginFolder = _OWN
     file: Path = Path()
@@ -93,7 +73,7 @@ class Entry:
                 "as a method derives from fedbench.Part"
             )
         ours = [c.__name__ for c in cls.__mro__ if c.__module__.startswith("fedbench.")]
-        folders = {_BASES[kind]: folder for kind, folder in FOLDERS.items()}
+        folders = {kind.base: kind.folder for kind in KINDS.values()}
         found = next((name for name in ours if name in folders), None)
         wanted = next(base for base, folder in folders.items() if folder == self.file.parent.name)
         if found != wanted:
@@ -122,7 +102,7 @@ def _same_default_dtype(module: str) -> Iterator[None]:
 
 
 def entries(kind: str) -> dict[str, Entry]:
-    """All entries of a kind of `PACKAGES`, by name; those of plug-in folders come last.
+    """All entries of a kind of `KINDS`, by name; those of plug-in folders come last.
 
     Raises `FedbenchError` naming both files if two entries have the same name.
     """
@@ -146,7 +126,7 @@ def no_entry(kind: str, name: str, allowed: Iterable[str]) -> FedbenchError:
                     f"no {kind} '{name}': class {node.name} in {file} must have a base class of "
                     "fedbench and stand below @dataclass(frozen=True)"
                 )
-    return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(FOLDERS[kind])})")
+    return FedbenchError(f"{unknown(kind, name, allowed)} ({searched(KINDS[kind].folder)})")
 
 
 def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
@@ -184,7 +164,7 @@ def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
 
 
 def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:
-    for file in matching(_OWN.root.joinpath(*PACKAGES[kind].split(".")), "*.py"):
+    for file in matching(_OWN.root.joinpath(*KINDS[kind].package.split(".")), "*.py"):
         yield from _read(file, _OWN)
     for file, folder in _plugged(kind, folders):
         yield from _read(file, folder)
@@ -193,7 +173,7 @@ def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:
 def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Path, PluginFolder]]:
     """The files of plug-in folders that import fedbench; other files are left alone."""
     for folder in folders:
-        for file in matching(folder.root / FOLDERS[kind], "*.py"):
+        for file in matching(folder.root / KINDS[kind].folder, "*.py"):
             own = not file.name.startswith(("_", "test_"))
             if own and b"fedbench" in file.read_bytes():
                 yield file, folder
@@ -205,25 +185,36 @@ def _read(file: Path, folder: PluginFolder) -> list[Entry]:
     parts = file.relative_to(folder.root).with_suffix("").parts
     module = ".".join((folder.package, *parts))
     classes = [node for node in _classes(file, content) if _is_entry(node)]
-    for node in classes:
-        _require_plain_name(node.name, file)
     sha256 = checksums(file, folder) if plugged and classes else {}
-    return [
-        Entry(
-            c.name.lower(), module, c.name, _fields(c), ast.get_docstring(c) or "", _constants(c),
-            _nulls(c), folder, file, sha256,
-        )
-        for c in classes
-    ]  # fmt: skip
+    return [_entry(node, module, folder, file, sha256) for node in classes]
 
 
-def _require_plain_name(name: str, file: Path) -> None:
-    """Raise `FedbenchError` on a name that no run's id can have."""
-    if not name.isascii():
+def _entry(
+    node: ast.ClassDef, module: str, folder: PluginFolder, file: Path, sha256: Mapping[str, str]
+) -> Entry:
+    if not node.name.isascii():
         raise FedbenchError(
-            f"{file}: class {name}: the name is not allowed; it becomes a part of runs' ids, so "
-            "that it must be of the letters A-Z a-z, digits and underscores"
+            f"{file}: class {node.name}: the name is not allowed; it becomes a part of runs' ids, "
+            "so that it must be of the letters A-Z a-z, digits and underscores"
         )
+    fields: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
+    nulls = set()
+    for item in node.body:
+        match item:
+            case ast.AnnAssign(target=ast.Name(id=name)) if "ClassVar" in ast.unparse(
+                item.annotation
+            ):
+                constants[name] = _literal(item.value)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                fields[name] = _literal(item.value)
+                if isinstance(item.value, ast.Constant) and item.value.value is None:
+                    nulls.add(name)
+            case ast.Assign(targets=[ast.Name(id=name), *_]) if name.isupper():
+                constants[name] = _literal(item.value)
+    doc = ast.get_docstring(node) or ""
+    name, known = node.name.lower(), (frozenset(nulls), folder, file, sha256)
+    return Entry(name, module, node.name, fields, doc, constants, *known)
 
 
 def _classes(file: Path, content: bytes) -> list[ast.ClassDef]:
@@ -236,47 +227,8 @@ def _is_entry(node: ast.ClassDef) -> bool:
     return decorated and not node.name.startswith("_") and bool(bases) and "ABC" not in bases
 
 
-def _fields(node: ast.ClassDef) -> dict[str, Any]:
-    return {
-        item.target.id: _literal(item.value)
-        for item in node.body
-        if isinstance(item, ast.AnnAssign)
-        and isinstance(item.target, ast.Name)
-        and "ClassVar" not in ast.unparse(item.annotation)
-    }
-
-
-def _nulls(node: ast.ClassDef) -> frozenset[str]:
-    return frozenset(
-        item.target.id
-        for item in node.body
-        if isinstance(item, ast.AnnAssign)
-        and isinstance(item.target, ast.Name)
-        and isinstance(item.value, ast.Constant)
-        and item.value.value is None
-    )
-
-
 def _literal(node: ast.expr | None) -> Any:
     try:
         return None if node is None else ast.literal_eval(node)
     except ValueError:
         return None
-
-
-def _constants(node: ast.ClassDef) -> dict[str, Any]:
-    """What the class declares with `ClassVar`, and names in capitals that have no annotation."""
-    plain = {
-        item.targets[0].id: _literal(item.value)
-        for item in node.body
-        if isinstance(item, ast.Assign)
-        and isinstance(item.targets[0], ast.Name)
-        and item.targets[0].id.isupper()
-    }
-    return plain | {
-        item.target.id: _literal(item.value)
-        for item in node.body
-        if isinstance(item, ast.AnnAssign)
-        and isinstance(item.target, ast.Name)
-        and "ClassVar" in ast.unparse(item.annotation)
-    }

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fedbench.base import checked, registry
-from fedbench.base.checked import allowed, hints
+from fedbench.base import checks, registry
+from fedbench.base.checks import allowed, hints
 from fedbench.base.checksums import parsed
 from fedbench.paper.compositions import Composition, compositions
 from fedbench.paper.paper import load_papers
@@ -165,7 +165,7 @@ def written_parameters(entry: registry.Entry) -> list[Row] | None:
 
 def _class_and_names(entry: registry.Entry) -> tuple[ast.ClassDef, dict[str, Any]]:
     """The class, and what its annotations may name: ranges, and names that the file gives some."""
-    names = vars(typing) | vars(checked)
+    names = vars(typing) | vars(checks)
     for node in parsed(entry.file, entry.file.read_bytes()).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             words = ast.unparse(node.value)

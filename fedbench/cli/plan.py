@@ -82,7 +82,7 @@ def print_costs(
     parts: Sequence[tuple[str, "Plan"]] = (),
 ) -> None:
     """Print what training each table of a plan costs, then what parts of it cost, by name."""
-    from fedbench.base.cores import cores
+    from fedbench.base.processes import cores
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds

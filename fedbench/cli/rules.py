@@ -38,7 +38,7 @@ def data(
     """
     import numpy as np
 
-    from fedbench.base.strict import checked
+    from fedbench.base.checks import checked
     from fedbench.base.yamlfile import parse, read_value
     from fedbench.data import tables
     from fedbench.data.source import load_data
@@ -165,8 +165,8 @@ def report(
 
     The numbers that a paper prints are read from <paper>.printed.csv beside its YAML file.
     """
-    from fedbench.base.cores import cores
     from fedbench.base.files import write_text
+    from fedbench.base.processes import cores
     from fedbench.plan.plan_file import read_plan
     from fedbench.report import build
 

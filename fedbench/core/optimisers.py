@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import BelowOne, Checked, Fraction, NonNegative, Positive
+from fedbench.base.checks import BelowOne, Checked, Fraction, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 
 Memory = dict[str, Tensor]

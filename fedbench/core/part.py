@@ -16,7 +16,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
 

@@ -8,7 +8,7 @@ from shutil import rmtree
 import torch
 from torch import Tensor
 
-from fedbench.base.partial import PARTIAL, abandoned, begins
+from fedbench.base.files import PARTIAL, abandoned, begins
 
 _GB = 1024**3
 _NAME = "fedbench-states"  # how the folders begin

@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]

@@ -9,7 +9,7 @@ from typing import Any
 from platformdirs import user_cache_dir
 
 from fedbench.base import registry
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.data.dataset import Dataset
 
 

@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from fedbench.base import extras
-from fedbench.base.checked import Checked, Count
+from fedbench.base.checks import Checked, Count
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists
 from fedbench.data.dataset import Dataset

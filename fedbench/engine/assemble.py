@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net

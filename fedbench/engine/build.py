@@ -15,10 +15,11 @@ from fedbench.core.optimisers import SGD, Adam, Optimiser
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
 from fedbench.data.dataset import Dataset
+from fedbench.data.partition import Partition
 from fedbench.data.shares import Rows, draw_partition
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine.fit import require_room
-from fedbench.models.architecture import with_projection
+from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
 
@@ -31,7 +32,7 @@ def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
 
 def partition_of(data: Dataset, train: NDArray[np.int64], spec: RunSpec) -> Rows:
     """Each client's training rows, dealt by the partition that the spec names."""
-    rule = spec.partition.build("partition")
+    rule: Partition = spec.partition.build("partition")
     number = seeds.number(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "users' partition")
     on_cpu = seeded(number, torch.device("cpu"), users=True)
     with called(f"partition '{spec.partition}'", str(rule)), on_cpu:
@@ -45,7 +46,8 @@ def build_parts(spec: RunSpec) -> tuple[Part, ...]:
 
 def build_sampler(spec: RunSpec) -> Sampler:
     """The sampler that the spec names."""
-    return spec.sampler.build("sampler")
+    sampler: Sampler = spec.sampler.build("sampler")
+    return sampler
 
 
 def build_model(
@@ -55,7 +57,7 @@ def build_model(
 
     Published weights are read from `folder`, or if it is None from the folder of `data_folder`.
     """
-    architecture = spec.model.build("model")
+    architecture: Architecture = spec.model.build("model")
     require_room(str(spec.model), architecture, data.inputs)
     number = seeds.number(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "model")
     with seeded(number, torch.device("cpu"), users=True):

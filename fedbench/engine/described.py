@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.data.dataset import Dataset
 
 _UNKNOWN = "unknown"  # marks an object whose content cannot be described

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.digest import digest
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.engine.described import described, plain, qualified, unknown
 from fedbench.spec import SLUG, Choice, RunSpec

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import torch
 
-from fedbench.base.checked import Checked, Count, Positive
-from fedbench.base.cores import cores
+from fedbench.base.checks import Checked, Count, Positive
 from fedbench.base.errors import FedbenchError
+from fedbench.base.processes import cores
 from fedbench.engine.gpus import own_gpu
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from fedbench.base import seeds
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Model
 from fedbench.core.oneline import OneLine

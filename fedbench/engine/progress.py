@@ -10,7 +10,7 @@ from fedbench.core.flat import Buffers, Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
 from fedbench.engine.probe import Cells
-from fedbench.spec.stop import Stop
+from fedbench.spec.sections import Stop
 
 
 @dataclass

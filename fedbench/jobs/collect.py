@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError
-from fedbench.base.strict import Strict
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.plan.search import search_id, trial_runs, words
 from fedbench.spec import Choice, RunSpec

@@ -16,8 +16,7 @@ import psutil
 from filelock import FileLock, Timeout
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, matching
-from fedbench.base.partial import delete_abandoned
+from fedbench.base.files import delete_abandoned, exists, matching
 from fedbench.jobs.status import Overview
 from fedbench.plan.plan import Plan
 from fedbench.store import Results

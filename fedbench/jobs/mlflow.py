@@ -18,13 +18,13 @@ from mlflow.entities import LifecycleStage, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from fedbench.base.choice import Choice
+from fedbench.base.checks import Strict
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, require_writable
-from fedbench.base.strict import Strict
 from fedbench.jobs.collect import trained_with
 from fedbench.plan.plan import Cell, Plan
 from fedbench.spec import RunSpec
+from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
 
 RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows

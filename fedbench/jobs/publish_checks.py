@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fedbench.base.digest import canonical, digest
+from fedbench.base.checks import checked, require_name
+from fedbench.base.checksums import canonical, digest
 from fedbench.base.errors import FedbenchError
-from fedbench.base.strict import checked, require_name
 from fedbench.plan.data import data_key
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, require_record

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import NonNegative, Positive
+from fedbench.base.checks import NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Turn

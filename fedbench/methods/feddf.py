@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count, Natural, Positive
+from fedbench.base.checks import Count, Natural, Positive
 from fedbench.core import ops
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.optimisers import Adam, descend

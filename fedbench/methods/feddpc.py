@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Positive
+from fedbench.base.checks import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.ops import dot
 from fedbench.core.part import GLOBAL_MOMENTUM, STEP_LENGTH, Cost, Part, Sizes

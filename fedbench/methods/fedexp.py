@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import NonNegative
+from fedbench.base.checks import NonNegative
 from fedbench.core.ops import dot
 from fedbench.core.part import STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Federation, Round, State

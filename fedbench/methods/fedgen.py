@@ -9,7 +9,7 @@ from annotated_types import Ge
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.base.checked import Count, Natural, NonNegative, Share
+from fedbench.base.checks import Count, Natural, NonNegative, Share
 from fedbench.core import generator, ops
 from fedbench.core.flat import Model, Net
 from fedbench.core.optimisers import Adam, descend

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count, NonNegative, Positive
+from fedbench.base.checks import Count, NonNegative, Positive
 from fedbench.core import ops
 from fedbench.core.flat import Model
 from fedbench.core.part import Cost, Part, Sizes

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.base.checked import BelowOne
+from fedbench.base.checks import BelowOne
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Round
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from fedbench.base.checked import NonNegative, Positive
+from fedbench.base.checks import NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedbench.base.checked import Fraction
+from fedbench.base.checks import Fraction
 from fedbench.core.part import Part
 from fedbench.core.round import Batch, Turn
 

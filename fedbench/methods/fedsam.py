@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from fedbench.base.checked import NonNegative
+from fedbench.base.checks import NonNegative
 from fedbench.core.ops import unit
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Gradient, Turn

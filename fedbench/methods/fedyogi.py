@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import BelowOne, NonNegative, Positive
+from fedbench.base.checks import BelowOne, NonNegative, Positive
 from fedbench.core.ops import adaptive_state, adaptive_step
 from fedbench.core.part import GLOBAL_MOMENTUM, SERVER_OPTIMISER, STEP_LENGTH, Cost, Part, Sizes
 from fedbench.core.round import Federation, Round, State

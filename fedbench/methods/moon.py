@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.base.checked import NonNegative, Positive
+from fedbench.base.checks import NonNegative, Positive
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Federation, State, Turn, pack, unpack
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import BelowOne
+from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Federation, Round, State, Turn
 

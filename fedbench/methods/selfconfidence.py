@@ -6,7 +6,7 @@ from typing import Literal
 from torch import Tensor
 from torch.nn import functional as F
 
-from fedbench.base.checked import Fraction, Positive
+from fedbench.base.checks import Fraction, Positive
 from fedbench.core import ops
 from fedbench.core.part import Cost, Part, Sizes
 from fedbench.core.round import Batch, Turn

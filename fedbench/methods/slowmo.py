@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import BelowOne, Positive
+from fedbench.base.checks import BelowOne, Positive
 from fedbench.core.part import GLOBAL_MOMENTUM, Cost, Part, Sizes
 from fedbench.core.round import Federation, Round, State
 

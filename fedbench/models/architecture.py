@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 

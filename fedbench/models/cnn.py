@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from torch import nn
 
-from fedbench.base.checked import Count, Natural, Positive
+from fedbench.base.checks import Count, Natural, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

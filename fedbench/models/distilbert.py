@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.base import extras
-from fedbench.base.checked import BelowOne, Count, Layers
+from fedbench.base.checks import BelowOne, Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

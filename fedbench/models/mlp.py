@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from torch import nn
 
-from fedbench.base.checked import Count, Layers
+from fedbench.base.checks import Count, Layers
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

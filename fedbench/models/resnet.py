@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torchvision.models.resnet import BasicBlock, Bottleneck, conv1x1
 
-from fedbench.base.checked import Count, Layers, Positive
+from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.layers import at_side, global_mean, require_images, scaled

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from torch import nn
 
 from fedbench.base import extras
-from fedbench.base.checked import BelowOne, Count, Layers, Positive
+from fedbench.base.checks import BelowOne, Count, Layers, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
-from fedbench.base.strict import checked
 from fedbench.base.yamlfile import read_value, written
-from fedbench.paper.compositions import compositions
+from fedbench.paper.compositions import compositions, spelled_out
 from fedbench.paper.metrics import Metric
-from fedbench.paper.named import spelled_out
+from fedbench.paper.notation import Target, reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Target, reading
 from fedbench.spec import Choice
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"

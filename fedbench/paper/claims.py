@@ -51,7 +51,7 @@ A star pairs levels: winner '*+ASD' and loser '*' compare FedAvg+ASD with FedAvg
 that is called so, as Ours*, is meant itself. `metric` is an axis too: winner {metric:
 accuracy@best}, loser {metric: accuracy}. A metric 'probe/column' is the mean of a column of a
 probe's table, whose other columns may be named like axes: metrics [steps/cosine], along {step:
-[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.places`).
+[30, 20, 10, 1]}. A moment of the last N rounds is accuracy@mean:10 (see `fedbench.paper.notation`).
 """
 
 from collections.abc import Iterator
@@ -59,13 +59,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedbench.base.strict import Strict
-from fedbench.paper.places import Level, Where, reading
-from fedbench.paper.sides import OTHERS, Side, check_sides, where_of
+from fedbench.base.checks import Strict
+from fedbench.paper.notation import Level, Where, reading
 
+Side = float | str | tuple[str, ...] | Where  # levels, or a number, that are compared
+OTHERS = "others"
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Places = Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
 
 
 class Said(Strict):
@@ -78,6 +78,8 @@ class Said(Strict):
     shown_in: tuple[str, ...] = ()
     """The tables and figures that show what is claimed, beside the claim's own table; its page
     leads to them. A claim that joins others leads to theirs, unless it names its own."""
+    negate: bool = False
+    """true: the claim is that this does not hold."""
     wants: str = ""
     """What a fair test still lacks: the claim is not tested, and this is the reason."""
     reading: str = ""
@@ -98,24 +100,18 @@ class Statement(Said):
     """What is compared: those of the table, or accuracy, unless others are named here."""
     cells: Literal["every", "most", "mean"] | Annotated[int, Field(ge=1)] = "every"
     """Where it must hold: in every cell, in most, for their mean, or in so many at least."""
-    negate: bool = False
-    """true: the claim is that the comparison does not hold."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> "Statement":
+    def _defined(self) -> "Statement":
         if bool(self.table) == bool(self.grid):
             raise ValueError("a claim names either a table or a grid")
         for metric in self.metrics:
             reading(metric)
-        return self
-
-    @model_validator(mode="after")
-    def _mean_of_differences(self) -> "Statement":
         bent = isinstance(self, Spread | Earlier) or getattr(self, "relative", False)
         if self.cells == "mean" and bent:
             raise ValueError(
-                "cells: mean is defined for differences alone, not for deviations, rounds and "
-                "shares; use every, most or a number"
+                "cells: mean is not defined for deviations, rounds and shares; use every, most or "
+                "a number"
             )
         return self
 
@@ -127,15 +123,29 @@ class Statement(Said):
                 yield name, side
 
 
-class Greater(Statement):
+class Contest(Statement):
+    """What all claims have that one side does better than another."""
+
+    winner: Side
+    """Who is better, varies less or is faster: a level of `method`, a list of them, levels by axis,
+    or in a claim of the kind `greater` a number."""
+    loser: Side = OTHERS
+    """Who is not: as `winner`, or 'others' for all other levels of the axes that it names."""
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> "Contest":
+        _check_sides(self.winner, self.loser, getattr(self, "relative", False))
+        for side in (self.winner, self.loser):
+            if isinstance(side, float) and not isinstance(self, Greater):
+                raise ValueError(f"{side:g} is not allowed: both sides must name levels")
+        return self
+
+
+class Greater(Contest):
     """The winner is better than the loser by more than `by`."""
 
     kind: Literal["greater"]
     """The winner is better than the loser."""
-    winner: Side
-    """Who is better: a level of `method`, a list of them, levels by axis, or a number."""
-    loser: Side = OTHERS
-    """Who is worse: as `winner`, or 'others' for all other levels of the axes that it names."""
     by: Number = 0.0
     """By more than how much the winner is better; below 0: it may be worse by up to this size."""
     margin: NotNegative = 0.0
@@ -151,8 +161,7 @@ class Greater(Statement):
     """true: `by` and `margin` are in percent of the loser's value."""
 
     @model_validator(mode="after")
-    def _two_sides(self) -> "Greater":
-        check_sides(self.winner, self.loser, self.relative)
+    def _size(self) -> "Greater":
         if self.margin and self.margin >= abs(self.by):
             raise ValueError(
                 f"margin = {self.margin:g} is not allowed: it must be below the size `by`, which "
@@ -177,7 +186,7 @@ class Equal(Statement):
 
     @model_validator(mode="after")
     def _two_sides(self) -> "Equal":
-        check_sides(self.of, self.to, self.relative)
+        _check_sides(self.of, self.to, self.relative)
         return self
 
 
@@ -189,7 +198,7 @@ class Trend(Statement):
 
     kind: Literal["trend"]
     """The value rises along these levels."""
-    along: Places
+    along: Annotated[dict[str, tuple[Level, ...]], Field(min_length=1)]
     """The levels along which it rises, by axis; the n-th levels of several axes belong together."""
     of: str | tuple[str, ...] | Where | None = None
     """Whose value rises: a level of `method`, a list, levels by axis; else every cell's."""
@@ -202,7 +211,7 @@ class Trend(Statement):
     """By more than how much: at each step, or overall from the first level to the last."""
 
     @model_validator(mode="after")
-    def _places(self) -> "Trend":
+    def _steps(self) -> "Trend":
         sizes = {len(levels) for levels in self.along.values()}
         if len(sizes) != 1 or min(sizes) < 2:
             raise ValueError("along: each axis needs the same number of levels, two or more")
@@ -213,38 +222,20 @@ class Trend(Statement):
         return self
 
 
-class Spread(Statement):
+class Spread(Contest):
     """The winner's standard deviation over the seeds is smaller."""
 
     kind: Literal["spread"]
     """The winner's standard deviation over the seeds is smaller."""
-    winner: Side
-    """Who varies less: a level of `method`, a list of them, or levels by axis."""
-    loser: Side = OTHERS
-    """Who varies more: as `winner`, or 'others' for all other levels of the axes that it names."""
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Spread":
-        check_sides(self.winner, self.loser, numbers=False)
-        return self
 
 
-class Earlier(Statement):
+class Earlier(Contest):
     """The winner needs fewer rounds to reach an accuracy."""
 
     kind: Literal["earlier"]
     """The winner needs fewer rounds."""
-    winner: Side
-    """Who is faster: a level of `method`, a list of them, or levels by axis."""
-    loser: Side = OTHERS
-    """Who is slower: as `winner`, or 'others' for all other levels of the axes that it names."""
     target: Annotated[float, Field(gt=0, le=100)] | None = None
     """The accuracy to reach, in percent; the other's best accuracy if it is not given."""
-
-    @model_validator(mode="after")
-    def _two_sides(self) -> "Earlier":
-        check_sides(self.winner, self.loser, numbers=False)
-        return self
 
 
 class Slope(Statement):
@@ -280,8 +271,6 @@ class Together(Said):
     """The names of the claims."""
     need: Literal["all", "one"] = "all"
     """How many must hold; `one` is for readings of one sentence, which then counts once."""
-    negate: bool = False
-    """true: the claim is that this does not hold."""
 
     @property
     def least(self) -> int:
@@ -291,3 +280,18 @@ class Together(Said):
 
 SingleClaim = Greater | Equal | Trend | Spread | Earlier | Slope
 Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
+
+
+def _check_sides(first: Side, second: Side, relative: bool = False) -> None:
+    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number."""
+    if not where_of(first) and not where_of(second):
+        raise ValueError(f"one of {first!r} and {second!r} must name levels")
+    if relative and isinstance(second, float):
+        raise ValueError(f"a difference relative to {second:g} is not defined; name a level")
+
+
+def where_of(side: Side | None) -> Where:
+    """The levels that a side names, by axis: 'A' is {method: A}; a number or 'others' is {}."""
+    if side is None or isinstance(side, float) or side == OTHERS:
+        return {}
+    return side if isinstance(side, dict) else {"method": side}

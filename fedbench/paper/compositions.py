@@ -1,17 +1,23 @@
-"""Methods under the names that papers give them: their parts, and the settings that they need."""
+"""Methods under the names that papers give them: their parts, and the settings that they need.
 
+A name that `fedbench list methods` shows may stand where a part may, as in `parts: [MOON, asd]`. It
+is replaced by the parts of that method, and the settings that the method needs are added to those
+beside the list.
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, at, unknown
+from fedbench.base.checks import Strict, checked
+from fedbench.base.errors import FedbenchError, at, of_file, quoted, require_among
 from fedbench.base.plugins import composition_files
-from fedbench.base.strict import Strict, checked
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.places import RESERVED_METHODS, Level, require_free
+from fedbench.paper.notation import RESERVED_METHODS, Level, require_free
 from fedbench.spec import Choice, RunSpec
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -31,7 +37,9 @@ class Composition(Strict):
     """The parts, in order; none is FedAvg."""
     settings: dict[str, Any] = Field(default_factory=dict, alias="with")
     """Settings of a run that the method needs beside its parts."""
-    search: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    search: dict[str, Annotated[tuple[float, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
     """Values of its main parameter that a comparison of many methods tries, by `part.parameter`."""
     papers: tuple[Literal["fedadc", "feddpc", "rmfl", "fedgkd", "asd"], ...] = ()
     """The papers of this project that use the method."""
@@ -44,22 +52,13 @@ class Composition(Strict):
     def _known_names(self) -> "Composition":
         for part in self.parts:
             registry.require_known("method", part.name, part.params)
-        for name in self.settings:
-            if name not in RunSpec.model_fields:
-                raise FedbenchError(f"with: {unknown('setting', name, RunSpec.model_fields)}")
         with at("with"):
             _Fields(**self.settings)
-        for name, values in self.search.items():
-            self._check_search(name, values)
+        for key in self.search:
+            name, _, parameter = key.partition(".")
+            require_among("search", "part", name, [part.name for part in self.parts])
+            registry.require_known("method", name, {parameter: None})
         return self
-
-    def _check_search(self, name: str, values: tuple[float, ...]) -> None:
-        part, _, parameter = name.partition(".")
-        if part not in {each.name for each in self.parts}:
-            raise FedbenchError(f"search: {unknown('part', part, [p.name for p in self.parts])}")
-        if not values:
-            raise FedbenchError(f"search.{name}: the list is empty; at least one value is needed")
-        registry.require_known("method", part, {parameter: values[0]})
 
     def run_settings(self) -> dict[str, Any]:
         """The settings that make a run use this method: `RunSpec(**run_settings(), …)`."""
@@ -103,32 +102,6 @@ def _full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
     return [(x.name, registry.find("method", x.name).fields | x.params) for x in parts]
 
 
-@cache
-def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
-    methods: dict[str, Composition] = {}
-    origin: dict[str, Path] = {}
-    for file in files:
-        for name, fields in read_yaml(file).items():
-            _require_name(file, name)
-            if origin.setdefault(name, file) != file:
-                raise FedbenchError(
-                    f"two named methods are called '{name}': in {origin[name]} and in {file}; "
-                    "rename one of them"
-                )
-            methods[name] = _checked(file, name, fields)
-    return methods
-
-
-def _require_name(file: Path, name: Any) -> None:
-    if not isinstance(name, str):  # lists of parts and levels of `method` name it as text
-        raise FedbenchError(
-            f"{file}: {name} is not allowed as the name of a method: a name is text, not a number; "
-            f"write it in quotes: '{name}'"
-        )
-    with at(str(file)):
-        require_free("a method", name, RESERVED_METHODS)
-
-
 def named(name: str) -> Composition:
     """The method of that name; raises `FedbenchError` with the nearest name otherwise."""
     methods = compositions()
@@ -137,21 +110,95 @@ def named(name: str) -> Composition:
     return methods[name]
 
 
-def _checked(file: Path, name: str, fields: Any) -> Composition:
-    if not isinstance(fields, dict):
-        raise FedbenchError(f"{file}: {name}: must be a mapping of fields (parts, with, citation)")
-    with at(f"{file}: {name}"):
+@cache
+def _read(files: tuple[Path, ...]) -> dict[str, Composition]:
+    methods: dict[str, Composition] = {}
+    origin: dict[str, Path] = {}
+    for file in files:
+        for name, fields in read_yaml(file).items():
+            if origin.setdefault(name, file) != file:
+                raise FedbenchError(
+                    f"two named methods are called '{name}': in {origin[name]} and in {file}; "
+                    "rename one of them"
+                )
+            with at(str(file)):
+                methods[name] = _method(name, fields)
+    return methods
+
+
+def _method(name: Any, fields: Any) -> Composition:
+    """The method; refuses what lists of parts would take for something else."""
+    if not isinstance(name, str):  # lists of parts and levels of `method` name it as text
+        raise FedbenchError(
+            f"{name} is not allowed as the name of a method: a name is text, not a number; write "
+            f"it in quotes: '{name}'"
+        )
+    require_free("a method", name, RESERVED_METHODS)
+    with at(name):
+        if not isinstance(fields, dict):
+            raise FedbenchError("must be a mapping of fields (parts, with, citation)")
         method = checked(Composition, fields)
-        _refuse_another_part(name, method)
+        part = registry.entries("method").get(name)
+        if part and (method.settings or _full(method.parts) != _full((Choice(name=name),))):
+            raise FedbenchError(
+                f"{part.file} has a part of the same name, which lists of parts would mean; rename "
+                f"the method, or write parts: [{name}] without `with`"
+            )
     return method
 
 
-def _refuse_another_part(name: str, method: Composition) -> None:
-    """Raise `FedbenchError` if lists of parts would mean the part of this name, not the method."""
-    part = registry.entries("method").get(name)
-    same = part and _full(method.parts) == _full((Choice(name=name),)) and not method.settings
-    if part and not same:
+def load_run(path: Path) -> RunSpec:
+    """The run that a YAML file describes; raises `FedbenchError` beginning with a file's name."""
+    settings = {str(key): value for key, value in read_yaml(path).items()}
+    with of_file(path):  # a mistake in compositions.yaml names that file
+        return RunSpec(**spelled_out(settings))
+
+
+def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with each named method replaced by its parts.
+
+    A setting that such a method needs is added, unless `settings` set it themselves.
+    Raises `FedbenchError` if `parts` is no list, or on a name that is neither part nor method.
+    """
+    if "parts" not in settings:
+        return dict(settings)
+    parts: list[Any] = []
+    needed: dict[str, Any] = {}
+    for each in parts_of(settings):
+        choice = checked(Choice, each)
+        part_or_method = _find(choice)
+        if isinstance(part_or_method, Composition):
+            parts += part_or_method.parts
+            needed |= part_or_method.settings
+        else:  # a part stays as it is written: plans repeat it
+            parts.append(each if part_or_method == choice.name else {part_or_method: choice.params})
+    return {**needed, **settings, "parts": parts}
+
+
+def parts_of(settings: Mapping[str, Any]) -> Sequence[Any]:
+    """The parts that settings name; raises `FedbenchError` if they are not a list."""
+    parts = settings.get("parts", ())
+    if not isinstance(parts, list | tuple):
+        wanted = f"; write parts: [{parts}]" if isinstance(parts, str) else ""
+        raise FedbenchError(f"parts = {quoted(parts)} is not allowed: it must be a list{wanted}")
+    return parts
+
+
+def _find(choice: Choice) -> str | Composition:
+    """The part or method of that name; case counts only where two names differ in nothing else."""
+    parts, methods, name = registry.entries("method"), compositions(), choice.name
+    if name in parts:
+        return name
+    alike = [other for other in methods if other.lower() == name.lower()]
+    if name not in methods and len(alike) != 1:
+        if name.lower() in parts and not alike:
+            return name.lower()
+        raise registry.no_entry("method", name, [*parts, *methods])
+    method = methods[name if name in methods else alike[0]]
+    if choice.params:  # they belong to one part; a method may have several, or none
+        own = " and ".join(part.name for part in method.parts) or "none"
         raise FedbenchError(
-            f"{part.file} has a part of the same name, which lists of parts would mean; rename the "
-            f"method, or write parts: [{name}] without `with`"
+            f"parts: {name} = {quoted(choice.params)} is not allowed: a method given by name takes "
+            f"no parameters; set them on its parts ({own})"
         )
+    return method

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fedbench.base import registry
-from fedbench.base.strict import Strict
+from fedbench.base.checks import Strict
 from fedbench.paper.compositions import every_method
 from fedbench.paper.levels import Settings
-from fedbench.paper.places import Level as Level
-from fedbench.paper.places import Where as Where
-from fedbench.paper.places import reading
+from fedbench.paper.notation import Level as Level
+from fedbench.paper.notation import Where as Where
+from fedbench.paper.notation import reading
 from fedbench.spec import Choice
 
 
@@ -59,19 +59,29 @@ class Grid(Strict):
     (`search` in fedbench/paper/compositions.yaml)."""
 
 
-class Table(Strict):
-    """A table of a grid's runs: mean and standard deviation over the seeds, in rows and columns."""
+class Item(Strict):
+    """What all tables and figures have."""
 
     title: str
-    """The table's name in the paper, such as 'Table 2'."""
+    """Its name in the paper, such as 'Table 2', or what it shows."""
     caption: str = ""
-    """What the table shows, as plain text."""
+    """What it shows, as plain text."""
+
+
+class ItemOfRuns(Item):
+    """What all tables and figures of runs have."""
+
     grid: str
     """The grid whose runs it shows."""
     where: Where = Field(default_factory=dict)
     """Shows only these levels of the grid: {alpha: 0.1, method: [FedAvg, FedDyn]}."""
     over: tuple[str, ...] = ()
     """Axes over whose levels the mean is taken, as it is over seeds."""
+
+
+class Table(ItemOfRuns):
+    """A table of a grid's runs: mean and standard deviation over the seeds, in rows and columns."""
+
     minus: dict[str, Level] = Field(default_factory=dict)
     """Shows gains: from each number, that of the same seed at these levels is subtracted."""
     rows: tuple[str, ...]
@@ -107,26 +117,16 @@ class Table(Strict):
         return self
 
 
-class Figure(Strict):
+class Figure(ItemOfRuns):
     """A figure of a grid's runs: one panel per point of `panels`, one style per level of `hue`."""
 
-    title: str
-    """The figure's name in the paper, such as 'Fig. 3'."""
-    caption: str = ""
-    """What the figure shows, as plain text."""
     kind: Choice = Choice(name="curves")
     """The kind of figure, with its options: {curves: {smooth: 10}}. Each is a class in
     `fedbench/report/kinds`."""
-    grid: str
-    """The grid whose runs it shows."""
-    where: Where = Field(default_factory=dict)
-    """Shows only these levels of the grid: {alpha: 0.1, method: [FedAvg, FedDyn]}."""
     panels: tuple[str, ...] = ()
     """The axes that make the panels, one panel per combination of their levels."""
     hue: str = "method"
     """The axis whose levels differ in colour and line style."""
-    over: tuple[str, ...] = ()
-    """Axes over whose levels the mean is taken, as it is over seeds."""
     metric: str | tuple[str, ...] = "accuracy"
     """What is drawn: a column of the history, or several, which need 'metric' among the panels or
     as the hue."""
@@ -151,13 +151,9 @@ class Figure(Strict):
         return self
 
 
-class Facts(Strict):
+class Facts(Item):
     """A table that needs no run: declared costs, traits of methods, sizes of models."""
 
-    title: str
-    """The table's name in the paper, or what it shows."""
-    caption: str = ""
-    """What the table shows, as plain text."""
     kind: Choice
     """The kind of table, with its options: {costs: {methods: [FedAvg]}}. Each is a class in
     `fedbench/report/facts`."""

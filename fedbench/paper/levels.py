@@ -1,16 +1,15 @@
 """Which settings the levels of an axis stand for; refuses grids whose settings overwrite them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
 from fedbench.base import registry
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted
-from fedbench.base.strict import checked
-from fedbench.paper.compositions import compositions, every_method
-from fedbench.paper.named import spelled_out
-from fedbench.paper.places import Level
+from fedbench.paper.compositions import compositions, every_method, parts_of, spelled_out
+from fedbench.paper.notation import Level
 from fedbench.spec import Choice, assign
 
 
@@ -74,16 +73,6 @@ def assigned(settings: Settings, changes: Iterable[tuple[str, Any]]) -> Settings
     for key, value in changes:
         assign(changed, key, value)
     return changed
-
-
-def parts_of(settings: Settings) -> Sequence[Any]:
-    """The parts that settings name; raises `FedbenchError` if they are not a list."""
-    parts = settings.get("parts", ())
-    if not isinstance(parts, list | tuple):
-        raise FedbenchError(
-            f"parts = {quoted(parts)} is not allowed: it must be a list of parts of methods"
-        )
-    return parts
 
 
 def with_main_parameter(settings: Settings, method: Level | None) -> Settings:

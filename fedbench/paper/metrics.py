@@ -1,10 +1,166 @@
-"""What a metric is called, its unit, and which direction is better."""
+"""What a run's history and tables will hold, and what a metric is called, its unit, its best.
 
+A column is declared here, for those of the engine, or by the probe that writes it. A metric is a
+column at a moment, such as 'accuracy@best'.
+"""
+
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from fedbench.paper.columns import SCORES, meaning
+from fedbench.base import registry
+from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.paper.items import Table
-from fedbench.paper.places import Target, reading
+from fedbench.paper.notation import Target, reading
+from fedbench.spec import RunSpec
+
+
+class Meaning(NamedTuple):
+    """What a column is called, its unit, and whether a 'higher' or 'lower' value is better."""
+
+    label: str
+    unit: str = ""
+    better: str = ""
+
+
+_Columns = dict[str, tuple[str, str, str]]
+_BETTER = ("", "higher", "lower")
+# By name: label, unit and which direction is better, as probes declare theirs
+SCORES: _Columns = {
+    "loss": ("Loss", "", "lower"),
+    "accuracy": ("Accuracy", "fraction", "higher"),
+    "macro_f1": ("Macro-F1", "fraction", "higher"),
+}
+ENGINE: _Columns = {
+    "round": ("Communication round", "", ""),
+    "eta": ("Learning rate", "", ""),
+    "train_loss": ("Training loss", "", "lower"),
+    "cohort": ("Clients in the round", "", ""),
+    "step_norm": ("Norm of the global step", "", ""),
+    "floats_down": ("Numbers sent to clients", "", "lower"),
+    "floats_up": ("Numbers sent by clients", "", "lower"),
+    "sample_passes": ("Sample passes", "", "lower"),
+    "compute": ("Computation", "sample passes", "lower"),
+    "train_seconds": ("Time to train", "s", "lower"),
+    "server_seconds": ("Time at the server", "s", "lower"),
+    "evaluate_seconds": ("Time to evaluate", "s", "lower"),
+    "watch_seconds": ("Time of the probes", "s", "lower"),
+    "best_round": ("Round of the best", "", ""),  # this and the next are computed from others
+    "round_seconds": ("Time per round", "s", "lower"),
+    "seconds": ("Time to train and aggregate", "s", "lower"),
+    "thousand_sample_passes": ("Computation", "1000 sample passes", "lower"),
+    "megabytes": ("Traffic", "MB", "lower"),
+    "megabytes_down": ("Traffic to clients", "MB", "lower"),
+    "megabytes_up": ("Traffic from clients", "MB", "lower"),
+}
+OF_RUNS = ("run_id", "status", "tuned", "search", "substitutes")  # of a collected frame
+HELD: dict[str, _Columns] = {  # tables on the clients' data, which every run has
+    "clients": {
+        "client": ("Client", "", ""),
+        "label": ("Class", "", ""),
+        "count": ("Training samples of the class", "", ""),
+    },
+    "holdings": {
+        "client": ("Client", "", ""),
+        "samples": ("Training samples", "", ""),
+        "classes": ("Classes", "", ""),
+        "few": ("Share of clients with one or two classes", "fraction", ""),
+        "many": ("Share of clients with four or more classes", "fraction", ""),
+    },
+}
+
+_FILES = ("rounds", *HELD)  # tables of a run's folder
+_TAKEN = {  # by what a probe declares: columns that are there without it
+    "COLUMNS": (*ENGINE, *SCORES, *RunSpec.model_fields, *OF_RUNS),
+    "TABLE": ("hue", "seed", "metric"),  # a report adds the first two, and claims the third
+}
+
+
+def columns(run: RunSpec) -> set[str]:
+    """The columns of a run's history; scores have one per model that the run's parts name."""
+    models = [name for part in run.parts for name in _declared("method", part.name, "MODELS")]
+    suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
+    prefixes = ["", "val_"] if run.validation else [""]
+    scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
+    watched = {name for probe in run.watch for name in _declared("probe", probe.name, "COLUMNS")}
+    return {*ENGINE, *scores, *watched}
+
+
+def tables(run: RunSpec) -> set[str]:
+    """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
+    written = {p.name: _declared("probe", p.name, "TABLE") for p in run.watch}
+    return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
+
+
+def meaning(name: str) -> Meaning | None:
+    """What a column means; None if it is not declared.
+
+    name: a column of the history without prefix and suffix ('accuracy'), or one of a table
+    ('steps/cosine').
+    """
+    table, _, column = name.rpartition("/")
+    probes = registry.entries("probe")
+    if table:
+        groups = [_declared("probe", table, "TABLE") if table in probes else HELD.get(table, {})]
+    else:
+        groups = [SCORES, ENGINE, *(_declared("probe", probe, "COLUMNS") for probe in probes)]
+    return next((Meaning(*group[column]) for group in groups if column in group), None)
+
+
+def require_column(name: str, runs: list[RunSpec]) -> None:
+    """Raise `FedbenchError` unless at least one of the runs will have the column."""
+    kinds = {_deciding(run): run for run in runs}.values()
+    every = [(columns(run), tables(run)) for run in kinds]  # both: what probes declare is checked
+    names = set().union(*(there["/" in name] for there in every))
+    if name in names or not runs:
+        return
+    constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
+    for probe in registry.entries("probe"):
+        if column in _declared("probe", probe, constant) and name in (column, f"{probe}/{column}"):
+            raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
+    raise unknown("metric", name, names)
+
+
+def _deciding(run: RunSpec) -> tuple[object, ...]:
+    """What decides which columns a run has; of runs that agree in it one is looked at."""
+    choices = (*run.watch, None, *run.parts)
+    return (*(choice and choice.name for choice in choices), bool(run.validation))
+
+
+def _declared(kind: str, name: str, constant: str) -> Any:
+    """A class's literal constant: models by name, or columns with what they mean."""
+    declared = registry.find(kind, name).constants.get(constant, {})
+    if kind != "probe":
+        return declared
+    place = f"probe '{name}': {constant}"
+    if not isinstance(declared, dict):
+        raise FedbenchError(f"{place} = {shown(declared)} must be a mapping, by column's name")
+    if constant == "TABLE" and declared and name in _FILES:
+        raise FedbenchError(f"{place}: a run has a table of that name already; rename the probe")
+    for column, told in declared.items():
+        _check_column(place, column, told, _TAKEN[constant])
+    return declared
+
+
+def _check_column(place: str, column: str, told: Any, taken: Collection[str]) -> None:
+    """Refuse a probe's column without its meaning, or of a name that is taken or no metric's."""
+    parts = told if isinstance(told, tuple) else ()
+    if len(parts) != 3 or not all(isinstance(x, str) for x in parts) or parts[2] not in _BETTER:
+        raise FedbenchError(
+            f"{place}: '{column}' has {shown(told)}; it must have its label, its unit and "
+            "'higher', 'lower' or '' for which is better: ('Gap', '%', 'lower')"
+        )
+    if column in taken:
+        raise FedbenchError(
+            f"{place}: '{column}' is not allowed: it is a setting of runs or a column that every "
+            "such frame has; give it another name"
+        )
+    if "@" in column or "/" in column:
+        raise FedbenchError(
+            f"{place}: '{column}' is not allowed: in a metric @ stands before a moment and / "
+            "after a table; give it another name"
+        )
+
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
@@ -28,7 +184,7 @@ def column_label(table: str, column: str) -> str:
 
 def _label(name: str) -> str:
     """The declared label and its unit; the name itself if the column is not declared."""
-    label, unit, _ = meaning(name) or (name, "", "")
+    label, unit, _ = meaning(name) or Meaning(name)
     return label if unit in _PLAIN else f"{label} ({unit})"
 
 
@@ -44,8 +200,7 @@ def _words(target: Target) -> str:
 class Metric:
     """A column of a collected frame and the moment it is read at: `val_accuracy[two]@best`.
 
-    What a column means is declared by the probe that writes it, or in `paper/columns` for those of
-    the engine. A column without a declaration has its name for a label and is not ranked.
+    A column without a declaration has its name for a label and is not ranked.
     """
 
     name: str
@@ -53,6 +208,10 @@ class Metric:
     @property
     def _base(self) -> str:
         return self.name.partition("@")[0].removeprefix("val_").partition("[")[0]
+
+    @property
+    def _meaning(self) -> Meaning:
+        return meaning(self._base) or Meaning(self._base)
 
     @property
     def _varies(self) -> bool:
@@ -67,19 +226,19 @@ class Metric:
     @property
     def is_score(self) -> bool:
         """Whether it is a fraction of 1 that may be shown in percent."""
-        return (meaning(self._base) or ("", "", ""))[1] == "fraction"
+        return self._meaning.unit == "fraction"
 
     @property
     def is_in_points(self) -> bool:
         """Whether its differences are shown in percentage points."""
-        return self.is_score or (meaning(self._base) or ("", "", ""))[1] == "percentage points"
+        return self.is_score or self._meaning.unit == "percentage points"
 
     @property
     def unit_of_differences(self) -> str:
         """Points, rounds, s, MB and the like; empty if it has no unit."""
         if self._base in _COUNTED:
             return "rounds"
-        return "points" if self.is_in_points else (meaning(self._base) or ("", "", ""))[1]
+        return "points" if self.is_in_points else self._meaning.unit
 
     @property
     def is_of_a_model(self) -> bool:
@@ -92,22 +251,18 @@ class Metric:
         return self._base in ("accuracy", "macro_f1") and not self._varies
 
     @property
-    def _better(self) -> str:
-        return (meaning(self._base) or ("", "", ""))[2]
-
-    @property
     def lower_is_better(self) -> bool:
         """Whether lower values are better.
 
         They are of how much a curve varies, and of what it takes to reach a target.
         """
-        spent = self.target is not None and self._better == ""
-        return self._varies or spent or self._better == "lower"
+        spent = self.target is not None and self._meaning.better == ""
+        return self._varies or spent or self._meaning.better == "lower"
 
     @property
     def is_ranked(self) -> bool:
         """Whether one value is better than another."""
-        return self._better != "" or self.target is not None
+        return self._meaning.better != "" or self.target is not None
 
     @property
     def label(self) -> str:

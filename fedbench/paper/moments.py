@@ -1,4 +1,4 @@
-"""One value per run from its history: at a round, or over its evaluated rounds.
+"""What is computed from runs' histories: a value per run, at a round or over rounds; columns.
 
 A run that diverged keeps its last value to its last planned round, as its curve in a figure does;
 means are taken over the rounds filled in this way. Its 'std' and 'jumps' are NaN: a curve that
@@ -10,8 +10,10 @@ import math
 import pandas as pd
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import At, Reading, reading
+from fedbench.paper.notation import At, Reading, reading
 
+_BYTES = 4  # of a number as it is sent: convention 14
+_KILO, _MEGA = 1e3, 1e6
 _RATES = ("round_seconds",)  # not filled in: rounds that were not trained took no time
 
 
@@ -125,3 +127,33 @@ def _filled(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     nth = before.loc[added.index] + added.groupby("run_id").cumcount() + 1
     later = (nth * added["eval_every"]).clip(upper=added["rounds"])
     return pd.concat([rows, added.assign(round=later)], ignore_index=True)
+
+
+def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame, sorted by round, with every column that follows from its columns.
+
+    `best_round`: the first round with the best accuracy so far. `seconds` of local training and the
+    server's step since the run began, without evaluation and probes; `round_seconds`: their mean
+    over the rounds since the row before, which a paper reads as 'round_seconds@median'.
+    `megabytes_down`, `megabytes_up` and their sum `megabytes`, and `thousand_sample_passes`, the
+    column `compute` in thousands: since the run began.
+    """
+    ids, there = frame["run_id"], set(frame)
+    if "accuracy" in there:
+        best = frame.groupby("run_id")["accuracy"].cummax()
+        repeats = best.eq(best.groupby(ids).shift())
+        first = frame["round"].where(frame["accuracy"].eq(best) & ~repeats)
+        frame = frame.assign(best_round=first.groupby(ids).ffill())
+    if {"train_seconds", "server_seconds"} <= there:
+        spent = frame["train_seconds"] + frame["server_seconds"]
+        rounds = frame["round"] - frame["round"].groupby(ids).shift(fill_value=0)
+        per_round = (spent - spent.groupby(ids).shift(fill_value=0)) / rounds
+        frame = frame.assign(seconds=spent, round_seconds=per_round)
+    if {"floats_down", "floats_up"} <= there:
+        down, up = (frame[f"floats_{way}"] * _BYTES / _MEGA for way in ("down", "up"))
+        frame = frame.assign(megabytes_down=down, megabytes_up=up, megabytes=down + up)
+    return (
+        frame.assign(thousand_sample_passes=frame["compute"] / _KILO)
+        if "compute" in there
+        else frame
+    )

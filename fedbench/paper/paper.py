@@ -4,17 +4,17 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from fedbench.base.checks import Name, Strict, require_name
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import files_by_name, searched
-from fedbench.base.strict import Name, Strict, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.claims import Claim
 from fedbench.paper.items import Facts, Figure, Grid, Table
 from fedbench.paper.levels import Settings
-from fedbench.paper.names import check_claims, check_names
-from fedbench.paper.places import Level as Level
-from fedbench.paper.places import Where as Where
+from fedbench.paper.notation import Level as Level
+from fedbench.paper.notation import Where as Where
+from fedbench.paper.references import check_references
 from fedbench.spec import Choice
 
 _PAGES = ("index", "run")  # pages of a report beside those of papers
@@ -97,8 +97,7 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "Paper":
-        check_names(self)
-        check_claims(self)
+        check_references(self)
         return self
 
 
@@ -113,13 +112,10 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     for name in names:
         if name not in files:
             raise FedbenchError(f"{unknown('paper', name, files)} ({searched('papers')})")
-    return {n: _paper(file) for n, file in files.items() if not names or n in names}
-
-
-def _paper(file: Path) -> Paper:
-    """Read a paper's file, whose name must do for paths and links."""
-    require_paper_name("the file's name", file.stem, file)
-    return load(file, Paper)
+    chosen = {name: file for name, file in files.items() if not names or name in names}
+    for name, file in chosen.items():  # it must do for paths and links
+        require_paper_name("the file's name", name, file)
+    return {name: load(file, Paper) for name, file in chosen.items()}
 
 
 def require_paper_name(what: str, name: str, place: object) -> None:

@@ -1,18 +1,17 @@
 """What a scale's YAML file may say: how a paper is cut down to fit a machine."""
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.checks import Name, Strict, checked, require_name
+from fedbench.base.errors import FedbenchError, require_among, unknown
 from fedbench.base.plugins import files_by_name
-from fedbench.base.strict import Name, Strict, checked, require_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
-from fedbench.paper.places import Level, Where, as_tuple
+from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]
@@ -36,14 +35,9 @@ class Numbers(Strict):
     @model_validator(mode="after")
     def _known_fields(self) -> "Numbers":
         for where in ("factors", "limit", "settings", "trial_limit"):
-            _require_settings(where, getattr(self, where))
+            for name in getattr(self, where):
+                require_among(where, "setting", name, RunSpec.model_fields)
         return self
-
-
-def _require_settings(where: str, names: Iterable[str]) -> None:
-    for name in names:
-        if name not in RunSpec.model_fields:
-            raise FedbenchError(f"{where}: {unknown('setting', name, RunSpec.model_fields)}")
 
 
 class ScaleCase(Numbers):
@@ -56,7 +50,8 @@ class ScaleCase(Numbers):
 
     @model_validator(mode="after")
     def _known_places(self) -> "ScaleCase":
-        _require_settings("where", (name.partition(".")[0] for name in self.where))
+        for name in self.where:
+            require_among("where", "setting", name.partition(".")[0], RunSpec.model_fields)
         return self
 
     def means(self, settings: dict[str, Any]) -> bool:
@@ -106,17 +101,14 @@ class SeedCase(Strict):
             for axis, wanted in self.where.items()
         )
 
-    def levels(self) -> str:
-        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
-        return " and ".join(
+    def words(self) -> str:
+        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
+        levels = " and ".join(
             f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
             for axis, wanted in self.where.items()
         )
-
-    def words(self) -> str:
-        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
         grids = f"the grid{'s' * (len(self.grids) > 1)} {', '.join(self.grids)}"
-        return " in ".join(filter(None, [self.levels(), grids if self.grids else ""]))
+        return " in ".join(filter(None, [levels, grids if self.grids else ""]))
 
 
 def quoted(name: str) -> str:
@@ -148,8 +140,7 @@ class Cut(Numbers):
     @model_validator(mode="after")
     def _known_kinds(self) -> "Cut":
         for kind in self.substitutes:
-            if kind not in _SUBSTITUTED:
-                raise FedbenchError(f"substitutes: {unknown('kind', kind, _SUBSTITUTED)}")
+            require_among("substitutes", "kind", kind, _SUBSTITUTED)
         return self
 
     def most_seeds(self, grid: str, coords: dict[str, Level]) -> int | None:

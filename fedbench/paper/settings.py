@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from fedbench.base.checks import Name, Strict
 from fedbench.base.errors import FedbenchError, quoted
 from fedbench.base.files import at_home
-from fedbench.base.strict import Name, Strict
 
 
 def _like(pattern: str, allowed: str) -> AfterValidator:

@@ -11,11 +11,11 @@ from fedbench.base import registry
 from fedbench.base.errors import FedbenchError, at, unknown
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
-from fedbench.paper.columns import require_column
 from fedbench.paper.items import Figure, Grid
-from fedbench.paper.names import no_level
+from fedbench.paper.metrics import require_column
+from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, Where, as_tuple, level_text, reading
+from fedbench.paper.references import no_level
 from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.cores import cores as here
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError
-from fedbench.base.strict import checked
+from fedbench.base.processes import cores as here
 from fedbench.plan.batches import elapsed, make_jobs
 from fedbench.plan.data import samples
 from fedbench.plan.plan import Plan

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.digest import digest
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
 from fedbench.spec import Choice, RunSpec

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level
 from fedbench.paper.scale import Cut, SeedCase
 from fedbench.plan.points import matches, points
 

@@ -12,9 +12,9 @@ from fedbench.base.errors import at, unknown
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
-from fedbench.paper.names import kept_claims
+from fedbench.paper.notation import Level, Where
 from fedbench.paper.paper import Paper, load_papers
-from fedbench.paper.places import Level, Where
+from fedbench.paper.references import kept_claims
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale, check_tables
 from fedbench.plan.left_out import LeftOut

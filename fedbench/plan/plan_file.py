@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedbench.base.digest import digest
+from fedbench.base.checks import Name, Strict
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching, read_json, write_text
-from fedbench.base.strict import Name, Strict
 from fedbench.base.yamlfile import read_value
+from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level
 from fedbench.plan.left_out import LeftOut
 from fedbench.plan.plan import Cell, Plan, only, part_of
 from fedbench.plan.substitutions import Substitutions

@@ -4,18 +4,17 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
+from fedbench.paper.compositions import parts_of, spelled_out
 from fedbench.paper.items import Grid
 from fedbench.paper.levels import (
     Settings,
     assigned,
     layered,
     level_settings,
-    parts_of,
     with_main_parameter,
 )
-from fedbench.paper.named import spelled_out
+from fedbench.paper.notation import Level, Where
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, Where
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
+from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted, unknown
 from fedbench.base.files import exists, read_text
 from fedbench.base.plugins import find_file
-from fedbench.base.strict import checked
 from fedbench.paper.items import Table
+from fedbench.paper.notation import Level, level_text, number_in
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, level_text, number_in
 from fedbench.plan.points import matches, points, printed_choices, resolve
 from fedbench.spec import Choice
 

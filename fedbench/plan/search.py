@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.digest import digest
+from fedbench.base.checks import checked
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.base.strict import checked
-from fedbench.paper.columns import SCORES
 from fedbench.paper.compositions import name_of
-from fedbench.paper.derived import with_derived
 from fedbench.paper.levels import Settings
-from fedbench.paper.metrics import Metric
-from fedbench.paper.moments import values
-from fedbench.paper.places import level_text, reading
+from fedbench.paper.metrics import SCORES, Metric
+from fedbench.paper.moments import values, with_derived
+from fedbench.paper.notation import level_text, reading
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
-from fedbench.spec.tune import WORDS
+from fedbench.spec.sections import WORDS
 from fedbench.store import Results, RunFolder
 
 _DATA = {"held-out": "held-out training data", "test": "the test set"}

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.digest import digest
+from fedbench.base.checksums import digest
 from fedbench.base.errors import unknown
 from fedbench.base.files import exists
 from fedbench.base.plugins import find_file, nearby, plugin_folders

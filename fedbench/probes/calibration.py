@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from fedbench.base import registry, seeds
-from fedbench.base.checked import Fraction, Natural, NonNegative, Positive
+from fedbench.base.checks import Fraction, Natural, NonNegative, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.core.flat import Model, Net

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes

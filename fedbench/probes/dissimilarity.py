@@ -13,7 +13,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedbench.base.checked import Count, NonNegative
+from fedbench.base.checks import Count, NonNegative
 from fedbench.core.flat import Model
 from fedbench.core.ops import dot
 from fedbench.core.round import Batch, Turn, weighted_mean

@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 from torch import Tensor
 
 from fedbench.base import seeds
-from fedbench.base.checked import Count, Positive
+from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.rng import torch_generator

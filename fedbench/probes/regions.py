@@ -7,7 +7,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor
 
-from fedbench.base.checked import Positive
+from fedbench.base.checks import Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, require_classes

@@ -19,7 +19,7 @@ from torch.func import grad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench.base import extras, seeds
-from fedbench.base.checked import Count, Positive
+from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError, at, short
 from fedbench.core.flat import Model, Net
 from fedbench.core.rng import seeded, torch_generator

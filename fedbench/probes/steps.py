@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedbench.base import seeds
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.rng import seeded

@@ -7,8 +7,8 @@ from fedbench.base.errors import FedbenchError, at
 from fedbench.base.plugins import find_file
 from fedbench.paper.claims import Together
 from fedbench.paper.items import Figure, Table
+from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import reading
 from fedbench.plan.plan import Plan
 from fedbench.plan.points import matches, points, resolve
 from fedbench.plan.printed import printed_numbers

@@ -14,7 +14,7 @@ import pandas as pd
 from fedbench.base import registry
 from fedbench.paper import moments
 from fedbench.paper.items import Table
-from fedbench.paper.places import reading
+from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, guess_of

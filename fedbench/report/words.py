@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import level_text
+from fedbench.paper.notation import level_text
 from fedbench.paper.scale import quoted
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims.finding import LABELS, Label, spans

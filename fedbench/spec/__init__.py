@@ -1,11 +1,9 @@
 """The settings of a training run, and the identity that follows from them."""
 
-from fedbench.base.choice import Choice
-from fedbench.spec.assign import assign
-from fedbench.spec.augment import Augment
+from fedbench.spec.choice import Choice, assign
 from fedbench.spec.numerics import NUMERICS
 from fedbench.spec.run import NAMED, SLUG, RunSpec
-from fedbench.spec.tune import MOST_TRIALS, Tune
+from fedbench.spec.sections import MOST_TRIALS, Augment, Tune
 
 __all__ = [
     "MOST_TRIALS",

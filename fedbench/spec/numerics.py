@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.choice import Choice
+from fedbench.spec.choice import Choice
 
 NUMERICS = 3
 ALWAYS = "always"

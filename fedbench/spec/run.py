@@ -11,25 +11,18 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from fedbench.base import registry
-from fedbench.base.choice import Choice
-from fedbench.base.digest import digest
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.checks import Strict
+from fedbench.base.checksums import digest
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import plugin_folders
-from fedbench.base.strict import Strict
-from fedbench.spec.assign import assign, no_part
-from fedbench.spec.augment import Augment
-from fedbench.spec.numbers import Whole
+from fedbench.spec.choice import Choice, assign, no_part, refuse_named_method
 from fedbench.spec.numerics import NUMERICS, changed_since, given
-from fedbench.spec.stop import Stop
-from fedbench.spec.tune import Tune
-from fedbench.spec.unfolded import refuse_named
+from fedbench.spec.sections import Augment, Stop, Tune, Whole
 
 NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 SLUG = 150  # characters; the name of a folder may have 255
-
-_NOT_OF_TRIALS = {"tune", "seed", "data_seed"}
 
 
 class RunSpec(Strict):
@@ -159,7 +152,7 @@ class RunSpec(Strict):
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
         for part in self.parts:
-            refuse_named(part.name)
+            refuse_named_method(part.name)
         for kind, choice in self.choices():
             registry.require_known(kind, choice.name, choice.params)
         return self
@@ -251,9 +244,7 @@ class RunSpec(Strict):
         """What the trials of the search share: this run with the settings that `tune` names."""
         trials = self.tune.trials if self.tune else {}
         for key in trials:
-            if key in _NOT_OF_TRIALS or key not in RunSpec.model_fields:
-                allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
-                raise FedbenchError(f"tune.trials: {unknown('setting', key, allowed)}")
+            require_among("tune.trials", "setting", key, _of_trials())
         return self.changed(tune=None, **trials)
 
     @property
@@ -271,13 +262,16 @@ class RunSpec(Strict):
         return RunSpec(**plain)
 
 
+def _of_trials() -> set[str]:
+    """The settings that trials of a search may have of their own."""
+    return RunSpec.model_fields.keys() - {"tune", "seed", "data_seed"}
+
+
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     """Raise `FedbenchError` on a field or `part.parameter` in a search's grid that is unknown."""
     part, _, parameter = key.partition(".")
     if not parameter:
-        allowed = RunSpec.model_fields.keys() - _NOT_OF_TRIALS
-        if key not in allowed:
-            raise FedbenchError(f"tune.grid: {unknown('setting', key, allowed)}")
+        require_among("tune.grid", "setting", key, _of_trials())
         return
     names = [choice.name for choice in run.parts]
     if part not in names:

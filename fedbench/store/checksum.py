@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, types
 
-from fedbench.base.digest import digest
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 
 CHECKSUM = "checksum"  # the field of a record that holds its own

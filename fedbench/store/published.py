@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from fedbench.base.digest import digest
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project

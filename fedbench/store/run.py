@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 from pydantic import ConfigDict, Field
 
+from fedbench.base.checks import Strict, checked
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
-from fedbench.base.strict import Strict, checked
 from fedbench.store.checksum import require_checksum, with_checksum
 from fedbench.store.frames import in_pandas, read_arrow
 

@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 from filelock import FileLock, Timeout
 
 from fedbench.base import signals
-from fedbench.base.files import matching
-from fedbench.base.partial import PARTIAL
+from fedbench.base.files import PARTIAL, matching
 from fedbench.store.run import RunFolder
 
 _LOCK = ".lock"

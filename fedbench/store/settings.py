@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fedbench.base.strict import checked
+from fedbench.base.checks import checked
 from fedbench.spec import NAMED, Choice, RunSpec
 from fedbench.spec.numerics import changed_since, given
 

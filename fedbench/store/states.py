@@ -14,7 +14,7 @@ from typing import Any
 
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists, read_json, read_text, write_text
-from fedbench.base.plugins import FOLDERS, nearby, plugin_folders
+from fedbench.base.plugins import KINDS, nearby, plugin_folders
 from fedbench.base.processes import alive, began
 from fedbench.store.run import CHECKPOINT, RunFolder
 
@@ -125,7 +125,7 @@ def _where(error: Exception, file: Path) -> str:
         if any(
             Path(frame.filename).is_relative_to(root / sub)
             for root in roots
-            for sub in FOLDERS.values()
+            for sub in (kind.folder for kind in KINDS.values())
         )
     ]
     return f"{own[-1] if own else ''}traceback: {file}"

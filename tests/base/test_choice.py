@@ -1,10 +1,10 @@
-"""The ways in which files spell a name with parameters, and the checksums of code."""
+"""How files spell a name with parameters, the checksum of a package, and types in words."""
 
 import pytest
 
-from fedbench.base.checked import allowed
+from fedbench.base.checks import allowed
 from fedbench.base.checksums import version_of
-from fedbench.base.choice import Choice
+from fedbench.spec.choice import Choice
 
 
 @pytest.mark.parametrize(

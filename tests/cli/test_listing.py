@@ -48,7 +48,7 @@ def test_every_part_and_every_named_method_has_a_row(rows):
             assert {"name", "default", "allowed"} <= set(parameter)
 
 
-@pytest.mark.parametrize("kind", registry.PACKAGES)
+@pytest.mark.parametrize("kind", registry.KINDS)
 def test_what_is_read_without_an_import_is_what_the_classes_say(kind):
     full = {row["name"]: row for row in catalogue(kind)}
     read = {row["name"]: row for row in summaries(kind)}

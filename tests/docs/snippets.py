@@ -21,8 +21,7 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base.yamlfile import read_value, read_yaml, written
-from fedbench.paper.compositions import compositions
-from fedbench.paper.named import load_run
+from fedbench.paper.compositions import compositions, load_run
 from fedbench.paper.scale import load_scale
 from fedbench.plan.plan import make_plan
 from tests.project import ROOT

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fedbench.paper.schemas import text
+from docs.schemas import text
 
 MODELS_OF_RUNS = ("Choice", "RunSpec")  # described as a whole: a name with its parameters
 

@@ -3,8 +3,8 @@
 import pytest
 
 from fedbench.paper.compositions import compositions
+from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import level_text
 from fedbench.plan.points import resolve
 from fedbench.spec import RunSpec
 from tests.paper.test_grids import AXES, paper

@@ -7,8 +7,7 @@ import pytest
 from fedbench import RunSpec, run
 from fedbench.base import registry
 from fedbench.engine.machine import Machine
-from fedbench.paper.columns import columns, meaning
-from fedbench.paper.metrics import Metric, column_label
+from fedbench.paper.metrics import Metric, column_label, columns, meaning
 
 PROBES = registry.entries("probe")
 DECLARED = [

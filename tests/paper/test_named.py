@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import compositions
-from fedbench.paper.named import load_run, spelled_out
+from fedbench.paper.compositions import compositions, load_run, spelled_out
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.project import PAPER, make_project

@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 
+from docs.schemas import SCHEMAS, text
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.schemas import SCHEMAS, text
 from tests.project import ROOT
 
 
@@ -21,7 +21,7 @@ def schema(kind):
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_the_committed_schema_is_the_models(kind):
     committed = (ROOT / f"workflow/schemas/{kind}.schema.json").read_text()
-    assert committed == text(kind), "run `python -m fedbench.paper.schemas`"
+    assert committed == text(kind), "run `python -m docs.schemas`"
 
 
 @pytest.mark.parametrize("kind", ["paper", "scale"])

@@ -12,8 +12,8 @@ import yaml
 from fedbench.base import registry
 from fedbench.paper.claims import SingleClaim, Together
 from fedbench.paper.items import Figure
+from fedbench.paper.notation import reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import reading
 from fedbench.report.claims.sides import scope_of
 from tests.paper import published
 from tests.paper.published import plan

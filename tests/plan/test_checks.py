@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fedbench.base import registry
-from fedbench.paper.columns import columns
+from fedbench.paper.metrics import columns
 from fedbench.plan.plan import make_plan
 from fedbench.report.checks import check_report
 from fedbench.spec import RunSpec

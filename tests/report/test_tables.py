@@ -369,7 +369,7 @@ def test_a_method_under_two_names_is_pooled_once(tmp_path: Path) -> None:
 
 
 def test_a_gain_over_what_is_not_planned_is_refused(refuses: Refuses, tmp_path: Path) -> None:
-    with refuses(r"tables\.t\.minus: method: no level 'Z'"):
+    with refuses(r"tables\.t\.minus\.method: no level 'Z'"):
         with_table(tmp_path, GAIN.replace("{method: A}", "{method: Z}"))
 
 

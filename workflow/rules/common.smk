@@ -15,7 +15,7 @@ import fedbench
 from fedbench.base.checksums import version_of
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists
-from fedbench.base.output import print_anything
+from fedbench.base.processes import print_anything
 from fedbench.base.plugins import nearby
 from fedbench.base.yamlfile import split
 from fedbench.data.source import data_folder

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.data.partition import (
     EQUAL_SIZES,
     Concentration,

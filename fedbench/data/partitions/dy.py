@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import (
     EQUAL_SIZES,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
 from fedbench.data.partition import Indices, Partition, by_class, deal
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedbench.base.checked import Count, Natural, Share
+from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset

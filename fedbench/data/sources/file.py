@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Natural
+from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.data import archive
 from fedbench.data.csvfile import MISSING, read_csv

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 from fedbench.data.text import Length, Texts, TextSet, Tokens, tokenised

@@ -13,12 +13,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from fedbench.base.checked import Count
-from fedbench.base.cores import cores
+from fedbench.base.checks import Count, Strict
 from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import atomic, exists, matching, write_text
-from fedbench.base.partial import PARTIAL, abandoned
-from fedbench.base.strict import Strict
+from fedbench.base.files import PARTIAL, abandoned, atomic, exists, matching, write_text
+from fedbench.base.processes import cores
 from fedbench.base.yamlfile import load
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, write_bytes
+from fedbench.base.files import atomic, exists
 from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
@@ -67,7 +67,8 @@ def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
         obtain(_REMOTE, packed, f"put {_LAYOUT} there", missing[0])
         with zipfile.ZipFile(packed) as trees:  # `obtain` has compared its checksum
             for file in missing:
-                write_bytes(file, trees.read(f"trees/{file.name}"))
+                with atomic(file) as temporary:
+                    temporary.write_bytes(trees.read(f"trees/{file.name}"))
 
 
 def _read(file: Path) -> Texts:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Count, Natural
+from fedbench.base.checks import Count, Natural
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 

@@ -13,9 +13,8 @@ import pandas as pd
 
 from fedbench.paper import moments
 from fedbench.paper.claims import SingleClaim
-from fedbench.paper.columns import HELD
-from fedbench.paper.metrics import Metric
-from fedbench.paper.places import reading
+from fedbench.paper.metrics import HELD, Metric
+from fedbench.paper.notation import reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches, points
 from fedbench.plan.printed import Printed, Stat, place_of

@@ -21,11 +21,21 @@ from decimal import Decimal
 from typing import Union
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import Earlier, Equal, Greater, SingleClaim, Slope, Spread, Trend
+from fedbench.paper.claims import (
+    OTHERS,
+    Earlier,
+    Equal,
+    Greater,
+    Side,
+    SingleClaim,
+    Slope,
+    Spread,
+    Trend,
+    where_of,
+)
 from fedbench.paper.metrics import Metric
+from fedbench.paper.notation import Where
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Where
-from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches
 from fedbench.report.claims.comparisons import (
     Comparison,

@@ -5,12 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import SingleClaim, Trend
+from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
 from fedbench.paper.items import Grid, Table
 from fedbench.paper.metrics import Metric
+from fedbench.paper.notation import (
+    At,
+    Level,
+    Where,
+    as_tuple,
+    is_pattern,
+    level_text,
+    reading,
+    stems,
+)
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import At, Level, Where, as_tuple, is_pattern, level_text, reading, stems
-from fedbench.paper.sides import OTHERS, Side, where_of
 from fedbench.plan.points import matches, points
 from fedbench.report.values.numbers import point_name
 

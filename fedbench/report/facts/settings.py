@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedbench.base import registry
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.facts import Fact, FactRow, FactTable, PaperReader, Value, columns_of
 from fedbench.report.values.numbers import point_name
 from fedbench.spec import RunSpec

@@ -7,8 +7,8 @@ from itertools import product
 from fedbench.base import registry
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.items import Figure
+from fedbench.paper.notation import Level, Where, reading
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level, Where, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches
 from fedbench.plan.substitutions import Substitutions, merged

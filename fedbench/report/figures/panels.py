@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked
 from fedbench.paper import moments
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.plan import Cell
 from fedbench.report.figures.style import Style, stroke
 from fedbench.report.values import frames

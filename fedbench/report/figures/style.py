@@ -13,7 +13,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 
 Dashes = str | tuple[int, tuple[int, ...]]
 

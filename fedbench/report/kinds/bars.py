@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch, metric_label
 from fedbench.report.figures.style import INK, bars, filling
 from fedbench.report.values.numbers import fixed, point_name

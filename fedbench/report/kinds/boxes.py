@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from fedbench.base.checked import Natural
+from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import column_label
 from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch

@@ -9,7 +9,7 @@ import numpy as np
 import seaborn as sns
 from numpy.typing import NDArray
 
-from fedbench.base.checked import Natural
+from fedbench.base.checks import Natural
 from fedbench.report.figures.layout import blank, entitle
 from fedbench.report.figures.panels import Axes, Figure, Kind, Panel
 from fedbench.report.figures.style import BLUE

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch
 from fedbench.report.figures.style import INK, bars, filling
 

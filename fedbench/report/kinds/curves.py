@@ -10,7 +10,7 @@ import seaborn as sns
 from numpy.typing import NDArray
 
 from fedbench.base import registry
-from fedbench.base.checked import Count, Natural
+from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
 from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, PAPER, stroke

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from fedbench.base.checked import Positive
+from fedbench.base.checks import Positive
 from fedbench.report.figures.panels import Axes, Kind, Panel
 from fedbench.report.figures.style import stroke
 from fedbench.report.values.numbers import power

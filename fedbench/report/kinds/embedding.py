@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pandas as pd
 import seaborn as sns
 
-from fedbench.base.checked import Count
+from fedbench.base.checks import Count
 from fedbench.report.figures.panels import Axes, Entries, Kind, Line2D, Panel
 from fedbench.report.figures.style import style
 

@@ -9,7 +9,7 @@ import pandas as pd
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.figures.layout import listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke

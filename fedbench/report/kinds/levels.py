@@ -7,7 +7,7 @@ import numpy as np
 import seaborn as sns
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.places import level_text
+from fedbench.paper.notation import level_text
 from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import stroke
 from fedbench.report.values.numbers import axis_title

@@ -10,7 +10,7 @@ import seaborn as sns
 from fedbench.base import registry
 from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import reading
+from fedbench.paper.notation import reading
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 

@@ -10,7 +10,7 @@ import seaborn as sns
 from numpy.typing import NDArray
 
 from fedbench.base import registry
-from fedbench.base.checked import BelowOne, Count
+from fedbench.base.checks import BelowOne, Count
 from fedbench.paper.metrics import column_label
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel, Patch
 from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles

@@ -10,7 +10,7 @@ from typing import Any
 from fedbench.base import registry
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import reading
+from fedbench.paper.notation import reading
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.facts import FactTable

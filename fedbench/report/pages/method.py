@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbench.base import registry
-from fedbench.base.strict import checked
+from fedbench.base.checks import checked
 from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, TableOnPage

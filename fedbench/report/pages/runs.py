@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedbench.paper.columns import meaning
-from fedbench.paper.metrics import Metric
+from fedbench.paper.metrics import Metric, meaning
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import as_trained
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.printed import Place, Stat
 from fedbench.plan.substitutions import Substitutions
 

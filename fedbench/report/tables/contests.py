@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.report.tables.cells import Contest, TableCell
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 
 from fedbench.base import registry
-from fedbench.base.checked import Checked
+from fedbench.base.checks import Checked, checked
 from fedbench.base.errors import FedbenchError, unknown
-from fedbench.base.strict import checked
 from fedbench.paper.levels import Settings, known_levels, layered, level_settings
+from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
-from fedbench.paper.places import Level
 from fedbench.plan.printed import Place, Printed
 from fedbench.report.tables.cell_text import CellText, TextTable, title_row
 from fedbench.spec import Choice, RunSpec

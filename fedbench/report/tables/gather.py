@@ -10,7 +10,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.paper import moments
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level, Reading, reading
+from fedbench.paper.notation import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fedbench.paper.items import Table
-from fedbench.paper.places import Level
+from fedbench.paper.notation import Level
 from fedbench.plan.printed import axes
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.tables.cells import TableCell

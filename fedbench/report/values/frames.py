@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.derived import with_derived
+from fedbench.paper.moments import with_derived
 from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, select, trial_runs
 from fedbench.report.values.guessing import GuessOf, guess_of, near_chance

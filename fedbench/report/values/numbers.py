@@ -3,8 +3,8 @@
 import math
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Level
-from fedbench.paper.places import level_text as level_text
+from fedbench.paper.notation import Level
+from fedbench.paper.notation import level_text as level_text
 
 UNTESTED = "not tested at this scale"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from fedbench import Part, Round
-from fedbench.base.checked import Share
+from fedbench.base.checks import Share
 
 
 @dataclass(frozen=True)

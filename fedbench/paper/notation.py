@@ -1,10 +1,10 @@
-"""Points of a grid and moments of a run as papers' files write them: levels, 'accuracy@best'."""
+"""How papers' files write the levels of axes, and metrics at a moment: '*+ASD', 'accuracy@best'."""
 
 import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 
 # Names with a meaning of their own, and which. An axis becomes a column of the frames that figures
 # are drawn from, beside these; a level stands where these words may stand.
@@ -76,7 +76,7 @@ def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]
 At = Word | int
-_WORDS: tuple[Word, ...] = ("final", "best", "mean", "median", "std", "jumps", "last", "to")
+_WORDS: tuple[Word, ...] = get_args(Word)
 _VARYING = ("std", "jumps")  # they need two rounds
 _RENAMED = {"kilopasses": "thousand_sample_passes"}  # columns by their names up to version 0.1.0
 
@@ -134,47 +134,44 @@ def reading(text: str, usual: At = "final") -> Reading:
         raise FedbenchError(f"metric '{text}': {metric} is called {_RENAMED[metric]} now")
     if not moment:
         return Reading(metric, usual)
-    if _is_count(moment) and int(moment):
+    if _is_count(moment, 1):
         return Reading(metric, int(moment))
-    word, colon, last = moment.partition(":")
-    if word == "to":
-        return Reading(metric, "to", target=_target(text, last))
-    for allowed in _WORDS:
-        if word == allowed and (colon or word != "last"):
-            return Reading(metric, allowed, _window(text, allowed, last) if colon else 0)
-    raise FedbenchError(f"metric '{text}': after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
+    word, colon, after = moment.partition(":")
+    with at(f"metric '{text}'"):
+        if word == "to":
+            return Reading(metric, "to", target=_target(after))
+        for allowed in _WORDS:
+            if word == allowed and (colon or word != "last"):
+                return Reading(metric, allowed, _window(allowed, after) if colon else 0)
+        raise FedbenchError(f"after @ must stand {', '.join(_WORDS)} or a round ≥ 1")
 
 
-def _window(text: str, word: Word, last: str) -> int:
+def _window(word: Word, last: str) -> int:
     """The number of last rounds; raises `FedbenchError` on one that is not allowed."""
     if word == "final":
-        raise FedbenchError(
-            f"metric '{text}': final is one round; write mean:N for the mean of the last N"
-        )
+        raise FedbenchError("final is one round; write mean:N for the mean of the last N")
     fewest = 2 if word in _VARYING else 1
-    if not _is_count(last) or int(last) < fewest:
-        raise FedbenchError(
-            f"metric '{text}': after {word}: must stand a number of rounds ≥ {fewest}"
-        )
+    if not _is_count(last, fewest):
+        raise FedbenchError(f"after {word}: must stand a number of rounds ≥ {fewest}")
     return int(last)
 
 
-def _target(text: str, words: str) -> Target:
+def _target(words: str) -> Target:
     """Read '0.45' or 'loss=0.3'; raises `FedbenchError` on what no run can reach."""
     column, sign, number = words.rpartition("=")
+    column = column if sign else "accuracy"
     try:
         value = float(number)
     except ValueError:
         value = math.nan
-    column = column if sign else "accuracy"
     if not column or not math.isfinite(value) or (column == "accuracy" and not 0 < value <= 1):
         raise FedbenchError(
-            f"metric '{text}': after to: must stand an accuracy above 0 and at most 1, such as "
-            "to:0.45, or a column and its value, such as to:loss=0.3"
+            "after to: must stand an accuracy above 0 and at most 1, such as to:0.45, or a column "
+            "and its value, such as to:loss=0.3"
         )
     return Target(column, value)
 
 
-def _is_count(text: str) -> bool:
-    """Whether it is a number of rounds (Python refuses to read thousands of digits)."""
-    return text.isdecimal() and len(text) < 10
+def _is_count(text: str, least: int) -> bool:
+    """Whether it is such a number of rounds (Python refuses to read thousands of digits)."""
+    return text.isdecimal() and len(text) < 10 and int(text) >= least

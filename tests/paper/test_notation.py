@@ -7,7 +7,7 @@ import pytest
 
 from fedbench.paper import moments
 from fedbench.paper.metrics import Metric
-from fedbench.paper.places import Reading, reading
+from fedbench.paper.notation import Reading, reading
 from fedbench.report.values import frames
 
 

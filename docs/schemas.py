@@ -1,14 +1,14 @@
 """JSON schemas of the YAML files, so that an editor explains fields and marks typing errors.
 
-`python -m fedbench.paper.schemas` writes them to `workflow/schemas`. fedbench itself does not read
+`python -m docs.schemas` writes them to `workflow/schemas`. fedbench itself does not read
 them: it checks the models that they are made from.
 """
 
 import json
 from pathlib import Path
 
+from fedbench.base.checks import Strict
 from fedbench.base.files import write_text
-from fedbench.base.strict import Strict
 from fedbench.paper.paper import Paper
 from fedbench.paper.scale import Scale
 from fedbench.paper.settings import Settings

@@ -1,0 +1,240 @@
+"""Checks of input, with one sentence for what is wrong.
+
+Fields of YAML files are those of `Strict` models; parts of methods, partitions, models, samplers
+and data sources are `Checked` dataclasses. In both a field's annotation says what is allowed, and
+`fedbench list` and the JSON schemas say the same.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from fedbench.base.errors import FedbenchError, quoted, shown, unknown
+
+M = TypeVar("M", bound=BaseModel)
+
+NonNegative = Annotated[float, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+Fraction = Annotated[float, Ge(0), Le(1)]
+Share = Annotated[float, Gt(0), Le(1)]
+BelowOne = Annotated[float, Ge(0), Lt(1)]
+Count = Annotated[int, Ge(1), Le(1_000_000)]  # more than a million is a typing error
+Layers = Annotated[int, Ge(1), Le(1_000)]
+Natural = Annotated[int, Ge(0)]
+
+LONGEST_NAME = 200  # bytes; a file name may have 255, its ending included
+# Names become paths, links and labels: no character that a shell, HTML or LaTeX would interpret.
+_PATTERN = r"^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$"
+Name = Annotated[str, Field(pattern=_PATTERN, max_length=LONGEST_NAME)]
+_NAME = re.compile(_PATTERN.replace("$", r"\Z"))
+_NAME_RULE = f"a name is up to {LONGEST_NAME} of the letters A-Z a-z 0-9 _ . - and not dots alone"
+
+
+class Strict(BaseModel):
+    """A frozen model that refuses unknown fields, infinite numbers and NaN.
+
+    The first thing wrong is raised as a `FedbenchError` of one sentence. A text below a field
+    describes it in the JSON schemas, which editors show.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+    def __init__(self, /, **data: Any) -> None:  # a field may be misspelt as `self`
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise FedbenchError(sentence(error, type(self))) from None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _named(cls, value: Any, handler: Any) -> Any:
+        """Refuse a field whose name is not text, and true or false where a number is wanted.
+
+        Python cannot pass on a number as a name, and pydantic would take true for 1.0.
+        """
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                raise unknown(f"field in {cls.__name__}", key, cls.model_fields)
+        made = handler(value)
+        for key, given in value.items() if isinstance(value, dict) else ():
+            if isinstance(given, bool) and isinstance(made.__dict__.get(key), float):
+                raise ValueError(f"{key} = {given} is not allowed: true or false is no number")
+        return made
+
+
+def require_name(what: str, name: str, place: object) -> None:
+    """Raise `FedbenchError`, with `place` and `what` in it, unless `name` is a `Name`."""
+    if len(name) > LONGEST_NAME or not _NAME.match(name):
+        raise FedbenchError(f"{place}: {what} = {quoted(name)} is not allowed: {_NAME_RULE}")
+
+
+def checked(cls: type[M], value: Any) -> M:
+    """The value as that model, from any form that the model accepts; raises `FedbenchError`."""
+    try:
+        return cls.model_validate(value)
+    except ValidationError as error:
+        raise FedbenchError(sentence(error, cls)) from None
+
+
+def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
+    """The first error in words; an unknown field goes first, as it explains missing ones."""
+    wrong = error.errors()
+    first = next((e for e in wrong if e["type"] == "extra_forbidden"), None) or _of_union(wrong)
+    loc = tuple(step for step in first["loc"] if step != "[key]")
+    place, context = ".".join(str(step) for step in loc), first.get("ctx", {})
+    field = context.get("discriminator", "").strip("'")
+    match first["type"]:
+        case "extra_forbidden":
+            owner = place.rpartition(".")[0] or cls.__name__
+            return str(unknown(f"field in {owner}", loc[-1], _model_at(cls, loc[:-1]).model_fields))
+        case "missing":
+            return f"{place} is missing"
+        case "union_tag_invalid":  # the field that says which of several models is meant
+            tags = context["expected_tags"].strip("'").split("', '")
+            return f"{place}: {unknown(field, context['tag'], tags)}"
+        case "union_tag_not_found":
+            return f"{place}: {field} is missing"
+        case "value_error":
+            return f"{place}: {context['error']}" if place else str(context["error"])
+        case "string_pattern_mismatch":
+            rule = _NAME_RULE
+        case "tuple_type":
+            rule = _as_list(first["input"], loc)
+        case _:
+            rule = first["msg"][0].lower() + first["msg"][1:]
+    rule = _NAME_RULE if context.get("max_length") == LONGEST_NAME else rule
+    bad = quoted(first["input"])
+    return f"{place} = {bad} is not allowed: {rule}" if place else f"{bad} is not allowed: {rule}"
+
+
+def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
+    """How to write one value as the list that is wanted."""
+    if loc and loc[-1] == "seeds" and isinstance(value, int) and 0 < value <= 10:
+        return f"it must be a list; write seeds: {[*range(value)]} for the first {value}"
+    single = loc and isinstance(value, str | int | float)
+    return "it must be a list" + (f"; write {loc[-1]}: [{shown(value)}]" if single else "")
+
+
+def _model_at(cls: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
+    """The innermost model on a path of fields."""
+    for step in loc:
+        field = cls.model_fields.get(str(step))
+        cls = next(_models_in(field.annotation), cls) if field else cls
+    return cls
+
+
+def _models_in(hint: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        yield hint
+    for inner in get_args(hint):
+        yield from _models_in(inner)
+
+
+# What the members of a union of plain values are called, by pydantic's name for them
+_MEMBERS = {
+    "str": "text", "bool": "true or false", "int": "a number", "float": "a number",
+    "tuple": "a list", "dict": "a mapping",
+}  # fmt: skip
+
+
+def _of_union(wrong: list[Any]) -> Any:
+    """The first error, without the steps that name a member of a union of plain values.
+
+    Of a list or mapping it is what is wrong inside of it; of any other value it says everything
+    that is allowed, where pydantic has an error for each member.
+    """
+    first = wrong[0]
+    place, tag = first["loc"][:-1], _member(first["loc"][-1:])
+    if tag not in ("str", "float"):  # the first members of our unions
+        return first
+    same = [e for e in wrong if e["loc"][: len(place)] == place and len(e["loc"]) > len(place)]
+    held = first["input"]
+    tag = "tuple" if isinstance(held, list | tuple) else "dict" if isinstance(held, dict) else tag
+    steps = len(place) + 1
+    inside = [e for e in same if len(e["loc"]) > steps and _member(e["loc"][steps - 1 :]) == tag]
+    if inside:
+        return _of_union([e | {"loc": (*place, *e["loc"][steps:])} for e in inside])
+    words = list(dict.fromkeys(_MEMBERS.get(_member(e["loc"][-1:]), "") for e in same))
+    if len(same) == 1 or "" in words:
+        return first
+    said = f"{', '.join(words[:-1])} or {words[-1]}"
+    return first | {"loc": place, "msg": f"it must be {said}", "type": "union"}
+
+
+def _member(loc: tuple[int | str, ...]) -> str:
+    """The step as the name of a member, without what the member holds."""
+    return str(loc[0]).partition("[")[0] if loc else ""
+
+
+_SIGNS = {Ge: ("ge", "≥"), Gt: ("gt", ">"), Le: ("le", "≤"), Lt: ("lt", "<")}
+_TYPES = {
+    float: "a number",
+    int: "a whole number",
+    str: "a word",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+def allowed(hint: Any) -> str:
+    """A field's annotation in words: `Annotated[float, Ge(0), Lt(1)]` is 'a number ≥ 0, < 1'."""
+    if get_origin(hint) is Annotated:
+        base, *limits = get_args(hint)
+        bounds = [f"{_SIGNS[type(x)][1]} {getattr(x, _SIGNS[type(x)][0])}" for x in limits]
+        return f"{allowed(base)} {', '.join(bounds)}"
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(str(value) for value in get_args(hint))
+    if get_origin(hint) is tuple:
+        return f"a list, each {allowed(get_args(hint)[0])}"
+    if type(None) in get_args(hint):
+        return " or ".join([allowed(x) for x in get_args(hint) if x is not type(None)] + ["null"])
+    return _TYPES.get(get_origin(hint) or hint, str(hint))
+
+
+@cache
+def _adapters(cls: Any) -> dict[str, TypeAdapter[Any]]:
+    strict = ConfigDict(strict=True, allow_inf_nan=False)
+    return {k: TypeAdapter(v, config=strict) for k, v in hints(cls).items()}
+
+
+@cache
+def hints(cls: Any) -> dict[str, Any]:
+    """Annotations of a dataclass's fields, ranges included."""
+    annotations = get_type_hints(cls, include_extras=True)
+    return {f.name: annotations[f.name] for f in fields(cls)}
+
+
+def _finite(value: Any) -> str:
+    """' and finite' for an infinite number, which no bound of the annotation refuses."""
+    return " and finite" if value in (float("inf"), float("-inf")) else ""
+
+
+class Checked:
+    """Base of every dataclass of parameters; raises `FedbenchError` on a value out of range."""
+
+    def __post_init__(self) -> None:
+        cls: Any = type(self)
+        for name, adapter in _adapters(cls).items():
+            value = getattr(self, name)
+            try:
+                adapter.validate_python(value)
+            except ValidationError:
+                rule = allowed(hints(cls)[name]) + _finite(value)
+                raise FedbenchError(
+                    f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
+                ) from None

@@ -1,0 +1,128 @@
+"""What is chosen by name with parameters, as YAML files spell it, and settings by their names."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field, model_serializer, model_validator
+
+from fedbench.base import registry
+from fedbench.base.checks import Strict
+from fedbench.base.checksums import canonical
+from fedbench.base.errors import FedbenchError, quoted, shown
+from fedbench.base.plugins import composition_files
+from fedbench.base.yamlfile import read_yaml
+
+_FORMS = "a name or {name: {parameter: value}}"
+
+
+class Choice(Strict):
+    """A name with parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
+
+    name: str
+    params: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"name": value}
+        if isinstance(value, dict) and "name" not in value:
+            if len(value) != 1:
+                raise ValueError(f"{quoted(value)} must be {_FORMS}")
+            ((name, params),) = value.items()
+            if not isinstance(params, dict | None):
+                told = f"{quoted(params)} is no mapping of parameters"
+                raise ValueError(f"{quoted(value)} must be {_FORMS}: {told}")
+            value = {"name": name, "params": params}
+        if isinstance(value, dict) and value.get("params", {}) is None:
+            return value | {"params": {}}
+        return value
+
+    @model_serializer
+    def _short(self) -> Any:
+        return {self.name: self.params} if self.params else self.name
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        """The schema of the short forms, which files use."""
+        one = {"type": "object", "minProperties": 1, "maxProperties": 1}
+        return {"anyOf": [{"type": "string"}, one], "description": cls.__doc__}
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{k}={v}" for k, v in self.params.items())
+        return f"{self.name}({inner})" if inner else self.name
+
+    def build(self, kind: str) -> Any:
+        """The object that the choice stands for: `Choice(name="fedprox").build("method")`.
+
+        `kind` is one of `registry.KINDS`, which names the base class of what is returned.
+        Raises `FedbenchError` on an unknown name, an unknown parameter or a value out of range.
+        """
+        return registry.build(kind, self.name, self.params)
+
+    def brief(self, kind: str) -> "Choice":
+        """The choice without the parameters that are written at their default value."""
+        if not self.params:
+            return self
+        entry = registry.find(kind, self.name)
+        params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
+        return (
+            self if len(params) == len(self.params) else self.model_copy(update={"params": params})
+        )
+
+
+def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:
+    """Whether a parameter has its default value; a list may be written for a tuple."""
+    if value is None:
+        return field in entry.nulls
+    return field in entry.fields and bool(canonical(value) == canonical(entry.fields[field]))
+
+
+def assign(plain: dict[str, Any], key: str, value: Any) -> None:
+    """Set a field in `plain`, or for `part.parameter` a parameter of each part of that name.
+
+    `tune.grid` reaches into the search, as do its other fields.
+    """
+    part, _, parameter = key.partition(".")
+    if not parameter:
+        plain[key] = value
+    elif part == "tune":
+        if not plain.get("tune"):
+            raise FedbenchError(f"'{key}' names the search of a run that has none")
+        plain["tune"] = dict(plain["tune"]) | {parameter: value}
+    else:
+        _assign_to_part(plain, key, value)
+
+
+def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
+    part, _, parameter = key.partition(".")
+    owners = [p for p in plain["parts"] if p["name"] == part]
+    if not owners:
+        raise no_part(key, "this run", [p["name"] for p in plain["parts"]])
+    for owner in owners:
+        owner["params"] = owner["params"] | {parameter: value}
+
+
+def no_part(key: str, owner: str, names: Sequence[str]) -> FedbenchError:
+    """The error for a `part.parameter` of which the owner, such as 'this run', has no part."""
+    only = f"only {[*names]}" if names else "which is FedAvg and has no parts"
+    return FedbenchError(f"'{key}' names no part of {owner}, {only}")
+
+
+def refuse_named_method(name: str) -> None:
+    """Raise `FedbenchError` with what to write instead if a part has the name of a named method.
+
+    Files and command lines have the names in `compositions.yaml` replaced by parts before a
+    `RunSpec` is made, which takes parts alone.
+    """
+    if name in registry.entries("method"):
+        return
+    methods = [pair for file in composition_files() for pair in read_yaml(file).items()]
+    for method, fields in methods:
+        if str(method).lower() == name.lower() and isinstance(fields, dict):
+            needed = {"parts": fields.get("parts"), **(fields.get("with") or {})}
+            wanted = ", ".join(f"{key}={shown(value)}" for key, value in needed.items())
+            raise FedbenchError(
+                f"parts: '{name}' is a named method, which stands for its parts in files and on "
+                f"command lines alone; in Python write {wanted}"
+            )

@@ -1,6 +1,7 @@
 """`fedbench bench`, `show` and `compare` on a few runs of two rounds."""
 
 import json
+import math
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
     done = typed("bench", *CHOSEN, "--out", folder, "--results", folder / "results")
     said = words(done)
     assert done.exit_code == 0
+    assert "0 runs trained." in said  # all were finished
     table = pd.read_csv(folder / "reports/paper/tables/mine/leaderboard.csv")
     for mean, std in table[["measured_mean", "measured_std"]].to_numpy():
         assert f" {mean:.2f} ± {std:.2f} " in said or mean == float("inf")
@@ -183,6 +185,15 @@ def test_results_do_not_differ_from_themselves(folder, monkeypatch):
     assert "Cells measured in both: 21. The same in every run: 21. Differ beyond the" in said
     rows = json.loads(typed("compare", one, one, "--json").output)
     assert {row["difference"] for row in rows} == {0.0}
+    place = ["table", "dataset", "setting", "method", "metric"]
+    assert {tuple(row) for row in rows} == {
+        (*place, "one", "other", "difference", "p", "apart", "same")
+    }
+    board = pd.read_csv(folder / "reports/paper/tables/mine/leaderboard.csv")
+    means = board.set_index(["metric", "method"])["measured_mean"]
+    for row in rows:
+        mean = means[row["metric"], row["method"]]
+        assert row["one"] == (pytest.approx(mean) if math.isfinite(mean) else None)
 
 
 def test_a_folder_of_a_scale_may_be_a_link(folder, tmp_path, monkeypatch):

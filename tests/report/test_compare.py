@@ -5,6 +5,7 @@ import math
 import pytest
 
 from fedbench.report.compare import Side, compare
+from fedbench.report.values.numbers import with_deviation
 from fedbench.store import Results, write_frame
 from tests.report.report_case import FULL, case, frame_of
 
@@ -62,3 +63,17 @@ def test_runs_without_any_spread(side):
 def test_cells_of_one_side_alone_are_counted(side):
     found = compare(side("a", QUIET), side("b", {}))
     assert (len(found.cells), found.only_one, found.only_other) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "text"),
+    [
+        (61.2, 0.412, "61.20 ± 0.41"),
+        (61.2, None, "61.20"),
+        (61.2, math.nan, "61.20"),
+        (None, None, "–"),
+        (math.inf, None, "not reached"),
+    ],
+)
+def test_a_mean_with_its_deviation(mean, deviation, text):
+    assert with_deviation(mean, deviation, 2) == text

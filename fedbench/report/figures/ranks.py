@@ -34,7 +34,7 @@ _LINE = 0.19  # inches that each line of a method's name takes
 
 
 def save(ranks: Ranks, title: str, stem: Path, formats: Sequence[str] = DRAWN) -> Written:
-    """Write `<stem>.svg`, `<stem>.png` and `<stem>.pdf`."""
+    """Write `<stem>.svg` and so on, one file per format."""
     files = (stem.with_name(f"{stem.name}.{ending}") for ending in formats)
     return write(lambda: draw(ranks, title), *files)
 

@@ -44,7 +44,7 @@ class Written:
 def save(
     drawing: Drawing, folder: Path, formats: Sequence[str] = DRAWN
 ) -> tuple[Written, list[dict[str, Any]]]:
-    """Write `<key>.svg`, `<key>.png` and `<key>.pdf`; the same drawing gives the same bytes.
+    """Write `<key>.svg` and so on, one file per format; the same drawing gives the same bytes.
 
     Returns them, and what a page's script tells of the curves in them.
     """

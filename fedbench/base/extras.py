@@ -31,7 +31,7 @@ def require(extra: str, user: str) -> None:
 
 def require_all(chosen: Iterable[tuple[str, str]]) -> None:
     """Raise `FedbenchError` if an entry, given by kind and name, needs an extra that is missing."""
-    for kind, name in chosen:
+    for kind, name in sorted(chosen):
         extra = registry.find(kind, name).constants.get("EXTRA")
         if extra:
             require(extra, f"{kind} '{name}'")

@@ -1,5 +1,6 @@
 """Checks of a data set's arrays; each error names the file, the array and what is allowed."""
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,12 @@ def check_labels(where: str, name: str, y: Any, classes: int) -> None:
             f"{where}: {name} has label {y[outside[0]]} at position {outside[0]}; "
             f"labels must be 0…{classes - 1}"
         )
+
+
+def check_all_classes(what: str, labels: Set[Any], name: str, classes: int) -> None:
+    """Refuse fewer or more different labels than the data set `name` has; `what` has them."""
+    if len(labels) != classes:
+        raise FedbenchError(f"{what} {len(labels)} different labels; {name} has {classes}")
 
 
 def check_normalisation(

@@ -12,6 +12,7 @@ from fedbench.base import errors
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_text
 from fedbench.data import archive
+from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
 
@@ -61,7 +62,10 @@ def load_images(
         origin=origin,
         normalisation=images.normalisation,
     )
-    _check_all_classes(dataset, where)
+    # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
+    check_all_classes(
+        f"{where}: y_train has", set(dataset.y_train.tolist()), images.name, images.classes
+    )
     return dataset
 
 
@@ -79,15 +83,6 @@ def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) ->
         raise FedbenchError(
             f"{where}: {field} has samples of shape {x.shape[1:]}; "
             f"images of {images.name} must be {images.sample}"
-        )
-
-
-def _check_all_classes(dataset: Dataset, where: str) -> None:
-    # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
-    count = len(np.unique(dataset.y_train))
-    if count != dataset.classes:
-        raise FedbenchError(
-            f"{where}: y_train has {count} different labels; {dataset.name} has {dataset.classes}"
         )
 
 

@@ -15,7 +15,7 @@ from fedbench.data.dataset import Dataset
 
 @dataclass(frozen=True)
 class Source(Checked, ABC):
-    """Where a data set comes from; each source is a file in `fedbench/data/sources`."""
+    """Where a data set comes from; those of fedbench are classes in `fedbench/data/sources`."""
 
     @abstractmethod
     def load(self, folder: Path) -> Dataset:

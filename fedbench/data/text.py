@@ -13,6 +13,7 @@ from fedbench.base import extras
 from fedbench.base.checks import Checked, Count
 from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import exists
+from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset
 
 Kind = Literal["auto", "pretrained", "words"]
@@ -46,8 +47,8 @@ class Tokens(Checked):
         and its files are missing or broken.
         """
         extras.require("text", "a data set of texts")
-        if self.kind == "pretrained" or (self.kind == "auto" and find(folder)):
-            return read(folder), "distilbert-base-uncased"
+        if self.kind == "pretrained" or (self.kind == "auto" and tokenizer_file(folder)):
+            return pretrained_tokenizer(folder), "distilbert-base-uncased"
         substitute = word_level(texts, self.vocabulary)
         words = substitute.get_vocab_size() - len(SPECIAL)
         return substitute, f"substitute: word-level, {words} words"
@@ -86,15 +87,15 @@ def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int6
     return ids
 
 
-def find(folder: Path) -> Path | None:
+def tokenizer_file(folder: Path) -> Path | None:
     """The file of the tokenizer in `<folder>/distilbert-base-uncased`; None if there is none."""
     files = (folder / NAME / name for name in _FILES)
     return next((file for file in files if exists(file)), None)
 
 
-def read(folder: Path) -> Any:
+def pretrained_tokenizer(folder: Path) -> Any:
     """The pretrained tokenizer; raises `FedbenchError` if its file is missing or broken."""
-    file = find(folder)
+    file = tokenizer_file(folder)
     if file is None:
         raise FedbenchError(
             f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
@@ -140,7 +141,8 @@ class TextSet:
 
 def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
     """The texts as a data set of token ids, whose origin names the tokenizer."""
-    _check_all_classes(texts)
+    where = f"{texts.name} ({texts.origin.get('file', 'made here')}): the training texts have"
+    check_all_classes(where, {label for label, _ in texts.train}, texts.name, texts.classes)
     tokenizer, name = tokens.tokenizer([text for _, text in texts.train], folder)
     x = [encode(tokenizer, [t for _, t in part], tokens.length) for part in _parts(texts)]
     y = [np.array([label for label, _ in part], dtype=np.int64) for part in _parts(texts)]
@@ -157,9 +159,7 @@ def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
 def read_text(file: Path, where: str) -> str:
     """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
     try:
-        text = file.read_bytes().decode(
-            "utf-8"
-        )  # line ends stay as they are, which Path.read_text would change
+        text = file.read_bytes().decode("utf-8")  # read_text would change line ends
     except (OSError, UnicodeDecodeError) as error:
         raise FedbenchError(
             f"{where}: the file is not readable UTF-8 text ({short(error)}); put a sound one in "
@@ -172,12 +172,3 @@ def read_text(file: Path, where: str) -> str:
 
 def _parts(texts: TextSet) -> list[Texts]:
     return [texts.train, texts.test] + [texts.held_out] * bool(texts.held_out)
-
-
-def _check_all_classes(texts: TextSet) -> None:
-    count = len({label for label, _ in texts.train})
-    if count != texts.classes:
-        raise FedbenchError(
-            f"{texts.name} ({texts.origin.get('file', 'made here')}): the training texts have "
-            f"{count} different labels; {texts.name} has {texts.classes}"
-        )

@@ -17,7 +17,7 @@ from fedbench.models.layers import (
     scaled,
     with_he_weights,
 )
-from fedbench.models.norms import by_groups
+from fedbench.models.norms import normalisation
 from fedbench.models.pooling import MaxPool2, Pooled
 
 
@@ -119,7 +119,7 @@ class SCNNTiny(Architecture):
         """Features are the 384 units before the classifier."""
         first, inputs = at_side("SCNNTiny", inputs, self.side, least=8)
         channels, *hidden = scaled((64, 512, 384), self.width)
-        norm = by_groups("gn", self.groups)
+        norm = normalisation("gn", self.groups)
         layers: list[nn.Module] = [first]
         for before in (inputs.shape[0], channels, channels):
             layers += [nn.Conv2d(before, channels, 3, padding=1), norm(channels)]

@@ -13,34 +13,21 @@ Norm = Callable[[int], nn.Module]
 Kind = Literal["gn", "bn"]
 
 
-def by_groups(kind: Kind, groups: int) -> Norm:
-    """Batch norm, or group norm with `groups` groups.
+def normalisation(kind: Kind, groups: int = 1, per_group: int | None = None) -> Norm:
+    """Batch norm, or group norm: a function of the number of channels that gives the layer.
 
-    The function raises `FedbenchError` if the groups cannot be of equal size.
+    A group norm has `groups` groups, or `per_group` channels per group if that is given: one group
+    where there are fewer. The function raises `FedbenchError` if groups cannot be of equal size.
     """
 
     def layer(channels: int) -> nn.Module:
-        if channels % groups:
+        count = max(1, channels // per_group) if per_group else groups
+        if channels % (min(per_group, channels) if per_group else groups):
+            given = f"per_group = {per_group}" if per_group else f"groups = {groups}"
             raise FedbenchError(
-                f"groups = {groups} cannot divide {channels} channels equally; choose a divisor"
+                f"{given} cannot divide {channels} channels equally; choose a divisor"
             )
-        return nn.GroupNorm(groups, channels)
-
-    return nn.BatchNorm2d if kind == "bn" else layer
-
-
-def by_size(kind: Kind, size: int) -> Norm:
-    """Batch norm, or group norm with `size` channels per group: one group if there are fewer.
-
-    The function raises `FedbenchError` if the groups cannot be of equal size.
-    """
-
-    def layer(channels: int) -> nn.Module:
-        if channels > size and channels % size:
-            raise FedbenchError(
-                f"per_group = {size} cannot divide {channels} channels equally; choose a divisor"
-            )
-        return nn.GroupNorm(max(1, channels // size), channels)
+        return nn.GroupNorm(count, channels)
 
     return nn.BatchNorm2d if kind == "bn" else layer
 

@@ -12,7 +12,7 @@ from fedbench.base.checks import Count, Layers, Positive
 from fedbench.data.dataset import Inputs
 from fedbench.models.architecture import Architecture, BodyHead
 from fedbench.models.layers import at_side, global_mean, require_images, scaled
-from fedbench.models.norms import Norm, by_groups, by_size
+from fedbench.models.norms import Norm, normalisation
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RN20(Architecture):
         """Features are the globally averaged channels of the last stage."""
         require_images("RN20", inputs)
         c = [max(self.groups, round(n * self.width)) for n in (16, 32, 64)]
-        norm = by_groups(self.norm, self.groups)
+        norm = normalisation(self.norm, self.groups)
         layers: list[nn.Module] = [
             nn.Conv2d(inputs.shape[0], c[0], 3, padding=1, bias=False),
             norm(c[0]),
@@ -117,7 +117,7 @@ class RN8(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (64)."""
         first, inputs = at_side("RN8", inputs, self.side)
-        norm = by_size(self.norm, self.per_group)
+        norm = normalisation(self.norm, per_group=self.per_group)
         plan = _Plan(BasicBlock, norm, scaled((16, 32, 64), self.width), [self.blocks] * 3)
         return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)
 
@@ -145,8 +145,7 @@ class RN18(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (512)."""
         first, inputs = at_side("RN18", inputs, self.side)
-        size = self.per_group
-        norm = by_size(self.norm, size) if size else by_groups(self.norm, self.groups)
+        norm = normalisation(self.norm, self.groups, self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         plan = _Plan(BasicBlock, norm, planes, [self.blocks] * 4)
         stem = _cifar_stem if self.stem == "cifar" else _imagenet_stem
@@ -174,7 +173,7 @@ class RN50(Architecture):
     def build(self, inputs: Inputs) -> nn.Module:
         """Features are the globally averaged channels of the last stage (2048)."""
         first, inputs = at_side("RN50", inputs, self.side)
-        norm = by_size(self.norm, self.per_group)
+        norm = normalisation(self.norm, per_group=self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
         plan = _Plan(Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
         return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)

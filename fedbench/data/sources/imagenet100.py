@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from fedbench.base.checks import Count, Strict
 from fedbench.base.errors import FedbenchError, short
@@ -31,7 +30,6 @@ _CHUNK = 256  # images decoded at a time
 
 _REMEDY = "delete it to have the images decoded again"
 
-Whole = Annotated[int, Field(ge=1)]
 Listing = Mapping[str, Sequence[Path]]  # the images of each class
 
 
@@ -39,8 +37,8 @@ class Contents(Strict):
     """The manifest of a file of pixels: class names, and training and test images per class."""
 
     classes: tuple[str, ...]
-    train: tuple[Whole, ...]
-    test: tuple[Whole, ...]
+    train: tuple[Count, ...]
+    test: tuple[Count, ...]
     sha256: str = ""  # of the file of pixels
 
 

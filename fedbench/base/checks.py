@@ -112,7 +112,7 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
             return f"{place}: {context['error']}" if place else str(context["error"])
         case "string_pattern_mismatch":
             rule = _NAME_RULE
-        case "tuple_type":
+        case "tuple_type" | "too_short":
             rule = _as_list(first["input"], loc)
         case _:
             rule = first["msg"][0].lower() + first["msg"][1:]
@@ -123,6 +123,8 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
 
 def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
     """How to write one value as the list that is wanted."""
+    if isinstance(value, list | tuple | dict) and not value:
+        return "at least one value is needed"
     if loc and loc[-1] == "seeds" and isinstance(value, int) and 0 < value <= 10:
         return f"it must be a list; write seeds: {[*range(value)]} for the first {value}"
     single = loc and isinstance(value, str | int | float)

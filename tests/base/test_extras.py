@@ -5,6 +5,7 @@ import pytest
 from fedbench import Machine, RunSpec, run
 from fedbench.base import extras, registry
 from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import KINDS
 from fedbench.plan.plan import make_plan
 from tests.project import ROOT
 
@@ -47,7 +48,7 @@ def test_a_plan_names_the_extra_and_who_needs_it(without):
 def test_every_extra_is_declared_by_a_class():
     declared = {
         entry.constants["EXTRA"]
-        for kind in registry.PACKAGES
+        for kind in KINDS
         for entry in registry.entries(kind).values()
         if "EXTRA" in entry.constants
     }

@@ -57,7 +57,7 @@ WIDE = PAPER.replace("alpha: [1], method: [FedAvg, FedProx]", "alpha: [1, 2], me
         (PAPER + "claims: {a: {text: A., kind: earlier, grid: main, winner: 3, loser: FedAvg}}",
          "3 is not allowed: both sides must name levels"),
         (PAPER + "claims: {a: {text: A., kind: spread, grid: main, winner: FedAvg, cells: mean}}",
-         "cells: mean is defined for differences alone, not for deviations"),
+         "cells: mean is not defined for deviations"),
     ],
 )  # fmt: skip
 def test_what_the_yaml_file_tells(refuses, tmp_path, paper, words):

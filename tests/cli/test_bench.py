@@ -20,7 +20,7 @@ from fedbench.jobs.train import train
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import write_plan
 from fedbench.report import build
-from fedbench.store import Results, write_frame
+from fedbench.store import Results, read_frame, write_frame
 from fedbench.store.checksum import with_checksum
 from tests.project import ROOT
 
@@ -194,6 +194,23 @@ def test_results_do_not_differ_from_themselves(folder, monkeypatch):
     for row in rows:
         mean = means[row["metric"], row["method"]]
         assert row["one"] == (pytest.approx(mean) if math.isfinite(mean) else None)
+
+
+def test_cells_that_differ_are_listed_with_both_means(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
+    monkeypatch.setattr(console, "width", 600)
+    shutil.copytree(folder / "results", tmp_path / "results")
+    file = Results(tmp_path / "results").frame("paper", "mine")
+    frame = read_frame(file)
+    write_frame(frame.assign(accuracy=frame["accuracy"] + 0.5), file)
+    lines = typed("compare", folder / "results/paper", tmp_path / "results/paper").output
+    rows = [line.split("│")[1:-1] for line in lines.splitlines() if "FedSAM, accuracy " in line]
+    table, _, one, other, difference, p = (cell.strip() for cell in rows[0])
+    assert (table, difference) == ("mine/leaderboard", "+50.00")
+    mean = float(one.partition(" ± ")[0])
+    assert float(other.partition(" ± ")[0]) == pytest.approx(mean + 50, abs=0.011)
+    assert other.endswith("(2)")
+    assert float(p) < 0.05
 
 
 def test_a_folder_of_a_scale_may_be_a_link(folder, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ Addresses are https, and the checksum is a sha256, since md5 can be forged.
 
 import shutil
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from fedbench.base.errors import FedbenchError, short
 from fedbench.base.files import atomic, exists
 
 _PATIENCE = 30  # seconds without a byte
+_REASON = 80  # characters of an error's text, which the remedy follows
 
 
 class Remote(NamedTuple):
@@ -40,9 +42,10 @@ def obtain(
             downloader = pooch.HTTPDownloader(timeout=_PATIENCE)
             arrived = pooch.retrieve(remote.url, None, file.name, folder, downloader=downloader)
         except Exception as error:  # no network, no such host, a full disk: the remedy is the same
+            reason = textwrap.shorten(short(error), _REASON, placeholder=" …")
             raise FedbenchError(
-                f"{what} could not be downloaded ({short(error)}); {remedy}, or run once with a "
-                "network connection"
+                f"{what} could not be downloaded ({reason}); {remedy}, or run once with a network "
+                "connection"
             ) from error
         checksum = pooch.file_hash(arrived)
         if checksum != remote.sha256:

@@ -101,14 +101,17 @@ class SeedCase(Strict):
             for axis, wanted in self.where.items()
         )
 
-    def words(self) -> str:
-        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
-        levels = " and ".join(
+    def levels(self) -> str:
+        """The levels meant, in words: 'dataset CIFAR-10 and method "MFL, dampened", RMFL'."""
+        return " and ".join(
             f"{axis} {', '.join(quoted(str(level)) for level in as_tuple(wanted))}"
             for axis, wanted in self.where.items()
         )
+
+    def words(self) -> str:
+        """The points meant, for who writes scales: 'dataset CIFAR-10 in the grid epochs'."""
         grids = f"the grid{'s' * (len(self.grids) > 1)} {', '.join(self.grids)}"
-        return " in ".join(filter(None, [levels, grids if self.grids else ""]))
+        return " in ".join(filter(None, [self.levels(), grids if self.grids else ""]))
 
 
 def quoted(name: str) -> str:

@@ -1,18 +1,18 @@
 """Reads a CSV file of numbers that has one column of labels.
 
-By Python's module `csv`, which, unlike the parsers of pandas and pyarrow, refuses a stray quote and
-knows the line of every cell.
+pandas reads it; the module csv names the columns, and finds the line of what pandas refuses.
 """
 
 import csv
 import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, short
@@ -24,10 +24,10 @@ MISSING |= {"NULL", "null"}
 
 _LAYOUT = "comma-separated UTF-8 text whose first line names the columns"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
-_TRUTH = {"true": 1.0, "false": 0.0}  # as pandas writes a column of truth values
+_NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+_TRUTH = ("true", "false")  # columns of these are 1 and 0, as pandas reads what it has written
 _UNNAMED = re.compile(r"(Unnamed: [0-9]+)?")
-_LARGEST = float(np.finfo(np.float32).max)
-Rows = Iterable[tuple[int, list[str]]]  # line numbers and cells
+_CELLS = 2_000_000  # that are in memory at a time, beside the result
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,44 @@ def read_csv(file: Path, where: str, label: str) -> LabelledRows:
     few or too many cells.
     """
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            rows = _rows(csv.reader(stream, strict=True), where)
-            _, cells = next(rows, (0, list[str]()))
-            columns = [cell.strip() for cell in cells]
-            _check_columns(where, columns, label)
-            at = columns.index(label) if label else len(columns) - 1
-            x, words = _values(rows, columns, at, where)
+        columns = _names(file, where)
+        _check_columns(where, columns, label)
+        at = columns.index(label) if label else len(columns) - 1
+        x, words = _read(file, where, columns, at)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FedbenchError(
             f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
         ) from error
     names = tuple(columns[:at] + columns[at + 1 :])
     _refuse_index(where, x, names)
-    return LabelledRows(x, _labels(words, f"{where}: column {columns[at]!r}"), names, columns[at])
+    y = _labels(words, f"{where}: column {columns[at]!r}")
+    return LabelledRows(x, y, names, columns[at])
+
+
+def _opened(file: Path) -> TextIO:
+    return file.open(encoding="utf-8-sig", newline="")
+
+
+def _names(file: Path, where: str) -> list[str]:
+    """The names of the columns; what pandas would pass over raises.
+
+    That is a first row of another width, which would be that of all rows, and a stray quote.
+    """
+    with _opened(file) as stream:
+        rows = _rows(csv.reader(stream, strict=True), where)
+        _, names = next(rows, (0, None))
+        if names is None or next(rows, None) is None:
+            problem = "is empty" if names is None else "has no row below its first line"
+            raise FedbenchError(f"{where}: the file {problem}; it must be {_LAYOUT}")
+        if _quoted(file):
+            for _ in rows:
+                pass
+    return [cell.strip() for cell in names]
+
+
+def _quoted(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return any(b'"' in piece for piece in iter(lambda: stream.read(1 << 20), b""))
 
 
 def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
@@ -79,46 +103,64 @@ def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
         yield reader.line_num, cells
 
 
-def _values(
-    rows: Rows, columns: Sequence[str], at: int, where: str
+def _read(
+    file: Path, where: str, columns: Sequence[str], at: int
 ) -> tuple[NDArray[np.float32], list[str]]:
     """The features, and the labels as they are written."""
-    names = [*columns[:at], *columns[at + 1 :]]
-    numbers, words, parsers = array("d"), list[str](), list[Callable[[str], float]]()
-    for line, cells in rows:
-        words.append(cells.pop(at).strip())
-        _refuse_label(words[-1], f"{where}: line {line}", columns[at])
-        parsers = parsers or [_truth if _is_truth(cell) else _number for cell in cells]
-        for name, parse, cell in zip(names, parsers, cells, strict=True):
-            try:
-                numbers.append(parse(cell))
-            except (ValueError, KeyError):
-                raise FedbenchError(
-                    f"{where}: line {line}, column {name!r} has {cell!r}; "
-                    "features must be finite numbers"
-                ) from None
-    if not words:
-        raise FedbenchError(
-            f"{where}: the file has no row below its first line; it must be {_LAYOUT}"
-        )
-    return np.frombuffer(numbers).astype(np.float32).reshape(len(words), len(names)), words
+    x: list[NDArray[np.float32]] = []
+    words: list[str] = []
+    try:
+        with _opened(file) as stream:
+            next(_rows(csv.reader(stream, strict=True), where))  # pandas begins below the names
+            for frame in _frames(stream, len(columns), at):
+                labels = frame.pop(str(at)).str.strip()
+                values = _single(frame.to_numpy(np.float64))
+                if not np.isfinite(values).all() or labels.isin(MISSING).any():
+                    raise ValueError("a number that is not finite, or a label that is missing")
+                words.extend(labels)
+                x.append(values)
+    except (ValueError, pd.errors.ParserError) as error:
+        for allowed in (_TRUTH, ()):  # these are numbers only if all cells of a column are
+            _refuse_first(file, where, columns, at, allowed, sound=len(words))
+        raise FedbenchError(f"{where}: pandas cannot read the table ({short(error)})") from error
+    return np.concatenate(x), words
 
 
-def _is_truth(cell: str) -> bool:
-    return cell.strip().lower() in _TRUTH
+def _frames(stream: TextIO, width: int, at: int) -> Iterator[pd.DataFrame]:
+    """The rows below the names, some at a time; column `at` is text as it is written."""
+    return pd.read_csv(
+        stream, header=None, names=[str(k) for k in range(width)], index_col=False, na_filter=False,
+        dtype={str(k): object if k == at else np.float64 for k in range(width)},
+        chunksize=max(1, _CELLS // width),
+    )  # fmt: skip
 
 
-def _truth(cell: str) -> float:
-    """1 or 0; raises `KeyError` on a cell that is neither True nor False."""
-    return _TRUTH[cell.strip().lower()]
+def _single(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+        return values.astype(np.float32)
 
 
-def _number(cell: str) -> float:
-    """The number in a cell; raises `ValueError` if it is none that float32 can hold."""
-    value = float(cell)
-    if not abs(value) <= _LARGEST or "_" in cell:  # Python takes 1_000 for a number
-        raise ValueError
-    return value
+def _refuse_first(
+    file: Path, where: str, columns: Sequence[str], at: int, words: Sequence[str], sound: int
+) -> None:
+    """Raise `FedbenchError` with line and column of the first cell that is not as it must be.
+
+    A feature may be a finite number or one of `words`. The first `sound` rows have been read.
+    """
+    with _opened(file) as stream:
+        rows = _rows(csv.reader(stream, strict=True), where)
+        for line, cells in islice(rows, 1 + sound, None):
+            _refuse_label(cells[at].strip(), f"{where}: line {line}", columns[at])
+            for name, cell in zip(columns, cells, strict=True):
+                if name != columns[at] and not (cell.strip().lower() in words or _finite(cell)):
+                    raise FedbenchError(
+                        f"{where}: line {line}, column {name!r} has {cell!r}; "
+                        "features must be finite numbers"
+                    )
+
+
+def _finite(cell: str) -> bool:
+    return bool(_NUMBER.fullmatch(cell) and np.isfinite(_single(np.array(float(cell)))))
 
 
 def _refuse_label(word: str, where: str, column: str) -> None:
@@ -144,8 +186,6 @@ def _refuse_index(where: str, x: NDArray[np.float32], columns: Sequence[str]) ->
 
 
 def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
-    if not columns:
-        raise FedbenchError(f"{where}: the file is empty; it must be {_LAYOUT}")
     if all(_is_number(name) for name in columns):
         raise FedbenchError(f"{where}: line 1 has only numbers; it must name the columns")
     for name in columns:

@@ -170,7 +170,8 @@ def test_the_last_column_is_the_label_and_a_path_may_be_absolute(tmp_path):
     assert sorted(data.x_train[data.y_train == 1].ravel()) == [1, 1]
 
 
-def test_a_table_is_read_as_exactly_as_python_reads_numbers_and_by_line(tmp_path):
+def test_a_large_table_is_read_in_pieces_and_as_exactly_as_python_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfile, "_CELLS", 7 * 3)
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 2)) * 10.0 ** rng.integers(-30, 30, (50, 2))
     rows = [f"{a!r},{b!r},{['no', 'yes'][i % 2]}" for i, (a, b) in enumerate(values.tolist())]

@@ -122,13 +122,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
     counts = _label_counts(data, rows)
-    fed = constants(spec, data, counts, net, machine)
-    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
     return Problem(
-        spec=spec, identity=identify(spec, objects), data=data, fed=fed, task=task,
-        rows=[torch.as_tensor(r, dtype=torch.long) for r in rows],
-        label_counts=counts, unused=Unused.of(rows, len(train)),
-        sampler=sampler, scorers=_scorers(task, data, held_out, spec),
+        spec=spec, identity=identify(spec, objects), data=data, task=task,
+        fed=constants(spec, data, counts, net, machine),
+        rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
+        unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
+        sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
     )  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def _family(label: str) -> str:
 def about(repeats: int) -> dict[str, str]:
     """What stands above the tables, as name → text."""
     gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
-    packages = ", ".join(f"{name} {version(name)}" for name in ("fedbench", "torch", "numpy"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("fl-fedbench", "torch", "numpy"))
     peers = ", ".join(title(peer) for peer in PEERS if not missing(peer)) or "none installed"
     return {
         "machine": f"{processor()}, {CORES} cores, {gigabytes:.0f} GB, {platform.platform()}",

@@ -127,17 +127,22 @@ class ClientBatches:
 class ClientResult:
     """What one client's local training returns.
 
-    w, buffers: the trained model y_i; delta: the update that is uploaded, (d,); upload: what each
-    part uploads beside it; state: what each part stores at the client; loss: the mean over its
-    steps of a mini-batch's loss before the step, without the parts' terms.
+    w, buffers: the trained model y_i; changed: the update (d,) that is uploaded, None if it is
+    x_t − y_i, as no part has an `end`; upload: what each part uploads beside it; state: what each
+    part stores at the client; loss: the mean over its steps of a mini-batch's loss before the step,
+    without the parts' terms.
     """
 
     w: Tensor
-    delta: Tensor
+    changed: Tensor | None
     upload: list[State]
     state: list[State]
     buffers: Buffers
     loss: Tensor
+
+    def delta(self, x: Tensor) -> Tensor:
+        """The update (d,) that is uploaded, where x (d,) is the global model of the round."""
+        return x - self.w if self.changed is None else self.changed
 
 
 def by_autograd(

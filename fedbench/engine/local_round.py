@@ -69,12 +69,16 @@ def finished(
     loss: Tensor,
 ) -> ClientResult:
     """Let the parts end their turns at the trained weights; returns what the client hands back."""
-    delta = start.global_model.w - w
-    for part, t in zip(task.parts, turns, strict=True):
+    changed: Tensor | None = None
+    for i in overriding(task.parts, "end"):
+        part, t = task.parts[i], turns[i]
         t.k, t.y = t.H, Model(w, buffers)
-        delta = same_shape(part, "end", part.end(delta, t), delta)
+        delta = start.global_model.w - w if changed is None else changed
+        changed = same_shape(part, "end", part.end(delta, t), delta)
     upload, state = [t.upload for t in turns], [t.state for t in turns]
-    return ClientResult(w=w, delta=delta, upload=upload, state=state, buffers=buffers, loss=loss)
+    return ClientResult(
+        w=w, changed=changed, upload=upload, state=state, buffers=buffers, loss=loss
+    )
 
 
 class Placeable(Protocol):

@@ -6,14 +6,13 @@ and only what changes from round to round is sent.
 """
 
 import ctypes
-import fcntl
 import io
 import pickle
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from mmap import mmap
 from multiprocessing import Pipe, get_context
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.util import Finalize
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from fedbench.engine.turns import PreparedClient
 Group = Sequence[PreparedClient]
 Train = Callable[[RoundStart, Group], list[ClientResult]]
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
-_PIPE = 2**20  # bytes that a pipe holds, so that a worker need not wait for its result to be read
+_SHARED = 2**26  # bytes of memory for each way of each worker; what is not used costs nothing
 
 
 class Processes:
@@ -47,14 +46,16 @@ class Processes:
             self._workers = [_forked(self._train, fed) for _ in range(self._count)]
             Finalize(self, _end, (self._workers,), exitpriority=1)  # before daemons get SIGTERM
         for n, worker in enumerate(self._workers):
+            worker.answers.start()
+            worker.questions.start()
             with suppress(BrokenPipeError):  # the answer says so
-                worker.questions.send_bytes(_packed((start, groups[n :: self._count])))
+                worker.questions.send((start, groups[n :: self._count]))
         return [self._answer(self._workers[i % self._count]) for i in range(len(groups))]
 
     def _answer(self, worker: "_Worker") -> list[ClientResult]:
         """The next group's results; no worker is used again after an error."""
         try:
-            answer: list[ClientResult] | Exception = _unpacked(worker.answers.recv_bytes())
+            answer: list[ClientResult] | Exception = worker.answers.receive()
         except EOFError:
             answer = FedbenchError(
                 "a worker process was ended by the system, as it does when memory runs out; give "
@@ -66,24 +67,62 @@ class Processes:
         return answer
 
 
+class _Channel:
+    """A way from one process to another: tensors in shared memory, as far as it reaches.
+
+    What else there is, and tensors beyond it, goes through a pipe.
+    """
+
+    def __init__(self) -> None:
+        self._in, self._out = Pipe(duplex=False)
+        self._memory, self._used = memoryview(mmap(-1, _SHARED)), 0
+
+    def start(self) -> None:
+        """Use the memory from its start, as nothing in it is waited for."""
+        self._used = 0
+
+    def to(self, sender: bool) -> None:
+        """Keep the sender's or the receiver's end alone; a pipe ends with its last user."""
+        (self._in if sender else self._out).close()
+
+    def send(self, value: object) -> None:
+        """Send what can be pickled."""
+        places: list[tuple[int, int]] = []
+        stream = io.BytesIO()
+
+        def goes_through_pipe(buffer: pickle.PickleBuffer) -> bool:
+            first, last = self._used, self._used + buffer.raw().nbytes
+            if last > _SHARED:
+                return True
+            self._memory[first:last] = buffer.raw()
+            places.append((first, last))
+            self._used = last
+            return False
+
+        _Pickler(stream, pickle.HIGHEST_PROTOCOL, buffer_callback=goes_through_pipe).dump(value)
+        self._out.send((places, stream.getvalue()))
+
+    def receive(self, fed: Federation | None = None) -> Any:
+        """What was sent next, copied; raises `EOFError` if the other process has ended."""
+        places, content = self._in.recv()
+        tensors = [bytearray(self._memory[first:last]) for first, last in places]
+        return _Unpickler(content, tensors, fed).load()
+
+
 class _Worker(NamedTuple):
     process: BaseProcess
-    questions: Connection
-    answers: Connection
+    questions: _Channel
+    answers: _Channel
 
 
 def _forked(train: Train, fed: Federation | None) -> _Worker:
-    asked, questions = Pipe(duplex=False)
-    answers, answered = Pipe(duplex=False)
-    for pipe in (questions, answered):
-        with suppress(OSError):  # a user may have no more of such memory
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
+    questions, answers = _Channel(), _Channel()
     process = get_context("fork").Process(
-        target=_serve, args=(train, fed, asked, answered), daemon=True
+        target=_serve, args=(train, fed, questions, answers), daemon=True
     )
     process.start()
-    asked.close()  # the worker's; a pipe ends with its last user
-    answered.close()
+    questions.to(sender=True)
+    answers.to(sender=False)
     return _Worker(process, questions, answers)
 
 
@@ -94,22 +133,21 @@ def _end(workers: list[_Worker]) -> None:
         process.join()
 
 
-def _serve(
-    train: Train, fed: Federation | None, questions: Connection, answers: Connection
-) -> None:
+def _serve(train: Train, fed: Federation | None, questions: _Channel, answers: _Channel) -> None:
     """Train what is asked for; signals are for the process that forked this one, which ends it."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     ctypes.CDLL("libc.so.6").prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     torch.set_num_threads(1)
     while True:
-        start, groups = _unpacked(questions.recv_bytes(), fed)
+        start, groups = questions.receive(fed)
+        answers.start()
         for group in groups:
             try:
                 answer: object = train(start, group)
             except Exception as error:  # which the other process raises
                 answer = error
-            answers.send_bytes(_packed(answer))
+            answers.send(answer)
 
 
 class _Pickler(pickle.Pickler):
@@ -125,19 +163,11 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, content: bytes, fed: Federation | None) -> None:
-        super().__init__(io.BytesIO(content))
+    def __init__(
+        self, content: bytes, buffers: Sequence[bytearray], fed: Federation | None
+    ) -> None:
+        super().__init__(io.BytesIO(content), buffers=buffers)
         self._fed = fed
 
     def persistent_load(self, name: str) -> Federation | None:
         return self._fed
-
-
-def _packed(value: object) -> bytes:
-    stream = io.BytesIO()
-    _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(value)
-    return stream.getvalue()
-
-
-def _unpacked(content: bytes, fed: Federation | None = None) -> Any:
-    return _Unpickler(content, fed).load()

@@ -72,14 +72,17 @@ def aggregate(
     clients' models, bit for bit (convention 13). `copies` are those of `r`, one per part; their
     fields `models`, `raw`, `statistics`, `ups` and `new` are set here.
     """
+    statistics = [reply.buffers for reply in replies]
+    if not parts:
+        mean = weighted_mean([reply.w for reply in replies], r.p)
+        return Model(mean + 0.0, mix_buffers(statistics, r.p))  # the sum makes −0 a 0, as below
     models = torch.stack([reply.w for reply in replies])
     raw = r.w - models
-    statistics = [reply.buffers for reply in replies]
     for i, copy in enumerate(copies):
         copy.models, copy.raw, copy.statistics = models, raw, statistics
         copy.uploads = [reply.upload[i] for reply in replies]
     p = _weights(parts, copies, r.p)
-    received = [_received(parts, copies, n, reply) for n, reply in enumerate(replies)]
+    received = [_received(parts, copies, n, reply.delta(r.w)) for n, reply in enumerate(replies)]
     for copy in copies:
         vars(copy).pop("i", None)  # the index of one client, which now has no meaning
     d = weighted_mean(received, p)
@@ -99,10 +102,7 @@ def _weights(parts: Sequence[Part], copies: Sequence[Round], p: Tensor) -> Tenso
     return p
 
 
-def _received(
-    parts: Sequence[Part], copies: Sequence[Round], n: int, reply: ClientResult
-) -> Tensor:
-    delta = reply.delta
+def _received(parts: Sequence[Part], copies: Sequence[Round], n: int, delta: Tensor) -> Tensor:
     for i in overriding(parts, "receive"):
         copies[i].i = n
         delta = same_shape(parts[i], "receive", parts[i].receive(delta, copies[i]), delta)

@@ -20,14 +20,14 @@ class Threads:
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """The function of each item, in the items' order; raises what a thread raised."""
-        with _one_thread_per_operation():
+        with one_thread_per_operation():
             if self.count == 1:
                 return [function(item) for item in items]
             return list(self._pool.map(function, items))
 
 
 @contextlib.contextmanager
-def _one_thread_per_operation() -> Iterator[None]:
+def one_thread_per_operation() -> Iterator[None]:
     """With more threads inside an operation, the order of a sum and so its bits could differ."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -137,7 +137,7 @@ class Training:
     @float32_by_default()
     def round(self) -> None:
         """Make the next round; save a checkpoint if it is due, and stop if a signal says so."""
-        with self.problem.for_users("round", self.progress.round):
+        with self.problem.for_users("round", self.progress.round), self.workers.round():
             self._round(self.progress.round)
         self._checkpoint()
 

@@ -1,6 +1,7 @@
 """Trains the clients of a cohort in parallel; the number of workers changes no result."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -15,7 +16,7 @@ from fedbench.engine.local import ClientResult, LocalTask, RoundStart
 from fedbench.engine.local_round import local_round
 from fedbench.engine.lockstep import train_in_step
 from fedbench.engine.processes import Processes
-from fedbench.engine.threads import Threads
+from fedbench.engine.threads import Threads, one_thread_per_operation
 from fedbench.engine.turns import PreparedClient, dropout, snapshot
 
 
@@ -49,6 +50,10 @@ class Workers:
     @property
     def _threads(self) -> Threads:
         return Threads(1) if self.one_because else self._several
+
+    def round(self) -> AbstractContextManager[None]:
+        """A context for a round, in which PyTorch's own threads take no core from processes."""
+        return one_thread_per_operation() if self._processes else nullcontext()
 
     @property
     def described(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Angles(Probe):
 
     def see(self, s: Scene) -> Sight:
         """Measure every round, since the next one needs this round's update."""
-        deltas = torch.stack([reply.delta for reply in s.replies]) / s.r.lr
+        deltas = torch.stack([reply.delta(s.r.w) for reply in s.replies]) / s.r.lr
         columns, rows = self._to_previous(s, deltas)
         columns["delta_variance"] = variance(deltas)
         columns["delta_relative_variance"] = relative_variance(deltas)

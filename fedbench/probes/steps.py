@@ -99,7 +99,7 @@ class Steps(Probe):
         clients = range(s.r.fed.K) if self.reference == "all" else s.r.clients
         rows = drift(trails(s.problem, s.r, s.clients), origin(s.problem, s.r, clients))
         columns, momenta = trends(rows), _momentum(s)
-        updates = torch.stack([reply.delta for reply in s.replies])
+        updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
         for name in ("momentum_cosine", "momentum_projection"):
             values = [float(row[name]) for row in momenta]

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -15,7 +14,6 @@ from fedbench.paper import claims
 ROOT = Path(__file__).parents[2]
 
 _PLACE = re.compile(r"^\{\{ (.+) \}\}$", re.MULTILINE)
-_EXAMPLE = ("methods/shrink.py", "papers/mine.yaml")
 
 
 def filled(page: str, pieces: dict[str, Callable[[], str]]) -> str:
@@ -47,9 +45,6 @@ def pieces(folder: Path) -> dict[str, Callable[[], str]]:
             for kind in registry.KINDS
             if kind != "method"
         },
-        **{f"example {name}": partial(_example, name) for name in _EXAMPLE},
-        "picture": _picture,
-        "while it runs": partial(_section, "While it runs, and when it stops"),
         "findings": findings.findings,
         "notebook": partial(notebook.page, folder),
     }
@@ -68,27 +63,6 @@ def ranges() -> str:
     )
 
 
-def _readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def _picture() -> str:
-    """The README's picture of the way from YAML to page."""
-    return "```text" + _readme().partition("```text")[2].partition("```")[0] + "```"
-
-
-def _section(title: str) -> str:
-    """A section of the README, without its title."""
-    return _readme().partition(f"## {title}\n")[2].partition("\n## ")[0].strip()
-
-
 def _claims() -> str:
     """The rules for authors of claims, which stand at the top of that module."""
     return (claims.__doc__ or "").partition("\n\n")[2].strip()
-
-
-def _example(name: str) -> str:
-    """A file of the folder that `fedbench init` writes."""
-    text = resources.files("fedbench.cli").joinpath("example", name).read_text(encoding="utf-8")
-    language = {".py": "python", ".yaml": "yaml"}[Path(name).suffix]
-    return f'```{language} title="{name}"\n{text.strip()}\n```'

@@ -17,7 +17,7 @@ from pathlib import Path
 from fedbench import Machine, RunSpec
 from fedbench.base.errors import FedbenchError
 from fedbench.base.yamlfile import split
-from fedbench.paper.compositions import compositions, named
+from fedbench.spec.compositions import compositions, named
 from fedbench.store import RunFolder
 from fedbench.store.states import state
 

@@ -18,11 +18,11 @@ from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import search_also
 from fedbench.cli.catalogue import catalogue
 from fedbench.jobs.train import train
-from fedbench.paper.compositions import compositions, named, own_methods, spelled_out
 from fedbench.paper.metrics import require_column
 from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import PlanFile, fingerprint, planned_file, write_plan
 from fedbench.plan.workflow import plugin_files
+from fedbench.spec.compositions import compositions, named, own_methods, spelled_out
 from fedbench.store import RunFolder, state
 from tests.project import ROOT, snakemake
 from tests.wheel import INSTALLED, install, python

@@ -163,15 +163,16 @@ def test_only_null_is_no_parameters(refuses, value):
     assert RunSpec(parts=[{"fedprox": None}]).parts[0].params == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("FedADC+", r"in Python write parts=\[{'fedadc': {'variant': 'red'}}, 'selfconfidence'\]$"),
-        ("FedAvg", r"'FedAvg' is a named method, .* in Python write parts=\[\]$"),
-        ("moon+asd", "no method 'moon"),  # of no name
-        ("Moon", r"write parts=\['moon'\], projection=256$"),
-    ],
-)
-def test_a_named_method_is_told_apart_from_a_misspelt_part(refuses, name, words):
-    with refuses(words):
-        RunSpec(parts=[name])
+def test_a_named_method_stands_for_its_parts_and_brings_the_settings_it_needs():
+    parts = [{"fedadc": {"variant": "red"}}, "selfconfidence", "asd"]
+    assert RunSpec(parts=["FedADC+", "asd"]) == RunSpec(parts=parts)
+    assert RunSpec(parts=["FedAvg"]) == RunSpec()
+    assert RunSpec(parts=["Moon"]) == RunSpec(parts=["moon"], projection=256)
+    assert RunSpec(parts=["MOON"], projection=8).projection == 8
+    assert RunSpec(parts=["moon"]).projection is None  # the part, not the method
+    assert RunSpec().changed(parts=["FedADC+"]).parts[1].name == "selfconfidence"
+
+
+def test_a_misspelt_method_is_told_from_a_part(refuses):
+    with refuses("no method 'FedADCC'; did you mean 'fedadc'"):
+        RunSpec(parts=["FedADCC"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fedbench import Cost, RunSpec, Sizes
 from fedbench.engine.build import build_parts
-from fedbench.paper.compositions import Composition, compositions
+from fedbench.spec.compositions import Composition, compositions
 from speed import environments, turns
 from speed.process import CORES, Command, MeasurementError, bare, measure, ours
 from speed.turns import Row, Spread, paired

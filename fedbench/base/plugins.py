@@ -122,7 +122,7 @@ def nearby(path: Path) -> Path:
 def composition_files() -> tuple[Path, ...]:
     """The files with named methods: that of fedbench, then those of plug-in folders."""
     plugged = (folder.root / _NAMED for folder in plugin_folders())
-    return (_PACKAGE / "paper" / _NAMED, *(file for file in plugged if exists(file)))
+    return (_PACKAGE / "spec" / _NAMED, *(file for file in plugged if exists(file)))
 
 
 def find_file(folder: Path, name: str) -> Path:

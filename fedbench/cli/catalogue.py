@@ -11,8 +11,8 @@ from typing import Any
 from fedbench.base import checks, registry
 from fedbench.base.checks import allowed, hints
 from fedbench.base.checksums import parsed
-from fedbench.paper.compositions import Composition, compositions
 from fedbench.paper.paper import load_papers
+from fedbench.spec.compositions import Composition, compositions
 
 Row = dict[str, Any]
 

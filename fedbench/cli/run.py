@@ -45,7 +45,7 @@ def run(
     one stops at once.
     """
     from fedbench.base.plugins import search_also
-    from fedbench.paper.compositions import load_run
+    from fedbench.spec.run import load_run
 
     search_also(spec.parent)
     settings = load_run(spec)

@@ -12,11 +12,11 @@ from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
 from fedbench.base.yamlfile import read_value, written
-from fedbench.paper.compositions import compositions, spelled_out
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Target, reading
 from fedbench.paper.paper import Paper
 from fedbench.spec import Choice
+from fedbench.spec.compositions import compositions, spelled_out
 
 FIRST_LINE = "# Written by `fedbench bench`, which writes it again; copy it to change it by hand.\n"
 USUAL_GRIDS = {"lr": (0.01, 0.03, 0.1, 0.3), "momentum": (0.0, 0.5, 0.9), "epochs": (1, 2, 5)}

@@ -6,12 +6,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.checks import Strict
-from fedbench.paper.compositions import every_method
 from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level as Level
 from fedbench.paper.notation import Where as Where
 from fedbench.paper.notation import reading
 from fedbench.spec import Choice
+from fedbench.spec.compositions import every_method
 
 
 class Case(Strict):
@@ -56,7 +56,7 @@ class Grid(Strict):
     """Changes to the settings of some combinations, made in this order and after all others."""
     main_parameters: bool = False
     """true: searches try, beside their own values, those of each named method's main parameter
-    (`search` in fedbench/paper/compositions.yaml)."""
+    (`search` in fedbench/spec/compositions.yaml)."""
 
 
 class Item(Strict):

@@ -8,9 +8,9 @@ from pydantic import AfterValidator
 from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, quoted
-from fedbench.paper.compositions import compositions, every_method, parts_of, spelled_out
 from fedbench.paper.notation import Level
 from fedbench.spec import Choice, assign
+from fedbench.spec.compositions import compositions, every_method, parts_of, spelled_out
 
 
 def _without_seed(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,26 +1,18 @@
 """How papers' files write the levels of axes, and metrics at a moment: '*+ASD', 'accuracy@best'."""
 
 import math
-from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
 from fedbench.base.errors import FedbenchError, at
 
-# Names with a meaning of their own, and which. An axis becomes a column of the frames that figures
-# are drawn from, beside these; a level stands where these words may stand.
+# Axes with a meaning of their own: an axis becomes a column of the frames that figures are drawn
+# from, beside these.
 RESERVED_AXES = {
     "metric": "tables, figures and claims name what is measured by it",
     "seed": "figures name the seed of a run by it",
     "run": "figures name the id of a run by it",
     "value": "figures name what a run measured by it",
 }
-RESERVED_LEVELS = {"each": "under `levels` it stands for every level that is not listed"}
-RESERVED_METHODS = RESERVED_LEVELS | {
-    "others": "claims name all other methods by it",
-    "all": "the workflow's setting `train` names every method by it",
-    "none": "the workflow's setting `train` names no method by it",
-}
-
 Level = str | bool | int | float
 Where = dict[str, Level | tuple[Level, ...]]
 
@@ -64,14 +56,6 @@ def number_in(level: Level) -> float | None:
     except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
-
-
-def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
-    """Raise `FedbenchError` on a name that has a meaning of its own."""
-    if isinstance(name, str) and name in reserved:
-        raise FedbenchError(
-            f"{kind} cannot be called '{name}': {reserved[name]}; give it another name"
-        )
 
 
 Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]

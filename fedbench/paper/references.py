@@ -11,18 +11,16 @@ from fedbench.paper.items import Figure, Grid, Table
 from fedbench.paper.levels import Levels, known_levels, refuse_flattening
 from fedbench.paper.notation import (
     RESERVED_AXES,
-    RESERVED_LEVELS,
-    RESERVED_METHODS,
     Level,
     Where,
     as_tuple,
     level_text,
     number_in,
     reading,
-    require_free,
     stems,
 )
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import RESERVED_LEVELS, RESERVED_METHODS, require_free
 
 MOST_CELLS = 50_000  # of one grid, seeds included; the largest of the five papers has 1,760
 

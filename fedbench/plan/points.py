@@ -4,7 +4,6 @@ import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
-from fedbench.paper.compositions import parts_of, spelled_out
 from fedbench.paper.items import Grid
 from fedbench.paper.levels import (
     Settings,
@@ -17,6 +16,7 @@ from fedbench.paper.notation import Level, Where
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
+from fedbench.spec.compositions import parts_of, spelled_out
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from fedbench.base.checks import checked
 from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, read_json
-from fedbench.paper.compositions import name_of
 from fedbench.paper.levels import Settings
 from fedbench.paper.metrics import SCORES, Metric
 from fedbench.paper.moments import values, with_derived
 from fedbench.paper.notation import level_text, reading
 from fedbench.plan.data import complete, has_failed, same_data
 from fedbench.spec import Choice, RunSpec, Tune
+from fedbench.spec.run import name_of
 from fedbench.spec.sections import WORDS
 from fedbench.store import Results, RunFolder
 

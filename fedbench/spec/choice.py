@@ -8,9 +8,7 @@ from pydantic import Field, model_serializer, model_validator
 from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.base.checksums import canonical
-from fedbench.base.errors import FedbenchError, quoted, shown
-from fedbench.base.plugins import composition_files
-from fedbench.base.yamlfile import read_yaml
+from fedbench.base.errors import FedbenchError, quoted
 
 _FORMS = "a name or {name: {parameter: value}}"
 
@@ -107,22 +105,3 @@ def no_part(key: str, owner: str, names: Sequence[str]) -> FedbenchError:
     """The error for a `part.parameter` of which the owner, such as 'this run', has no part."""
     only = f"only {[*names]}" if names else "which is FedAvg and has no parts"
     return FedbenchError(f"'{key}' names no part of {owner}, {only}")
-
-
-def refuse_named_method(name: str) -> None:
-    """Raise `FedbenchError` with what to write instead if a part has the name of a named method.
-
-    Files and command lines have the names in `compositions.yaml` replaced by parts before a
-    `RunSpec` is made, which takes parts alone.
-    """
-    if name in registry.entries("method"):
-        return
-    methods = [pair for file in composition_files() for pair in read_yaml(file).items()]
-    for method, fields in methods:
-        if str(method).lower() == name.lower() and isinstance(fields, dict):
-            needed = {"parts": fields.get("parts"), **(fields.get("with") or {})}
-            wanted = ", ".join(f"{key}={shown(value)}" for key, value in needed.items())
-            raise FedbenchError(
-                f"parts: '{name}' is a named method, which stands for its parts in files and on "
-                f"command lines alone; in Python write {wanted}"
-            )

@@ -6,18 +6,21 @@ keeps the identity of every earlier run. Labels, papers and tables are no part o
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from fedbench.base import registry
-from fedbench.base.checks import Strict
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, require_among
+from fedbench.base.errors import FedbenchError, of_file, require_among
 from fedbench.base.plugins import plugin_folders
-from fedbench.spec.choice import Choice, assign, no_part, refuse_named_method
+from fedbench.base.yamlfile import read_yaml
+from fedbench.spec.choice import Choice, assign, no_part
+from fedbench.spec.compositions import compositions, full, spelled_out
+from fedbench.spec.fields import RunSettings
 from fedbench.spec.numerics import NUMERICS, changed_since, given
-from fedbench.spec.sections import Augment, Stop, Tune, Whole
+from fedbench.spec.sections import Augment, Tune
 
 NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
 
@@ -25,91 +28,18 @@ _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 SLUG = 150  # characters; the name of a folder may have 255
 
 
-class RunSpec(Strict):
-    """All settings of one federated training run.
+class RunSpec(RunSettings):
+    """All settings of one federated training run: its fields are those of `RunSettings`.
 
-    Raises `FedbenchError` with one sentence on a wrong field, type or range.
+    `parts` may have named methods too: `RunSpec(parts=["FedADC+", "asd"])`. They are replaced by
+    their parts, and settings that they need are added unless they are given. Raises `FedbenchError`
+    with one sentence on a wrong field, type or range.
     """
 
-    dataset: Choice = Choice(name="digits")
-    """The data set, as `fedbench list datasets` names it."""
-    model: Choice = Choice(name="mlp")
-    """The network, as `fedbench list models` names it."""
-    projection: Whole | None = None
-    """The width of a projection head, which is put between the features of the model and its
-    classifier; null: none."""
-    partition: Choice = Choice(name="iid")
-    """The rule that deals the training samples to clients (`fedbench list partitions`)."""
-    parts: tuple[Choice, ...] = ()
-    """The method, as a list of parts (`fedbench list methods`); the empty list is FedAvg."""
-    clients: Whole = 10
-    """The number of clients, K."""
-    participation: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """The share C of the clients that train in a round: a cohort of max(1, round(C·K))."""
-    sampler: Choice = Choice(name="uniform")
-    """The rule that draws the cohort of a round (`fedbench list samplers`)."""
-    weights: Literal["uniform", "samples"] = "uniform"
-    """How the models of a cohort are mixed: all alike, or with samples by their clients' numbers of
-    samples, as McMahan et al. do."""
-    rounds: Whole = 10
-    """The number of rounds, T."""
-    epochs: Whole | None = None
-    """Local epochs E of a client in a round; null: 1, unless `steps` is given."""
-    steps: Whole | None = None
-    """Local steps H of a client in a round, in place of epochs."""
-    batch: Whole | None = 50
-    """Samples of a mini-batch, B; null: all data of a client."""
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
-    """The learning rate of the first round; that of round t is lr·lr_decay^t."""
-    lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """What the learning rate is multiplied by after each round."""
-    optimizer: Literal["sgd", "adam"] = "sgd"
-    """The optimiser of the local steps."""
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """The momentum of local SGD; it starts anew in each round."""
-    dampening: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """The dampening of that momentum, as in PyTorch."""
-    nesterov: bool = False
-    """Nesterov's momentum; it needs momentum > 0 and dampening = 0."""
-    betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = (
-        0.9,
-        0.999,
-    )
-    """The decay rates of Adam's two moments."""
-    eps: Annotated[float, Field(gt=0)] = 1e-8
-    """What Adam adds to its denominator."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    """The weight decay of the local steps, added to the gradient after clipping."""
-    decay_norms: bool = True
-    """false keeps weight decay off the weights and biases of normalisation layers, those on the
-    shortcuts of a residual network included (the released code of FedGKD does decay these). Without
-    weight decay it has no effect, but is still part of the identity: published runs have it so."""
-    clip: Annotated[float, Field(gt=0)] | None = None
-    """The largest norm of a gradient; null: no clipping."""
-    normalise: bool = False
-    """Whether features are scaled: images by the usual means and deviations of their channels, a
-    table by those of its training rows."""
-    augment: Augment | None = None
-    """Random crops and flips of the images that local steps see; scoring sees none."""
-    validation: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """The share of the training data that is held out before the partition. A data set that comes
-    with a validation set is scored on that set, and nothing is held out."""
-    seed: Annotated[int, Field(ge=0, strict=True)] = 0
-    """What all random draws of the run depend on."""
-    data_seed: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The seed of the partition and of the held-out share; null: `seed`. In the settings of a grid
-    it gives all seeds of the grid one partition."""
-    eval_every: Whole = 1
-    """The model is scored after every so many rounds, and after the last."""
-    precision: Literal["float32", "float64", "bfloat16"] = "float32"
-    """The precision of the run; bfloat16 runs the network under autocast, with weights, updates and
-    losses in float32."""
-    watch: tuple[Choice, ...] = ()
-    """Probes (`fedbench list probes`): what they measure is written beside the history."""
-    stop: Stop | None = None
-    """Early stopping: when the run ends before its last round; null: never."""
-    tune: Tune | None = None
-    """A search for settings before the run, which the workflow makes; `fedbench run` refuses it."""
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parts_of_methods(cls, value: Any) -> Any:
+        return spelled_out(value) if isinstance(value, dict) else value
 
     @field_validator("augment")
     @classmethod
@@ -151,8 +81,6 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> "RunSpec":
-        for part in self.parts:
-            refuse_named_method(part.name)
         for kind, choice in self.choices():
             registry.require_known(kind, choice.name, choice.params)
         return self
@@ -277,3 +205,19 @@ def _check_searched(key: str, owner: str, run: RunSpec) -> None:
     if part not in names:
         raise FedbenchError(f"tune.grid: {no_part(key, f'the {owner}', names)}")
     registry.require_known("method", part, {parameter: None})
+
+
+def load_run(path: Path) -> RunSpec:
+    """The run that a YAML file describes; raises `FedbenchError` beginning with a file's name."""
+    settings = {str(key): value for key, value in read_yaml(path).items()}
+    with of_file(path):  # a mistake in compositions.yaml names that file
+        return RunSpec(**settings)
+
+
+def name_of(run: RunSpec) -> str | None:
+    """The first named method whose parts, with all their parameters, and settings the run has."""
+    parts = full(run.parts)
+    for name, method in compositions().items():
+        if full(method.parts) == parts and run.changed(**method.settings) == run:
+            return name
+    return None

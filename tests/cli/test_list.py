@@ -20,7 +20,7 @@ from fedbench.cli.catalogue import (
 )
 from fedbench.cli.list_ import text_of
 from fedbench.core.part import Cost
-from fedbench.paper.compositions import compositions
+from fedbench.spec.compositions import compositions
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 
 from fedbench.__main__ import app
 from fedbench.base.yamlfile import read_value, read_yaml, written
-from fedbench.paper.compositions import compositions, load_run
 from fedbench.paper.scale import load_scale
 from fedbench.plan.plan import make_plan
+from fedbench.spec.compositions import compositions
+from fedbench.spec.run import load_run
 from tests.project import ROOT
 
 RUN = {"run", "list", "init", "data", "partition", "--version"}  # of fedbench; `plan` of own papers

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from fedbench.paper.compositions import compositions
 from fedbench.report.claims.page import tidy as claims_table
 from fedbench.report.kinds import lead
 from fedbench.report.tables import export
+from fedbench.spec.compositions import compositions
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
 from tests.report.claim_case import judge, plan_of

@@ -5,7 +5,7 @@ import pytest
 from fedbench import RunSpec, run
 from fedbench.core.conflicts import refuse_conflicts
 from fedbench.engine.build import build_parts
-from fedbench.paper.compositions import compositions, named
+from fedbench.spec.compositions import compositions, named
 from tests.few import few_digits
 from tests.methods.protocol import declared
 

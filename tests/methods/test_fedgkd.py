@@ -12,7 +12,7 @@ from fedbench.core.part import Sizes
 from fedbench.engine.build import build_parts
 from fedbench.methods.fedgkd import FedGKD
 from fedbench.methods.fedprox import FedProx
-from fedbench.paper.compositions import named
+from fedbench.spec.compositions import named
 from tests.methods import reference
 from tests.methods.loss_terms import (
     agree,

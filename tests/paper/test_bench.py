@@ -13,9 +13,9 @@ from fedbench.paper.bench import (
     targets_of,
     write_bench,
 )
-from fedbench.paper.compositions import compositions
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import compositions
 from tests.project import ROOT
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fedbench.paper.compositions import compositions
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
 from fedbench.plan.points import resolve
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import compositions
 from tests.paper.test_grids import AXES, paper
 
 

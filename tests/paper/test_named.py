@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import compositions, load_run, spelled_out
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import compositions, spelled_out
+from fedbench.spec.run import load_run
 from tests.project import PAPER, make_project
 
 

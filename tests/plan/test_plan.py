@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import compositions
 from fedbench.plan import workflow
 from fedbench.plan.cost import Speeds, by_table
 from fedbench.plan.data import data_key
@@ -20,6 +19,7 @@ from fedbench.plan.search import search_id, trial_runs
 from fedbench.plan.substitutions import Substitution
 from fedbench.plan.workflow import WorkflowPaths
 from fedbench.spec import RunSpec
+from fedbench.spec.compositions import compositions
 from tests.project import PAPER, ROOT, make_project
 
 # The tiny paper, its main grid on two data sets and with searches

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedbench.base import registry
-from fedbench.paper.compositions import compositions
 from fedbench.plan.plan import make_plan
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, save
 from fedbench.report.figures.style import INK, THEME, luminance, styles
 from fedbench.report.kinds.density import _mean
 from fedbench.report.values.frames import Collected
+from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
 
 PROBES = ("steps", "spectrum", "embedding", "changes", "regions")

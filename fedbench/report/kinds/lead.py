@@ -7,13 +7,13 @@ from typing import ClassVar
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.report.figures.layout import listed, name_lines
 from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke
 from fedbench.report.values.leads import Leads, leads
+from fedbench.spec.compositions import own_methods
 
 COLUMNS = (
     *("panel", "metric", "name", "base"),

@@ -8,11 +8,11 @@ import pandas as pd
 import seaborn as sns
 
 from fedbench.base import registry
-from fedbench.paper.compositions import own_methods
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
+from fedbench.spec.compositions import own_methods
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
 _COMPUTATION = ("sample_passes", "compute", "thousand_sample_passes")

@@ -8,7 +8,6 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
-from fedbench.paper.compositions import compositions
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
@@ -20,6 +19,7 @@ from fedbench.report.tables.cells import Contest, TableCell
 from fedbench.report.tables.contests import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of, point_of
 from fedbench.spec import Choice, RunSpec
+from fedbench.spec.compositions import compositions
 
 _SIGNS = str.maketrans({"+": "-plus-", "'": "-prime-", "=": "-is-"})
 

@@ -10,24 +10,24 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, model_validator
 
 from fedbench.base import registry
 from fedbench.base.checks import Strict, checked
-from fedbench.base.errors import FedbenchError, at, of_file, quoted, require_among
+from fedbench.base.errors import FedbenchError, at, quoted, require_among
 from fedbench.base.plugins import composition_files
 from fedbench.base.yamlfile import read_yaml
-from fedbench.paper.notation import RESERVED_METHODS, Level, require_free
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec.choice import Choice
+from fedbench.spec.fields import RunSettings
 
-FILE = Path(__file__).with_suffix(".yaml")
-
-
-_OF_A_RUN: dict[str, Any] = {
-    n: (field.annotation, field) for n, field in RunSpec.model_fields.items()
+# Names with a meaning of their own, and which: levels and methods stand where these words may.
+RESERVED_LEVELS = {"each": "under `levels` it stands for every level that is not listed"}
+RESERVED_METHODS = RESERVED_LEVELS | {
+    "others": "claims name all other methods by it",
+    "all": "the workflow's setting `train` names every method by it",
+    "none": "the workflow's setting `train` names no method by it",
 }
-# Each field is checked by itself: what several mean together depends on the run
-_Fields = create_model("RunSpec", __base__=Strict, **_OF_A_RUN)
+FILE = Path(__file__).with_suffix(".yaml")
 
 
 class Composition(Strict):
@@ -53,7 +53,7 @@ class Composition(Strict):
         for part in self.parts:
             registry.require_known("method", part.name, part.params)
         with at("with"):
-            _Fields(**self.settings)
+            RunSettings(**self.settings)
         for key in self.search:
             name, _, parameter = key.partition(".")
             require_among("search", "part", name, [part.name for part in self.parts])
@@ -73,12 +73,12 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
     return _read((file, *composition_files()[1:]))
 
 
-def every_method() -> dict[Level, dict[str, Any]]:
+def every_method() -> dict[Any, dict[str, Any]]:
     """The settings of all methods to compare, by name.
 
     These are the named methods, and the methods of plug-in folders that no named one is made of.
     """
-    named: dict[Level, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
+    named: dict[Any, dict[str, Any]] = {k: v.run_settings() for k, v in compositions().items()}
     used = {part.name for method in compositions().values() for part in method.parts}
     plugged = [e.name for e in registry.entries("method").values() if e.sha256]
     return {**named, **{name: {"parts": [name]} for name in plugged if name not in used}}
@@ -89,16 +89,8 @@ def own_methods() -> set[str]:
     return {str(name) for name in every_method()} - {*_read((FILE,))}
 
 
-def name_of(run: RunSpec) -> str | None:
-    """The first named method whose parts, with all their parameters, and settings the run has."""
-    parts = _full(run.parts)
-    for name, method in compositions().items():
-        if _full(method.parts) == parts and run.changed(**method.settings) == run:
-            return name
-    return None
-
-
-def _full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
+def full(parts: tuple[Choice, ...]) -> list[tuple[str, dict[str, Any]]]:
+    """Each part's name with all of its parameters, those at their defaults included."""
     return [(x.name, registry.find("method", x.name).fields | x.params) for x in parts]
 
 
@@ -139,7 +131,7 @@ def _method(name: Any, fields: Any) -> Composition:
             raise FedbenchError("must be a mapping of fields (parts, with, citation)")
         method = checked(Composition, fields)
         part = registry.entries("method").get(name)
-        if part and (method.settings or _full(method.parts) != _full((Choice(name=name),))):
+        if part and (method.settings or full(method.parts) != full((Choice(name=name),))):
             raise FedbenchError(
                 f"{part.file} has a part of the same name, which lists of parts would mean; rename "
                 f"the method, or write parts: [{name}] without `with`"
@@ -147,11 +139,12 @@ def _method(name: Any, fields: Any) -> Composition:
     return method
 
 
-def load_run(path: Path) -> RunSpec:
-    """The run that a YAML file describes; raises `FedbenchError` beginning with a file's name."""
-    settings = {str(key): value for key, value in read_yaml(path).items()}
-    with of_file(path):  # a mistake in compositions.yaml names that file
-        return RunSpec(**spelled_out(settings))
+def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
+    """Raise `FedbenchError` on a name that has a meaning of its own."""
+    if isinstance(name, str) and name in reserved:
+        raise FedbenchError(
+            f"{kind} cannot be called '{name}': {reserved[name]}; give it another name"
+        )
 
 
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,9 +179,10 @@ def parts_of(settings: Mapping[str, Any]) -> Sequence[Any]:
 
 def _find(choice: Choice) -> str | Composition:
     """The part or method of that name; case counts only where two names differ in nothing else."""
-    parts, methods, name = registry.entries("method"), compositions(), choice.name
+    parts, name = registry.entries("method"), choice.name
     if name in parts:
         return name
+    methods = compositions()
     alike = [other for other in methods if other.lower() == name.lower()]
     if name not in methods and len(alike) != 1:
         if name.lower() in parts and not alike:

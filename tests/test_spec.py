@@ -173,6 +173,20 @@ def test_a_named_method_stands_for_its_parts_and_brings_the_settings_it_needs():
     assert RunSpec().changed(parts=["FedADC+"]).parts[1].name == "selfconfidence"
 
 
+def test_parameters_may_follow_a_name(refuses):
+    spec = RunSpec(partition="dl:alpha=0.1,group=5", parts=["fedprox:mu=1"], model="mlp:hidden=8")
+    assert spec.partition.params == {"alpha": 0.1, "group": 5}
+    assert spec == RunSpec(
+        partition={"dl": {"alpha": 0.1, "group": 5}},
+        parts=[{"fedprox": {"mu": 1}}],
+        model={"mlp": {"hidden": 8}},
+    )
+    with refuses("dl has no parameter 'alfa'|'alfa'"):
+        RunSpec(partition="dl:alfa=0.1")
+    with refuses("a setting is written key=value"):
+        RunSpec(partition="dl:0.1")
+
+
 def test_a_misspelt_method_is_told_from_a_part(refuses):
     with refuses("no method 'FedADCC'; did you mean 'fedadc'"):
         RunSpec(parts=["FedADCC"])

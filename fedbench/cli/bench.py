@@ -28,7 +28,7 @@ _METHODS = (
     "is every named method."
 )
 _DATASET = "A data set, as in a run's settings; may be given several times. Default: digits."
-_PARTITION = "A partition, such as '{dl: {alpha: 0.1}}'; may be given several times. Default: iid."
+_PARTITION = "A partition, such as dl:alpha=0.1; may be given several times. Default: iid."
 _TUNE = (
     "A setting that is searched for every method alike, with the values to try: lr=0.01,0.1; may "
     "be given several times. Values are scored on held-out training data."

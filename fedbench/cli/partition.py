@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
 
 _SYMBOLS = {"alpha": "α", "delta": "δ"}
 _RULES = (
-    "A partition's name, or with parameters '{dl: {alpha: 0.1}}'; several are shown side by side. "
+    "A partition's name, or with parameters dl:alpha=0.1; several are shown side by side. "
     "Example: fedbench partition dp --set delta=0.3 --dataset cifar10 --clients 100 --out dp.png"
 )
 _SET = "parameter=value, for every partition named; may be given several times."

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from torch import Tensor
 
+from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Buffers
 from fedbench.engine.probe import Probe
 from fedbench.engine.problem import Problem
@@ -15,6 +17,7 @@ from fedbench.engine.progress import Progress
 from fedbench.engine.provenance import code, device_name, machine, processor, versions
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
+from fedbench.store import RunFolder
 
 
 def describe(problem: Problem, status: str, progress: Progress, workers: Workers) -> dict[str, Any]:
@@ -57,19 +60,65 @@ def describe(problem: Problem, status: str, progress: Progress, workers: Workers
 class Result:
     """The result of a run.
 
-    history: one row per evaluated round, scores as fractions; weights: the final global model (d,);
-    buffers: the running statistics of its norm layers; status: 'finished', or 'diverged' if the
-    weights became infinite or NaN; record: the content of `run.json`; tables: 'clients' (client,
-    label, count), and one for each probe that wrote rows, under the probe's name.
+    history: one row per evaluated round, scores as fractions; weights: the final global model (d,),
+    None if it was loaded from a folder that does not hold it; buffers: the running statistics of
+    its norm layers; status: 'finished', or 'diverged' if the weights became infinite or NaN;
+    record: the content of `run.json`; tables: 'clients' (client, label, count), and one for each
+    probe that wrote rows, under the probe's name.
+
+        result = Result.load("results/runs/digits-mlp-iid-fedavg-s0-…")
+        print(result.accuracy)
+        axes = result.plot()
     """
 
     spec: RunSpec
     history: pd.DataFrame
-    weights: Tensor
+    weights: Tensor | None
     buffers: Buffers
     status: str
     record: dict[str, Any]
     tables: dict[str, pd.DataFrame]
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "Result":
+        """The result of the finished run whose files lie in `folder`, as in results/runs/<id>.
+
+        Raises `FedbenchError` if there is none, or if a file is not as the run wrote it.
+        """
+        files = RunFolder(Path(folder))
+        if (record := files.record()) is None:
+            raise FedbenchError(f"{folder}: no finished run; a folder in results/runs holds one")
+        names = {Path(name).stem for name in record["files"] if name.endswith(".parquet")}
+        tensors = files.tensors(record)
+        return cls(
+            spec=RunSpec(
+                **{
+                    k: v
+                    for k, v in record["resolved"].items()
+                    if k not in record.get("objects", ())
+                }
+            ),
+            history=files.history(record),
+            weights=tensors.pop("w", None),
+            buffers=tensors,
+            status=record["status"],
+            record=record,
+            tables={name: files.table(name, record) for name in sorted(names - {"rounds"})},
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy on the test set after the last round, from 0 to 1."""
+        if "accuracy" not in self.history:
+            raise FedbenchError(f"{self.record['id']} has no accuracy: it predicts numbers")
+        return float(self.history["accuracy"].iloc[-1])
+
+    def plot(self, metric: str = "accuracy", **options: Any) -> Any:
+        """A column of the history over the rounds, as matplotlib axes; `options` are pandas'.
+
+        With `ax=axes` several runs share one picture; `label` names each.
+        """
+        return self.history.plot(x="round", y=metric, **options)
 
     def __repr__(self) -> str:
         """One line: which run, how it ended, and its last scores."""

@@ -9,12 +9,13 @@ from fedbench.base import registry
 from fedbench.base.checks import Strict
 from fedbench.base.checksums import canonical
 from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.yamlfile import parse, split
 
-_FORMS = "a name or {name: {parameter: value}}"
+_FORMS = "a name, name:parameter=value,… or {name: {parameter: value}}"
 
 
 class Choice(Strict):
-    """A name with parameters: `lenet5` or `{lenet5: {width: 0.5}}` in YAML."""
+    """A name with parameters: `lenet5`, `lenet5:width=0.5` or `{lenet5: {width: 0.5}}` in YAML."""
 
     name: str
     params: dict[str, Any] = Field(default_factory=dict)
@@ -23,7 +24,8 @@ class Choice(Strict):
     @classmethod
     def _short_forms(cls, value: Any) -> Any:
         if isinstance(value, str):
-            return {"name": value}
+            name, _, given = value.partition(":")
+            return {"name": name, "params": parse(split(given))} if given else {"name": value}
         if isinstance(value, dict) and "name" not in value:
             if len(value) != 1:
                 raise ValueError(f"{quoted(value)} must be {_FORMS}")

@@ -185,6 +185,13 @@ class RunFolder:
                 f"{self.path / name}.parquet: cannot be read ({short(error)}); {self.remedy}"
             ) from None
 
+    def tensors(self, record: Mapping[str, Any]) -> "dict[str, Tensor]":
+        """The final weights, 'w', and the statistics of norm layers; empty if none were kept."""
+        from safetensors.torch import load
+
+        name = "model.safetensors"
+        return load(self._content(name, record)) if name in record.get("files", {}) else {}
+
     @property
     def remedy(self) -> str:
         """What to do about a damaged file, as the end of a sentence."""

@@ -1,6 +1,10 @@
 """What a result shows when it is printed."""
 
-from fedbench import Machine, RunSpec, Training
+import pandas as pd
+import pytest
+import torch
+
+from fedbench import Machine, Result, RunSpec, Training, run
 from fedbench.engine.assemble import assemble
 from tests.methods.one_weight import train
 
@@ -24,3 +28,31 @@ def test_a_spec_prints_what_differs_from_the_defaults():
     spec = RunSpec(rounds=3, parts=[{"fedprox": {"mu": 0.1}}], lr=0.1)
     assert repr(spec) == "RunSpec(parts=({'fedprox': {'mu': 0.1}},), rounds=3)"
     assert repr(RunSpec()) == "RunSpec()"
+
+
+def test_a_result_is_loaded_from_its_folder(tmp_path, refuses):
+    spec = RunSpec(clients=2, rounds=2, model={"mlp": {"hidden": 2}}, parts=["FedADC+"])
+    with refuses("no finished run"):
+        Result.load(tmp_path)
+    made = run(spec, out=tmp_path, machine=Machine("cpu", 1, keep_model=True))
+    again = Result.load(tmp_path)
+    assert (again.spec, again.status, again.accuracy) == (spec, "finished", made.accuracy)
+    assert torch.equal(again.weights, made.weights)
+    pd.testing.assert_frame_equal(again.history, made.history)
+    pd.testing.assert_frame_equal(again.tables["clients"], made.tables["clients"])
+
+
+def test_weights_that_were_not_kept_are_none(tmp_path):
+    made = run(RunSpec(clients=2, rounds=1, model={"mlp": {"hidden": 2}}), out=tmp_path)
+    again = Result.load(tmp_path)
+    assert again.weights is None
+    assert again.record["id"] == made.record["id"]
+
+
+def test_accuracy_is_the_last_and_a_plot_has_one_point_per_round(refuses):
+    result = run(RunSpec(clients=2, rounds=3, model={"mlp": {"hidden": 2}}))
+    assert result.accuracy == result.history["accuracy"].iloc[-1]
+    (line,) = result.plot("loss", label="FedAvg").get_lines()
+    assert line.get_ydata().tolist() == pytest.approx(result.history["loss"].tolist())
+    with refuses("has no accuracy"):
+        train([[2.0]], w=4.0).accuracy  # noqa: B018

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedbench.base.errors import FedbenchError
+    from fedbench.cli.comparison import Comparison, compare
     from fedbench.core.part import Cost, Part, Sizes
     from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
     from fedbench.data.dataset import Dataset, Inputs
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 __all__ = [
-    "Architecture", "Batch", "Choice", "Cost", "Dataset", "FedbenchError", "Federation",
-    "Gradient", "Inputs", "Machine", "Part", "Partition", "Probe", "Result", "Round", "RunSpec",
-    "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn", "__version__", "published",
-    "run",
+    "Architecture", "Batch", "Choice", "Comparison", "Cost", "Dataset", "FedbenchError",
+    "Federation", "Gradient", "Inputs", "Machine", "Part", "Partition", "Probe", "Result",
+    "Round", "RunSpec", "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn",
+    "__version__", "compare", "published", "run",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -42,6 +43,7 @@ _HOMES = {
     **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
     **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
+    **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.comparison"),
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",
     "Machine": "fedbench.engine.machine",

@@ -43,20 +43,21 @@ class Bench:
     targets: Sequence[float] = ()
 
 
-def chosen_methods(text: str) -> dict[str, dict[str, Any]]:
-    """Methods as `--methods` names them, separated by commas, by the names that tables show.
+def chosen_methods(entries: str | Iterable[Any]) -> dict[str, dict[str, Any]]:
+    """The settings that make each method, by the names that tables show; a text has commas.
 
     `MOON` is a named method or a part, `FedAvg+fedsam` is both together, and `{mine: [MOON,
     {fedsam: {rho: 0.1}}]}` gives a list of parts a name; `all` is every named method.
     """
     methods: dict[str, dict[str, Any]] = {}
-    for entry in read_value(f"[{text}]"):
+    entries = read_value(f"[{entries}]") if isinstance(entries, str) else list(entries)
+    for entry in entries:
         for name, settings in _entry(entry).items():
             if name in methods:
                 raise FedbenchError(f"methods: '{name}' is given twice; once is enough")
             methods[name] = settings
     if len(methods) < 2:
-        raise FedbenchError(f"methods = {quoted(text)} is not allowed: name two or more")
+        raise FedbenchError(f"methods = {quoted(entries)} is not allowed: name two or more")
     return methods
 
 

@@ -109,7 +109,7 @@ def test_a_plan_says_what_the_own_method_costs_alone(folder, started):
     methods = {c.coords["method"] for c in make_plan(ROOT / "workflow", "demo", ("arena",)).cells}
     assert cost_of("all, shared runs once", done) == 2 * len(methods)  # two splits, one seed
     assert cost_of("brand alone", done) == 2
-    assert cost_of("brand, FedAvg alone", arena("--with", "brand, FedAvg", "--plan")) == 4
+    assert cost_of("brand, FedAvg alone", arena("brand", "FedAvg", "--plan")) == 4
     assert "alone" not in arena("--plan").output.partition("Hours follow")[0]
     assert started == []
 

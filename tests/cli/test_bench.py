@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fedbench import Machine, Part, RunSpec, run
+from fedbench import Machine, Part, RunSpec, compare, run
 from fedbench.__main__ import app
 from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
@@ -108,6 +108,37 @@ def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
     assert len(lines) >= 5  # columns, the word method, and three methods
     assert max(map(len, lines)) <= width
     assert said.endswith("reports/paper/mine.html")
+
+
+def test_compare_gives_the_same_board_in_python(folder, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 0))
+    found = compare(
+        ["FedAvg", "FedProx", "FedSAM"], seeds=2, targets=[0.2], rounds=2, lr=0.3,
+        model="mlp:hidden=4", out=folder, results=folder / "results",
+    )  # fmt: skip
+    assert repr(found) == "Comparison(mine, 6 of 6 runs)"
+    table = pd.read_csv(found.page.parent / "tables/mine/leaderboard.csv")
+    of_accuracy = table[table["metric"] == "accuracy"].set_index("method")
+    board = found.leaderboard()
+    assert set(board.index) == {"FedAvg", "FedProx", "FedSAM"}
+    for method, text in board["Accuracy"].items():
+        mean, std = of_accuracy.loc[method, ["measured_mean", "measured_std"]]
+        assert text == f"{mean:.2f} ± {std:.2f}"
+    frame = found.frame
+    assert len(frame) == 6 * 2  # runs and rounds
+    last = frame[frame["round"] == 2].groupby("method")["accuracy"].mean()
+    assert last["FedSAM"] * 100 == pytest.approx(of_accuracy["measured_mean"]["FedSAM"])
+    assert {text.get_text() for text in found.plot().legend.texts} == set(board.index)
+
+
+def test_compare_says_that_the_workflow_failed(tmp_path, monkeypatch, refuses):
+    monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 3))
+    with refuses("the workflow ended with code 3"):
+        compare(["FedAvg", "FedProx"], out=tmp_path / "mine", results=tmp_path / "results")
+    with refuses("name two or more"):
+        compare(["FedAvg"], out=tmp_path / "mine")
+    with refuses("no field in RunSpec 'round'; did you mean 'rounds'"):
+        compare({"a": [], "b": ["fedprox"]}, round=3, out=tmp_path / "mine")
 
 
 def test_bad_methods_end_in_a_sentence(tmp_path):

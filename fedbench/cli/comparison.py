@@ -1,0 +1,249 @@
+"""Methods on the same settings: what is missing is trained, then tables and pictures of them.
+
+`compare` does so from Python, `fedbench bench` and `fedbench arena` from the command line.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from fedbench.base.errors import FedbenchError
+from fedbench.base.plugins import project, search_also
+from fedbench.cli.app import print_line
+from fedbench.cli.workflow import reproduce
+
+if TYPE_CHECKING:  # commands must not wait for what others need
+    import pandas as pd
+
+    from fedbench.plan.plan import Plan
+    from fedbench.report.tables.cells import TableCell
+
+_HEADING = 14  # letters in a line of a heading: a mean and its deviation are as long
+
+
+def compare(
+    methods: str | Iterable[Any] | Mapping[str, Sequence[Any]],
+    *,
+    datasets: Sequence[Any] = ("digits",),
+    partitions: Sequence[Any] = ("iid",),
+    seeds: int = 3,
+    tune: Mapping[str, Sequence[Any]] | None = None,
+    metric: str = "accuracy",
+    targets: Sequence[float] = (),
+    out: Path | str = "bench",
+    results: Path | str = "results",
+    cores: int | str = "all",
+    device: str = "auto",
+    data_dir: Path | str | None = None,
+    **settings: Any,
+) -> "Comparison":
+    """Train methods on the same data with an equal search; runs that are finished are used again.
+
+    Args:
+        methods: names as `fedbench list methods` shows them, several joined by + (`"FedAvg+asd"`),
+            or by names of yours the parts of each: `{"mine": ["moon", {"fedsam": {"rho": 0.1}}]}`.
+        datasets: every data set is combined with every partition; each as in a `RunSpec`.
+        partitions: such as `["iid", "dl:alpha=0.1"]`.
+        seeds: how many seeds, from 0 on.
+        tune: values that a search tries for each method alike, by setting: `{"lr": [0.01, 0.1]}`.
+            They are scored on held-out training data.
+        metric: what methods are ranked by.
+        targets: scores, from 0 to 1, for which the leaderboard says what it takes to reach them.
+        out: the folder for the comparison's file and report; its name is the comparison's.
+        results: where runs lie, the same as the workflow's.
+        cores: how many train side by side, or "all".
+        device: 'cpu', 'cuda' or 'auto'.
+        data_dir: the folder with data files.
+        **settings: of all runs, as in a `RunSpec`: `rounds=50`.
+
+    Returns:
+        The comparison with its leaderboard, frame and plot. Its page lies in
+        `<out>/reports/paper/<name>.html`.
+
+    Raises:
+        FedbenchError: on bad input before anything is trained, or if training failed.
+
+    Example:
+        board = compare(["FedAvg", "FedADC+"], partitions=["dl:alpha=0.1"], rounds=30)
+        print(board.leaderboard())
+        board.plot()
+
+    """
+    comparison = prepare(
+        Path(out), Path(results), methods, datasets, partitions, seeds, tune or {}, metric, targets,
+        settings,
+    )  # fmt: skip
+    try:
+        comparison.train(str(cores), device=device, reports=comparison.reports, data_dir=data_dir)
+    except typer.Exit as end:
+        raise FedbenchError(
+            f"the workflow ended with code {end.exit_code}; what it printed says why, and the same "
+            "call goes on from there"
+        ) from None
+    return comparison
+
+
+def prepare(
+    out: Path,
+    results: Path,
+    methods: str | Iterable[Any] | Mapping[str, Sequence[Any]],
+    datasets: Sequence[Any],
+    partitions: Sequence[Any],
+    seeds: int,
+    tune: Mapping[str, Sequence[Any]],
+    metric: str,
+    targets: Sequence[float],
+    settings: Mapping[str, Any],
+) -> "Comparison":
+    """Write the file of a comparison, `<out>/papers/<name>.yaml`, and plan it; as in `compare`."""
+    from fedbench.paper.bench import Bench, chosen_methods, write_bench
+    from fedbench.paper.paper import require_paper_name
+
+    given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
+    bench = Bench(
+        methods=chosen_methods(given), datasets=datasets, partitions=partitions, seeds=seeds,
+        tune=tune, metric=metric, targets=targets, settings=settings,
+    )  # fmt: skip
+    require_paper_name("the folder's name", out.name, out)
+    write_bench(bench, out / "papers" / f"{out.name}.yaml")
+    search_also(out)  # where the workflow finds that file, too
+    return planned(out.name, "paper", results, out / "reports")
+
+
+def planned(paper: str, scale: str, results: Path, reports: Path) -> "Comparison":
+    """The comparison that a paper's file describes at a scale."""
+    from fedbench.plan.plan import make_plan
+
+    return Comparison(make_plan(project() / "workflow", scale, (paper,)), results, reports)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A plan of one paper that compares methods, and where its runs and its report lie."""
+
+    plan: "Plan"
+    results: Path
+    reports: Path
+
+    def __repr__(self) -> str:
+        """Which comparison, and how much of it is finished."""
+        return f"Comparison({self.name}, {len(self._finished())} of {len(self.plan.runs)} runs)"
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        (name,) = self.plan.papers
+        return name
+
+    @property
+    def page(self) -> Path:
+        """The page of the report."""
+        return self.reports / self.plan.scale / f"{self.name}.html"
+
+    @property
+    def frame(self) -> "pd.DataFrame":
+        """One row per run and evaluated round: method, seed, settings, and scores as fractions."""
+        from fedbench.report.values import frames
+        from fedbench.store import Results
+
+        frame = frames.read(Results(self.results).frame(self.plan.scale, self.name))
+        methods = {cell.run_id: cell.coords["method"] for cell in self.plan.cells}
+        return frame.assign(method=frame["run_id"].map(methods))
+
+    def plot(self, metric: str = "accuracy", x: str = "round") -> Any:
+        """Mean and range of a metric over rounds by method, one panel per data set and partition.
+
+        x may be any other column of `frame`, such as 'sample_passes'. Returns seaborn's grid.
+        """
+        import seaborn as sns
+
+        return sns.relplot(
+            self.frame, x=x, y=metric, hue="method", col="partition", row="dataset", kind="line",
+            errorbar=lambda values: (values.min(), values.max()), height=3.5, aspect=1.3,
+        )  # fmt: skip
+
+    def leaderboard(self) -> "pd.DataFrame":
+        """The table `leaderboard`: mean ± deviation over the seeds as text, the best first."""
+        import pandas as pd
+
+        from fedbench.plan.printed import Printed
+        from fedbench.report.tables.gather import table_cells
+        from fedbench.report.tables.layout import arrange
+        from fedbench.report.values import frames
+        from fedbench.report.values.numbers import with_deviation
+        from fedbench.store import Results
+
+        table = self.plan.papers[self.name].tables["leaderboard"]
+        file = Results(self.results).frame(self.plan.scale, self.name)
+        at = (self.name, "leaderboard")
+        cells = table_cells(self.plan, at, frames.read(file), Printed(file, {}))
+        layout = arrange(table, cells)
+        columns = [column for block in layout.blocks for column in block.columns]
+        rows = [(group.title, row) for group in layout.groups for row in group.rows]
+        stats = [[_measured(row.cells.get(column.point)) for column in columns] for _, row in rows]
+        texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
+        heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
+        index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
+        board = pd.DataFrame(texts, index, [column.label for column in columns])
+        return board if any(title for title, _ in rows) else board.droplevel(0)
+
+    def words(self, width: int) -> str:
+        """The leaderboard with its title; columns that a line has no room for stand below."""
+        import pandas as pd
+
+        board = self.leaderboard()
+        labels = [wrap(label, _HEADING) for label in board.columns]
+        lines = max(map(len, labels), default=1)
+        above = [(*[""] * (lines - len(label)), *label) for label in labels]
+        board.columns = pd.MultiIndex.from_tuples(above)
+        title = self.plan.papers[self.name].tables["leaderboard"].title
+        return f"{title}\n{board.to_string(line_width=width)}"
+
+    def train(self, cores: str, methods: str = "all", **config: object) -> None:
+        """Train what is not finished of some methods, and report; says how many runs that was.
+
+        Published runs of the paper are restored first.
+        """
+        chosen, restored = self.plan.to_train(methods), self._restore()
+        before = self._finished() & chosen.runs.keys()
+        asked = {"papers": self.name, "scale": self.plan.scale, "train": methods}
+        reproduce(cores, **asked, results=self.results, **config)
+        finished = self._finished()
+        words = f"{len((finished & chosen.runs.keys()) - before):,} runs trained"
+        words += f", {restored:,} restored" if restored else ""
+        names = {str(cell.coords["method"]) for cell in self.plan.cells}
+        shown = {str(cell.coords["method"]) for cell in self.plan.cells if cell.run_id in finished}
+        if absent := len(names - shown):
+            words += (
+                f"; {absent} of {len(names)} methods have no run at this scale yet, which "
+                f"`fedbench {self.name} --scale {self.plan.scale}` trains"
+            )
+        print_line(f"{words}.")
+
+    def _restore(self) -> int:
+        """Restore the published runs that are planned and not finished; returns how many."""
+        from fedbench.jobs.publish import exports_of, restore
+        from fedbench.plan.data import data_key
+
+        folders = (folder / "results/published" for folder in (Path(), project()))
+        published = next(filter(None, (exports_of(self.name, folder) for folder in folders)), [])
+        if not published:
+            return 0
+        data = {data_key(run.dataset) for run in self.plan.runs.values()}
+        left = self.plan.runs.keys() - self._finished()
+        return restore(published, self.results, {*left, *self.plan.trials, *data}).written
+
+    def _finished(self) -> set[str]:
+        from fedbench.store import Results
+
+        runs = Results(self.results)
+        return {run_id for run_id in self.plan.runs if runs.run(run_id).record() is not None}
+
+
+def _measured(cell: "TableCell | None") -> tuple[float | None, float | None]:
+    stat = cell.measured if cell else None
+    return (stat.mean, stat.std) if stat else (None, None)

@@ -95,25 +95,18 @@ class Angles(Probe):
         feddpc = rule(s.problem.task.parts)
         freed, scaled = (v / s.r.lr for v in residuals(feddpc, deltas * s.r.lr, P, s.r))
         geometries = [geometry(*v, P=P) for v in zip(deltas, freed, scaled, strict=True)]
-        values = (*_means(geometries), *_variances(freed, scaled))
+        values = (
+            statistics.mean(shape.angle for shape in geometries),
+            float(statistics.mean(shape.angle > 90 for shape in geometries)),
+            statistics.mean(shape.s for shape in geometries),
+            *(variance(v) for v in (freed, scaled)),
+            *(relative_variance(v) for v in (freed, scaled)),
+        )
         rows = [
             {"round": s.r.round + 1, "client": int(i), **shape._asdict()}
             for i, shape in zip(s.r.clients, geometries, strict=True)
         ]
         return dict(zip(_NEED_LAST, values, strict=True)), rows
-
-
-def _means(geometries: list[Geometry]) -> tuple[float, float, float]:
-    """The mean angle, the share of obtuse angles, and the mean s."""
-    angles = [shape.angle for shape in geometries]
-    obtuse = statistics.mean(angle > 90 for angle in angles)
-    return statistics.mean(angles), float(obtuse), statistics.mean(shape.s for shape in geometries)
-
-
-def _variances(freed: Tensor, scaled: Tensor) -> tuple[float, ...]:
-    """The variances of both sets of vectors, then their relative variances."""
-    pair = (freed, scaled)
-    return (*(variance(v) for v in pair), *(relative_variance(v) for v in pair))
 
 
 def _global(s: Scene) -> dict[str, float]:
@@ -125,17 +118,15 @@ def _global(s: Scene) -> dict[str, float]:
     squares = torch.as_tensor(s.state.get("squares", 0) + square)
     lengths = torch.as_tensor(s.state.get("lengths", 0) + square.sqrt())
     s.state.update(update=update, total=total, squares=squares, lengths=lengths)
-    n = s.r.round + 1
+    cosine, n = _NO_VALUE, s.r.round + 1
+    if before is not None:
+        cosine = float(dot(update, before) / (square * dot(before, before)).sqrt())
     spread = float(squares - dot(total, total) / n) / (n - 1) if n > 1 else _NO_VALUE
     return {
-        "update_cosine": _NO_VALUE if before is None else _cosine(update, before),
+        "update_cosine": cosine,
         "update_variance": spread,
         "update_relative_variance": ratio(spread, float(lengths / n) ** 2),
     }
-
-
-def _cosine(a: Tensor, b: Tensor) -> float:
-    return float(dot(a, b) / (dot(a, a) * dot(b, b)).sqrt())
 
 
 def rule(parts: tuple[Part, ...]) -> FedDPC:

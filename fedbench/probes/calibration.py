@@ -8,7 +8,7 @@ each only once (the paper does not say whether they were augmented).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -34,8 +34,6 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
-
-_NAMES = ("client", "kind", "accuracy")
 
 
 @dataclass(frozen=True)
@@ -108,37 +106,26 @@ class Calibration(Probe):
         """Measure all kinds at the last round."""
         if not s.last:
             return Sight({}, [])
-        table = pd.concat(self._kinds(s), ignore_index=True).dropna()
+        found = {k: calibrate(s.problem, s.scored, p, self).clients for k, p in self._parts()}
+        accuracy = {"global": found["none"]["global_accuracy"]}
+        accuracy |= {kind: clients["accuracy"] for kind, clients in found.items()}
+        wide = pd.DataFrame(accuracy).rename_axis("client").reset_index()
+        table = wide.melt("client", var_name="kind", value_name="accuracy").dropna()
         means = {str(kind): float(each.mean()) for kind, each in table.groupby("kind")["accuracy"]}
         columns = {f"personal_{kind}": mean for kind, mean in means.items()}
-        calibrated = [means[kind] for kind in self._parts()]
-        columns |= _gains("personal_gain", calibrated, means["global"])
-        columns |= _gains("personal_gain_whole", calibrated, mean_accuracy(s.problem, [s.scored]))
+        calibrated = [means[kind] for kind in found]
+        before = {"": means["global"], "_whole": mean_accuracy(s.problem, [s.scored])}
+        for of, start in before.items():
+            columns[f"personal_gain{of}_lowest"] = min(calibrated) - start
+            columns[f"personal_gain{of}_highest"] = max(calibrated) - start
         columns["personal_clients"] = float(table["client"].nunique())
-        rows = table.itertuples(index=False, name=None)
-        return Sight(columns, [dict(zip(_NAMES, row, strict=True)) for row in rows])
+        rows: list[Any] = table.to_dict("records")
+        return Sight(columns, rows)
 
-    def _kinds(self, s: Scene) -> Iterator[pd.DataFrame]:
-        """Tables (client, kind, accuracy); accuracy is NaN where a client's share is empty."""
-        for kind, parts in self._parts().items():
-            clients = calibrate(s.problem, s.scored, parts, self).clients
-            if kind == "none":
-                global_model = clients["global_accuracy"]
-                yield _column(clients, "global", global_model)
-            yield _column(clients, kind, clients["accuracy"])
-
-    def _parts(self) -> dict[str, tuple[Part, ...]]:
-        prox, distil = FedProx(self.mu), SelfConfidence(self.lam)
-        return {"none": (), "prox": (prox,), "distil": (distil,)}
-
-
-def _gains(name: str, calibrated: list[float], start: float) -> dict[str, float]:
-    """The lowest and the highest gain of calibration over the accuracy `start`."""
-    return {f"{name}_lowest": min(calibrated) - start, f"{name}_highest": max(calibrated) - start}
-
-
-def _column(clients: pd.DataFrame, kind: str, accuracy: "pd.Series[float]") -> pd.DataFrame:
-    return pd.DataFrame({"client": clients["client"], "kind": kind, "accuracy": accuracy})
+    def _parts(self) -> Iterator[tuple[str, tuple[Part, ...]]]:
+        yield "none", ()
+        yield "prox", (FedProx(self.mu),)
+        yield "distil", (SelfConfidence(self.lam),)
 
 
 def require_classifier(problem: Problem) -> None:

@@ -43,21 +43,8 @@ class Slopes:
         return self.term / (self.total if weights == "normalised" else self.n)
 
 
-@dataclass(frozen=True)
-class Quadratic:
-    """G_d's numerator and denominator as polynomials in λ, coefficients of λ⁰, λ¹ and λ² (3,)."""
-
-    mean_square: Tensor
-    square_mean: Tensor
-
-    def at(self, lam: float) -> float:
-        """G_d at this λ; NaN where the mean gradient is 0."""
-        powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
-        return float((powers @ self.mean_square) / (powers @ self.square_mean))
-
-
 class Clients:
-    """Adds up the clients' ∇L_k and ∇R_k, one client after the other; stores two vectors."""
+    """G_d of the clients whose ∇L_k and ∇R_k have been added; stores two vectors."""
 
     def __init__(self) -> None:
         self.K = 0
@@ -71,12 +58,14 @@ class Clients:
         self.squares = self.squares + _square(loss, term)
         self.loss, self.term = self.loss + loss, self.term + term
 
-    def quadratic(self) -> Quadratic:
-        """G_d over the clients that were added."""
-        return Quadratic(self.squares / self.K, _square(self.loss / self.K, self.term / self.K))
+    def at(self, lam: float) -> float:
+        """G_d at this λ; NaN where the mean gradient is 0."""
+        powers = torch.tensor([1.0, lam, lam**2], dtype=torch.float64)
+        of_mean = _square(self.loss / self.K, self.term / self.K)
+        return float((powers @ (self.squares / self.K)) / (powers @ of_mean))
 
 
-_Measured = dict[str, dict[str, Quadratic]]  # by model, then by the scaling of ASD's weights
+_Measured = dict[str, dict[str, Clients]]  # by model, then by the scaling of ASD's weights
 
 
 @dataclass(frozen=True)
@@ -143,15 +132,24 @@ class Dissimilarity(Probe):
         measured = {name: quadratics(s.problem, model, s.global_model) for name, model in chosen}
         part = regulariser(s.problem)
         lam = part.lam if part else 0.0
-        return Sight(_columns(measured, lam), list(self._rows(measured, lam)))
+        whose = {"": ("none", lam)}  # columns: the scaling of the weights, and λ
+        if part:
+            whose = {"": ("normalised", lam), "_unnormalised": ("unnormalised", lam)}
+            whose["_base"] = ("normalised", 0.0)
+        columns: dict[str, float] = {}
+        for suffix, (weights, at) in whose.items():
+            mean, *local = (scaled[weights].at(at) for scaled in measured.values())
+            columns[f"dissimilarity{suffix}"] = mean
+            columns[f"dissimilarity_local{suffix}"] = statistics.mean(local)
+        return Sight(columns, list(self._rows(measured, lam)))
 
     def _rows(self, measured: _Measured, run_lam: float) -> Iterator[Cells]:
         for name, scaled in measured.items():
-            for weights, quadratic in scaled.items():
+            kind = name if name == "mean" else "single"
+            for weights, clients in scaled.items():
                 for lam in sorted({0.0} if weights == "none" else {*self.lams, run_lam}):
-                    value = quadratic.at(lam)
                     about: Cells = {"lam": float(lam), "weights": weights, "model": name}
-                    yield about | {"models": _kind(name), "dissimilarity": value}
+                    yield about | {"models": kind, "dissimilarity": clients.at(lam)}
 
 
 def _mean(s: Scene) -> Model:
@@ -160,33 +158,7 @@ def _mean(s: Scene) -> Model:
     return Model(weighted_mean([m.w for m in s.local], s.r.p), mix_buffers(statistics_, s.r.p))
 
 
-def _kind(name: str) -> str:
-    """What the table's column `models` says of this model: 'mean' or 'single'."""
-    return name if name == "mean" else "single"
-
-
-def _columns(measured: _Measured, lam: float) -> dict[str, float]:
-    columns: dict[str, float] = {}
-    for weights in measured["mean"]:
-        suffix = "_unnormalised" if weights == "unnormalised" else ""
-        columns |= _pair(measured, weights, lam, suffix)
-    if len(measured["mean"]) > 1:
-        columns |= _pair(measured, "normalised", 0.0, "_base")
-    return columns
-
-
-def _pair(measured: _Measured, weights: str, lam: float, suffix: str) -> dict[str, float]:
-    """G_d at the mean model, and the mean of G_d over the clients' models."""
-    local = [
-        scaled[weights].at(lam) for name, scaled in measured.items() if _kind(name) == "single"
-    ]
-    return {
-        f"dissimilarity{suffix}": measured["mean"][weights].at(lam),
-        f"dissimilarity_local{suffix}": statistics.mean(local),
-    }
-
-
-def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Quadratic]:
+def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str, Clients]:
     """G_d over all clients and all of their data at `model`; ASD's teacher is `global_model`, x_t.
 
     Keys say how ASD's weights are scaled: 'normalised' and 'unnormalised', or 'none' without ASD.
@@ -197,7 +169,7 @@ def quadratics(problem: Problem, model: Model, global_model: Model) -> dict[str,
         gradients = slopes(problem, client, model, global_model)
         for name, clients in sums.items():
             clients.add(gradients.loss, gradients.regulariser(name))
-    return {name: clients.quadratic() for name, clients in sums.items()}
+    return sums
 
 
 def regulariser(problem: Problem) -> ASD | None:

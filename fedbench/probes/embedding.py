@@ -1,10 +1,10 @@
 """Maps of test features in the plane (FedGKD paper, Fig. 2)."""
 
 from dataclasses import dataclass
-from itertools import chain
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from sklearn.manifold import TSNE
@@ -16,7 +16,7 @@ from fedbench.base.checks import Count, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.rng import torch_generator
-from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
+from fedbench.engine.probe import Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.probes.scores import mean_accuracy
 
@@ -83,7 +83,7 @@ class Embedding(Probe):
             return Sight({}, [])
         scorer, spec = s.problem.scorers[""], s.problem.spec
         rng = torch_generator(spec.seed, seeds.ALWAYS, seeds.EVERYONE, "probe embedding")
-        rows = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort().values
+        rows, _ = torch.randperm(len(scorer.y), generator=rng)[: self.samples].sort()
         labels = scorer.y[rows.to(s.problem.device)].cpu().numpy()
         models = {"global": s.scored, "local": s.local[0]}
         outputs = {name: seen(s.problem, model, rows) for name, model in models.items()}
@@ -92,18 +92,14 @@ class Embedding(Probe):
             "silhouette": silhouette(outputs["global"].features, labels),
             "silhouette_local": silhouette(outputs["local"].features, labels),
         }
-        maps = (self._map(s, name, each, labels.tolist()) for name, each in outputs.items())
-        scores = (mean_accuracy(s.problem, [model]) for model in models.values())
-        full = ([c | {"accuracy": a} for c in cells] for cells, a in zip(maps, scores, strict=True))
-        return Sight(columns, [*chain(*full)])
-
-    def _map(self, s: Scene, name: str, outputs: Seen, labels: list[int]) -> list[Cells]:
-        points = plane(outputs.features, self.perplexity, s.number(name)).tolist()
-        rows = zip(points, labels, outputs.predicted.tolist(), strict=True)
-        return [
-            {"model": name, "x": x, "y": y, "label": label, "predicted": predicted}
-            for (x, y), label, predicted in rows
-        ]
+        maps = []
+        for name, (features, predicted) in outputs.items():
+            x, y = plane(features, self.perplexity, s.number(name)).T
+            plotted = {"model": name, "x": x, "y": y, "label": labels, "predicted": predicted}
+            accuracy = mean_accuracy(s.problem, [models[name]])
+            maps.append(pd.DataFrame(plotted).assign(accuracy=accuracy))
+        found: list[Any] = pd.concat(maps).to_dict("records")
+        return Sight(columns, found)
 
 
 def seen(problem: Problem, model: Model, rows: Tensor) -> Seen:

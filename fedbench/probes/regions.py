@@ -78,8 +78,6 @@ def predictions(problem: Problem, model: Model, points: Tensor) -> Tensor:
 
 def painted(name: str, kind: str, points: Tensor, classes: tuple[Tensor, Tensor]) -> list[Cells]:
     """One row per point for the model `name`; `classes`: the points' (predicted, label)."""
-    columns = zip(points.tolist(), *(each.tolist() for each in classes), strict=True)
-    return [
-        {"model": name, "kind": kind, "x1": x1, "x2": x2, "predicted": guess, "label": label}
-        for (x1, x2), guess, label in columns
-    ]
+    names = ("x1", "x2", "predicted", "label")
+    columns = zip(*points.T.tolist(), *(each.tolist() for each in classes), strict=True)
+    return [{"model": name, "kind": kind, **dict(zip(names, x, strict=True))} for x in columns]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from fedbench.engine.problem import Problem
 from fedbench.engine.turns import PreparedClient, dropout, full_gradient, snapshot
 
 MEASURES = ("cosine", "projection", "spread", "bias")
+_MOMENTUM = ("momentum_cosine", "momentum_projection")
 _GB = 4.0  # of gradients are held in memory; more are mapped from disk
 
 
@@ -101,35 +102,22 @@ class Steps(Probe):
         columns, momenta = trends(rows), _momentum(s)
         updates = torch.stack([reply.delta(s.r.w) for reply in s.replies])
         columns["update_similarity"] = float(aligned(updates)[0].mean())
-        for name in ("momentum_cosine", "momentum_projection"):
-            values = [float(row[name]) for row in momenta]
-            columns |= {name: sum(values) / len(values)} if values else {}
+        for name in _MOMENTUM if momenta else ():
+            columns[name] = sum(float(row[name]) for row in momenta) / len(momenta)
         return Sight(columns, [{"round": s.r.round + 1, **row} for row in rows + momenta])
 
 
 def _momentum(s: Scene) -> list[Cells]:
     """Rows with cosine and projection of each client's momentum, under the step −1."""
-    sent = _sent(s)
-    if not sent:
-        return []
-    measured = zip(s.r.clients, *aligned(torch.stack(list(sent))), strict=True)
-    return [
-        {
-            "client": int(i),
-            "step": -1,
-            "momentum_cosine": float(cosine),
-            "momentum_projection": float(projection),
-        }
-        for i, cosine, projection in measured
-    ]
-
-
-def _sent(s: Scene) -> Sequence[Tensor]:
-    """Each client's momentum as it was uploaded; empty if no part uploads one."""
     for place, part in enumerate(s.problem.task.parts):
         name = part.uploaded_momentum
         if name and all(name in reply.upload[place] for reply in s.replies):
-            return [reply.upload[place][name] for reply in s.replies]
+            sent = torch.stack([reply.upload[place][name] for reply in s.replies])
+            cosine, projection = (values.tolist() for values in aligned(sent))
+            measured = {"momentum_cosine": cosine, "momentum_projection": projection}
+            table = pd.DataFrame({"client": s.r.clients, "step": -1, **measured})
+            rows: list[Any] = table.to_dict("records")
+            return rows
     return []
 
 

@@ -32,11 +32,7 @@ def fields(file: Path, name: str) -> Sequence[str]:
 def write(file: Path, arrays: Arrays) -> None:
     """Write the npz file atomically: no reader sees a part of it."""
     with atomic(file) as scratch, scratch.open("wb") as stream:
-        np.savez(
-            stream,
-            x_train=arrays["x_train"], y_train=arrays["y_train"],
-            x_test=arrays["x_test"], y_test=arrays["y_test"],
-        )  # fmt: skip
+        np.savez(stream, allow_pickle=False, **{field: arrays[field] for field in FIELDS})
 
 
 def checksum(file: Path, kind: str = "sha256") -> str:

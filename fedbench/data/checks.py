@@ -81,7 +81,12 @@ def check_labels(where: str, name: str, y: Any, classes: int) -> None:
     if y.ndim != 1:
         raise FedbenchError(f"{where}: {name} has shape {y.shape}; it must be (N,)")
     if classes == 0:
-        _check_reals(where, name, y)
+        if y.dtype.name not in _REALS:
+            raise FedbenchError(
+                f"{where}: {name} has dtype {y.dtype}; without classes it must be one of "
+                f"{', '.join(_REALS)}"
+            )
+        _check_finite(where, name, y)
         return
     if y.dtype.kind not in "iu":
         raise FedbenchError(
@@ -124,15 +129,6 @@ def _check_array(where: str, name: str, value: Any) -> None:
         raise FedbenchError(
             f"{where}: {name} has shape {value.shape} and is empty; it needs at least one sample"
         )
-
-
-def _check_reals(where: str, name: str, y: Any) -> None:
-    if y.dtype.name not in _REALS:
-        raise FedbenchError(
-            f"{where}: {name} has dtype {y.dtype}; without classes it must be one of "
-            f"{', '.join(_REALS)}"
-        )
-    _check_finite(where, name, y)
 
 
 def _check_finite(where: str, name: str, value: Any) -> None:

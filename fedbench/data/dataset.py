@@ -147,14 +147,10 @@ class Dataset:
         return digest.hexdigest()
 
     def _check(self, where: str, subset: str) -> None:
-        for name in (f"x_{subset}", f"y_{subset}"):
-            object.__setattr__(self, name, _native(getattr(self, name)))
-        x = channels_last(where, f"x_{subset}", getattr(self, f"x_{subset}"), self.channels)
-        object.__setattr__(self, f"x_{subset}", x)
-        y = getattr(self, f"y_{subset}")
+        x, y = (_native(getattr(self, f"{name}_{subset}")) for name in "xy")
+        x = channels_last(where, f"x_{subset}", x, self.channels)
         if self.vocabulary:
             check_tokens(where, f"x_{subset}", x, self.vocabulary)
-            object.__setattr__(self, f"x_{subset}", x.astype(np.int64, copy=False))
         else:
             check_features(where, f"x_{subset}", x)
         check_labels(where, f"y_{subset}", y, self.classes)
@@ -163,21 +159,22 @@ class Dataset:
                 f"{where}: x_{subset} has {len(x)} samples and y_{subset} {len(y)} labels; "
                 "each sample needs one label"
             )
-        if self.classes:
-            object.__setattr__(self, f"y_{subset}", y.astype(np.int64, copy=False))
+        x = x.astype(np.int64, copy=False) if self.vocabulary else x
+        y = y.astype(np.int64, copy=False) if self.classes else y
+        object.__setattr__(self, f"x_{subset}", x)
+        object.__setattr__(self, f"y_{subset}", y)
 
     def _check_train_against(self, where: str, subset: str) -> None:
         train, other = self.x_train, getattr(self, f"x_{subset}")
-        if train.shape[1:] != other.shape[1:]:
-            raise FedbenchError(
-                f"{where}: x_{subset} has samples of shape {other.shape[1:]}; "
-                f"they must be {train.shape[1:]} as in x_train"
-            )
-        if train.dtype != other.dtype:
-            raise FedbenchError(
-                f"{where}: x_{subset} has dtype {other.dtype}; it must be {train.dtype} as in "
-                "x_train"
-            )
+        for what, found, wanted in (
+            ("samples of shape {}; they", other.shape[1:], train.shape[1:]),
+            ("dtype {}; it", other.dtype, train.dtype),
+        ):
+            if found != wanted:
+                said = what.format(found)
+                raise FedbenchError(
+                    f"{where}: x_{subset} has {said} must be {wanted} as in x_train"
+                )
 
 
 def _native(array: Any) -> Any:

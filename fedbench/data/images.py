@@ -51,7 +51,8 @@ def load_images(
     for part in ("x_train", "x_test"):
         _check_pixels(images, where, part, arrays[part])
     origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
-    origin |= _deviation(folder / f"{images.name}.deviation.txt")
+    note = folder / f"{images.name}.deviation.txt"
+    origin |= {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
     dataset = Dataset(
         images.name,
         arrays["x_train"],
@@ -67,11 +68,6 @@ def load_images(
         f"{where}: y_train has", set(dataset.y_train.tolist()), images.name, images.classes
     )
     return dataset
-
-
-def _deviation(note: Path) -> dict[str, str]:
-    """What a note beside the file says of how its images differ from the published ones, if any."""
-    return {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
 
 
 def _check_pixels(images: ImageSet, where: str, field: str, x: archive.Array) -> None:

@@ -19,14 +19,11 @@ from fedbench.data.text import Kind, Length, Texts, TextSet, Tokens, read_text, 
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
-_REMOTES = {
-    "train.csv": Remote(
-        f"{_PLACE}/train.csv", "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e"
-    ),
-    "test.csv": Remote(
-        f"{_PLACE}/test.csv", "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699"
-    ),
+_SHA256 = {
+    "train.csv": "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e",
+    "test.csv": "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699",
 }
+_REMOTES = {name: Remote(f"{_PLACE}/{name}", sha) for name, sha in _SHA256.items()}
 _OFFICIAL = 120_000  # training texts
 
 

@@ -1,7 +1,5 @@
 """ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes, mapped from disk."""
 
-import hashlib
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -86,11 +84,8 @@ def _decode(source: Path, file: Path, size: int) -> None:
             f"imagenet100: {source} has class {strange[0]} in only one of train and val; "
             f"it must hold {_LAYOUT}"
         )
-    contents = Contents(
-        classes=tuple(train),
-        train=tuple(len(files) for files in train.values()),
-        test=tuple(len(files) for files in test.values()),
-    )
+    counts = [tuple(map(len, listing.values())) for listing in (train, test)]
+    contents = Contents(classes=tuple(train), train=counts[0], test=counts[1])
     files = list(chain(*train.values(), *test.values()))
     _write(file, contents, _decoded(files, size), size)
 
@@ -117,20 +112,19 @@ def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
 
 
 def _write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:
-    """Write images (side, side, 3) one by one, training images first, as npy, and the manifest.
+    """Write images (side, side, 3) one by one, training images first, as npy, then the manifest.
 
-    The manifest comes after the last pixel. What a killed process had written is deleted.
+    What a killed process had written is deleted.
     """
     for part in matching(file.parent, f".*{PARTIAL}"):
         if abandoned(part):
             part.unlink(missing_ok=True)
-    shape = (sum(contents.train) + sum(contents.test), 3, side, side)
-    digest = hashlib.sha256()
+    facts = {"descr": "|u1", "fortran_order": False, "shape": _shape(contents, side)}
     with atomic(file) as scratch, scratch.open("wb") as stream:
-        for block in _blocks(shape, images):
-            stream.write(block)
-            digest.update(block)
-    whole = contents.model_copy(update={"sha256": digest.hexdigest()})
+        np.lib.format.write_array_header_1_0(stream, facts)
+        for image in images:
+            stream.write(image.transpose(2, 0, 1).tobytes())
+    whole = contents.model_copy(update={"sha256": archive.checksum(file)})
     write_text(_manifest(file), whole.model_dump_json(indent=1) + "\n")
 
 
@@ -147,8 +141,13 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
         raise FedbenchError(
             f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
         )
-    pixels = _open(file, where)
-    expected = (sum(contents.train) + sum(contents.test), 3, side, side)
+    try:
+        pixels = np.lib.format.open_memmap(file, mode="c")
+    except Exception as error:  # header, mapping and disk raise different exceptions
+        raise FedbenchError(
+            f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
+        ) from error
+    expected = _shape(contents, side)
     if pixels.shape != expected or pixels.dtype != np.uint8:
         raise FedbenchError(
             f"{where}: the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} "
@@ -161,23 +160,9 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
     return pixels.transpose(0, 2, 3, 1), contents
 
 
-def _open(file: Path, where: str) -> Pixels:
-    try:
-        return np.lib.format.open_memmap(file, mode="c")
-    except Exception as error:  # header, mapping and disk raise different exceptions
-        raise FedbenchError(
-            f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
-        ) from error
+def _shape(contents: Contents, side: int) -> tuple[int, ...]:
+    return (sum(contents.train) + sum(contents.test), 3, side, side)
 
 
 def _manifest(file: Path) -> Path:
     return file.with_suffix(".json")
-
-
-def _blocks(shape: tuple[int, ...], images: Iterable[Pixels]) -> Iterator[bytes]:
-    head = io.BytesIO()
-    facts = {"descr": "|u1", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(head, facts)
-    yield head.getvalue()
-    for image in images:
-        yield image.transpose(2, 0, 1).tobytes()

@@ -11,31 +11,21 @@ from fedbench.data.source import Source
 
 # The archives that torchvision reads, by their paths in its folder.
 _CIFAR, _MNIST = "https://www.cs.toronto.edu/~kriz", "https://ossci-datasets.s3.amazonaws.com/mnist"
+_CIFAR_SHA256 = {
+    "cifar-10-python": "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+    "cifar-100-python": "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
+}
+_MNIST_SHA256 = {
+    "train-images-idx3": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "t10k-images-idx3": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
 REMOTES = {
-    "cifar-10-python.tar.gz": Remote(
-        f"{_CIFAR}/cifar-10-python.tar.gz",
-        "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
-    ),
-    "cifar-100-python.tar.gz": Remote(
-        f"{_CIFAR}/cifar-100-python.tar.gz",
-        "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
-    ),
-    "MNIST/raw/train-images-idx3-ubyte.gz": Remote(
-        f"{_MNIST}/train-images-idx3-ubyte.gz",
-        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    ),
-    "MNIST/raw/train-labels-idx1-ubyte.gz": Remote(
-        f"{_MNIST}/train-labels-idx1-ubyte.gz",
-        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    ),
-    "MNIST/raw/t10k-images-idx3-ubyte.gz": Remote(
-        f"{_MNIST}/t10k-images-idx3-ubyte.gz",
-        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    ),
-    "MNIST/raw/t10k-labels-idx1-ubyte.gz": Remote(
-        f"{_MNIST}/t10k-labels-idx1-ubyte.gz",
-        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-    ),
+    f"{name}.tar.gz": Remote(f"{_CIFAR}/{name}.tar.gz", sha) for name, sha in _CIFAR_SHA256.items()
+} | {
+    f"MNIST/raw/{name}-ubyte.gz": Remote(f"{_MNIST}/{name}-ubyte.gz", sha)
+    for name, sha in _MNIST_SHA256.items()
 }
 
 

@@ -19,6 +19,7 @@ Indices = NDArray[np.int64]
 Concentration = Annotated[float, Ge(1e-6), Le(1e6)]
 ATTEMPTS = 1000
 _PATIENCE = 5000  # draws
+_PLACES = "; `split` gives places in `labels`, not rows of the whole training set"
 EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 
 
@@ -58,22 +59,10 @@ class Partition(Checked, ABC):
                 "which; let split take `rows`, their rows in the training set, or write "
                 "`by_labels = True` in the class if it needs to know labels alone"
             )
-        parts = split(labels, clients, rng)
-        return [self._rows(client, part, len(labels)) for client, part in enumerate(parts)]
-
-    def _rows(self, client: int, part: Indices, samples: int) -> Indices:
-        rows = np.asarray(part)
-        if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
-            raise FedbenchError(
-                f"{self}: gave client {client} {rows.dtype} of shape {rows.shape}; it must give "
-                "sample numbers (n,)"
-            )
-        if rows.size and (rows.min() < 0 or rows.max() >= samples):
-            raise FedbenchError(
-                f"{self}: client {client} names a sample outside 0…{samples - 1}; `split` gives "
-                "places in `labels`, not rows of the whole training set"
-            )
-        return np.sort(rows).astype(np.int64, copy=False)
+        parts = [np.asarray(part) for part in split(labels, clients, rng)]
+        for client, part in enumerate(parts):
+            require_rows(part, len(labels), f"{self}: client {client}", _PLACES)
+        return [np.sort(part).astype(np.int64, copy=False) for part in parts]
 
     @abstractmethod
     def split(
@@ -83,6 +72,16 @@ class Partition(Checked, ABC):
 
         A rule may take `rows`, and needs to take no more than the three arguments with a name.
         """
+
+
+def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") -> None:
+    """Raise `FedbenchError`, which begins with `client`, unless these number samples (n,)."""
+    if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
+        raise FedbenchError(
+            f"{client} holds {rows.dtype} of shape {rows.shape}; it must be sample numbers (n,)"
+        )
+    if rows.size and (rows.min() < 0 or rows.max() >= samples):
+        raise FedbenchError(f"{client} names a sample outside 0…{samples - 1}{hint}")
 
 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from fedbench.base import seeds
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
-from fedbench.data.partition import Indices, Partition
+from fedbench.data.partition import Indices, Partition, require_rows
 
 _WORTH_A_WORD = 0.01  # of the samples; rules that deal equal shares leave up to K−1 samples
 Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its samples
@@ -102,13 +102,7 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
                 f"partition: client {i} has no samples; use fewer clients or less skew"
             )
         chosen = np.asarray(held)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise FedbenchError(
-                f"partition: client {i} holds {chosen.dtype} of shape {chosen.shape}; "
-                "it must be row numbers (n,)"
-            )
-        if chosen.min() < 0 or chosen.max() >= samples:
-            raise FedbenchError(f"partition: client {i} names a sample outside 0…{samples - 1}")
+        require_rows(chosen, samples, f"partition: client {i}")
         if len(np.unique(chosen)) < len(chosen):
             raise FedbenchError(f"partition: client {i} has a sample twice")
         if np.isin(chosen, held_out).any():

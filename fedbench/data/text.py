@@ -101,7 +101,17 @@ def pretrained_tokenizer(folder: Path) -> Any:
             f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
             "choose the tokenizer 'words'"
         )
-    tokenizer = _open(file)
+    from tokenizers import BertWordPieceTokenizer, Tokenizer
+
+    try:
+        if file.suffix == ".json":
+            tokenizer = Tokenizer.from_file(str(file))
+        else:
+            tokenizer = BertWordPieceTokenizer(str(file), lowercase=True)
+    except Exception as error:  # the library raises bare exceptions, and TypeError without [SEP]
+        raise FedbenchError(
+            f"{file}: not a readable tokenizer ({short(error)}); put {NAME}'s in its place"
+        ) from error
     if tokenizer.token_to_id("[PAD]") != 0:
         raise FedbenchError(
             f"{file}: [PAD] has id {tokenizer.token_to_id('[PAD]')}; it must be 0, which is padding"
@@ -111,48 +121,30 @@ def pretrained_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def _open(file: Path) -> Any:
-    from tokenizers import BertWordPieceTokenizer, Tokenizer
+def tokenised(
+    name: str,
+    parts: Sequence[Texts],
+    tokens: Tokens,
+    folder: Path,
+    classes: int,
+    origin: Mapping[str, str],
+) -> Dataset:
+    """Labelled texts as a data set of token ids, whose origin names the tokenizer.
 
-    try:
-        if file.suffix == ".json":
-            return Tokenizer.from_file(str(file))
-        return BertWordPieceTokenizer(str(file), lowercase=True)
-    except Exception as error:  # the library raises bare exceptions, and TypeError without [SEP]
-        raise FedbenchError(
-            f"{file}: not a readable tokenizer ({short(error)}); put {NAME}'s in its place"
-        ) from error
-
-
-@dataclass(frozen=True)
-class TextSet:
-    """Training and test texts with their labels, and where they came from.
-
-    `held_out` is an official validation set; it is empty if there is none, or if none is wanted.
+    parts: training and test texts and, where there is one, the official validation set.
     """
-
-    name: str
-    classes: int
-    train: Texts
-    test: Texts
-    origin: Mapping[str, str]
-    held_out: Texts = ()
-
-
-def tokenised(texts: TextSet, tokens: Tokens, folder: Path) -> Dataset:
-    """The texts as a data set of token ids, whose origin names the tokenizer."""
-    where = f"{texts.name} ({texts.origin.get('file', 'made here')}): the training texts have"
-    check_all_classes(where, {label for label, _ in texts.train}, texts.name, texts.classes)
-    tokenizer, name = tokens.tokenizer([text for _, text in texts.train], folder)
-    x = [encode(tokenizer, [t for _, t in part], tokens.length) for part in _parts(texts)]
-    y = [np.array([label for label, _ in part], dtype=np.int64) for part in _parts(texts)]
+    where = f"{name} ({origin.get('file', 'made here')}): the training texts have"
+    check_all_classes(where, {label for label, _ in parts[0]}, name, classes)
+    tokenizer, tokenizer_name = tokens.tokenizer([text for _, text in parts[0]], folder)
+    x = [encode(tokenizer, [text for _, text in part], tokens.length) for part in parts]
+    y = [np.array([label for label, _ in part], dtype=np.int64) for part in parts]
     return Dataset(
-        texts.name, x[0], y[0], x[1], y[1],
-        classes=texts.classes,
-        origin={**texts.origin, "tokenizer": name},
+        name, x[0], y[0], x[1], y[1],
+        classes=classes,
+        origin={**origin, "tokenizer": tokenizer_name},
         vocabulary=tokenizer.get_vocab_size(),
-        x_held_out=x[2] if texts.held_out else None,
-        y_held_out=y[2] if texts.held_out else None,
+        x_held_out=x[2] if len(parts) > 2 else None,
+        y_held_out=y[2] if len(parts) > 2 else None,
     )  # fmt: skip
 
 
@@ -168,7 +160,3 @@ def read_text(file: Path, where: str) -> str:
     if not text.strip():
         raise FedbenchError(f"{where}: the file is empty; it needs at least one labelled text")
     return text
-
-
-def _parts(texts: TextSet) -> list[Texts]:
-    return [texts.train, texts.test] + [texts.held_out] * bool(texts.held_out)

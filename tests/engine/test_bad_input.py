@@ -160,9 +160,9 @@ def of_objects(**changes):
         ([np.array([0, 1]), np.array([3])], ["client 1", "outside 0…2"]),
         ([np.array([-1, 1]), np.array([2])], ["client 0", "outside 0…2"]),
         ([np.array([0, 1, 2])], ["it has 1 clients", "clients = 2"]),
-        ([np.array([True, False, True]), np.array([1])], ["client 0", "bool", "row numbers"]),
-        ([np.array([0.0, 1.0]), np.array([1])], ["client 0", "float64", "row numbers"]),
-        ([np.array([[0, 1]]), np.array([1])], ["client 0", "shape (1, 2)", "row numbers"]),
+        ([np.array([True, False, True]), np.array([1])], ["client 0", "bool", "sample numbers"]),
+        ([np.array([0.0, 1.0]), np.array([1])], ["client 0", "float64", "sample numbers"]),
+        ([np.array([[0, 1]]), np.array([1])], ["client 0", "shape (1, 2)", "sample numbers"]),
     ],
     ids=str,
 )
@@ -505,7 +505,7 @@ class Rows(Partition):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ((0.5,), "gave client 0 float64 of shape (1,); it must give sample numbers (n,)"),
+        ((0.5,), "client 0 holds float64 of shape (1,); it must be sample numbers (n,)"),
         ((-1, 2), "names a sample outside 0…"),
         ((10**6,), "names a sample outside 0…"),
         ((3, 3), "client 0 has a sample twice"),

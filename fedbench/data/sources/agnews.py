@@ -15,7 +15,7 @@ from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
-from fedbench.data.text import Kind, Length, Texts, TextSet, Tokens, read_text, tokenised
+from fedbench.data.text import Kind, Length, Texts, Tokens, read_text, tokenised
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
@@ -66,8 +66,8 @@ class AGNews(Source):
         train, note = self._draw(everything)
         origin = {"source": "csv", "file": str(place), "rows": note}
         origin |= {f"sha256 {name}": archive.checksum(place / name) for name in _REMOTES}
-        texts = TextSet("agnews", 4, train, test, origin)
-        return tokenised(texts, Tokens(self.length, self.vocabulary, self.tokenizer), folder)
+        tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
+        return tokenised("agnews", (train, test), tokens, folder, self.CLASSES, origin)
 
     def _draw(self, rows: Texts) -> tuple[Texts, str]:
         """The rows to train on, in the file's order, and a note on how many they are."""

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from fedbench.base.checks import Count
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
-from fedbench.data.text import Length, Texts, TextSet, Tokens, tokenised
+from fedbench.data.text import Length, Texts, Tokens, tokenised
 
 _FRAMES = (
     "the {n} {v} the {n} {l} {n}",
@@ -46,6 +46,7 @@ _WORDS = {
 }
 _GRADES = {-6: 0, -5: 0, -4: 0, -3: 1, -2: 1, -1: 1, 0: 2, 1: 3, 2: 3, 3: 3, 4: 4, 5: 4, 6: 4}
 _NEGATED = 0.05  # the share of clauses with a "not"
+_ORIGIN = {"source": "made by a grammar"}
 T = TypeVar("T")
 
 
@@ -71,8 +72,8 @@ class Topics(Source):
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
         train, test = _headlines(_TRAIN, rng), _headlines(_TEST, rng)
-        texts = TextSet("topics", 4, train, test, {"source": "made by a grammar"})
-        return tokenised(texts, Tokens(self.length, self.vocabulary, "words"), folder)
+        tokens = Tokens(self.length, self.vocabulary, "words")
+        return tokenised("topics", (train, test), tokens, folder, self.CLASSES, _ORIGIN)
 
 
 def _headlines(count: int, rng: random.Random) -> Texts:
@@ -114,8 +115,8 @@ class Grades(Source):
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
         train, test = ([_verdict(rng) for _ in range(count)] for count in (_TRAIN, _TEST))
-        texts = TextSet("grades", 5, train, test, {"source": "made by a grammar"})
-        return tokenised(texts, Tokens(self.length, self.vocabulary, "words"), folder)
+        tokens = Tokens(self.length, self.vocabulary, "words")
+        return tokenised("grades", (train, test), tokens, folder, self.CLASSES, _ORIGIN)
 
 
 def _verdict(rng: random.Random) -> tuple[int, str]:

@@ -1,6 +1,6 @@
 """ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes, mapped from disk."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ import numpy as np
 
 from fedbench.base.checks import Count, Strict
 from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import PARTIAL, abandoned, atomic, exists, matching, write_text
+from fedbench.base.files import atomic, delete_abandoned, exists, write_text
 from fedbench.base.processes import cores
 from fedbench.base.yamlfile import load
 from fedbench.data import archive
@@ -72,6 +72,7 @@ class ImageNet100(Source):
 
 
 def _decode(source: Path, file: Path, size: int) -> None:
+    """Write all images (3, size, size) one by one, training images first, and then the manifest."""
     train, test = _listing(source, "train"), _listing(source, "val")
     if len(train) != _CLASSES:
         raise FedbenchError(
@@ -84,10 +85,18 @@ def _decode(source: Path, file: Path, size: int) -> None:
             f"imagenet100: {source} has class {strange[0]} in only one of train and val; "
             f"it must hold {_LAYOUT}"
         )
-    counts = [tuple(map(len, listing.values())) for listing in (train, test)]
-    contents = Contents(classes=tuple(train), train=counts[0], test=counts[1])
+    delete_abandoned(file.parent)
     files = list(chain(*train.values(), *test.values()))
-    _write(file, contents, _decoded(files, size), size)
+    facts = {"descr": "|u1", "fortran_order": False, "shape": (len(files), 3, size, size)}
+    with atomic(file) as scratch:
+        with scratch.open("wb") as stream:
+            np.lib.format.write_array_header_1_0(stream, facts)
+            for image in _decoded(files, size):
+                stream.write(image.transpose(2, 0, 1).tobytes())
+        sha256 = archive.checksum(scratch)
+    counts = [tuple(map(len, listing.values())) for listing in (train, test)]
+    contents = Contents(classes=tuple(train), train=counts[0], test=counts[1], sha256=sha256)
+    write_text(_manifest(file), contents.model_dump_json(indent=1) + "\n")
 
 
 def _listing(source: Path, part: str) -> Listing:
@@ -111,23 +120,6 @@ def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
             yield from pool.map(partial(read_image, side=size), files[first : first + _CHUNK])
 
 
-def _write(file: Path, contents: Contents, images: Iterable[Pixels], side: int) -> None:
-    """Write images (side, side, 3) one by one, training images first, as npy, then the manifest.
-
-    What a killed process had written is deleted.
-    """
-    for part in matching(file.parent, f".*{PARTIAL}"):
-        if abandoned(part):
-            part.unlink(missing_ok=True)
-    facts = {"descr": "|u1", "fortran_order": False, "shape": _shape(contents, side)}
-    with atomic(file) as scratch, scratch.open("wb") as stream:
-        np.lib.format.write_array_header_1_0(stream, facts)
-        for image in images:
-            stream.write(image.transpose(2, 0, 1).tobytes())
-    whole = contents.model_copy(update={"sha256": archive.checksum(file)})
-    write_text(_manifest(file), whole.model_dump_json(indent=1) + "\n")
-
-
 def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
     """The images (N, side, side, 3), mapped into memory, and their manifest.
 
@@ -142,12 +134,12 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
             f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
         )
     try:
-        pixels = np.lib.format.open_memmap(file, mode="c")
+        pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
     except Exception as error:  # header, mapping and disk raise different exceptions
         raise FedbenchError(
             f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
         ) from error
-    expected = _shape(contents, side)
+    expected = (sum(contents.train) + sum(contents.test), 3, side, side)
     if pixels.shape != expected or pixels.dtype != np.uint8:
         raise FedbenchError(
             f"{where}: the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} "
@@ -158,10 +150,6 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
             f"{where}: the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
         )
     return pixels.transpose(0, 2, 3, 1), contents
-
-
-def _shape(contents: Contents, side: int) -> tuple[int, ...]:
-    return (sum(contents.train) + sum(contents.test), 3, side, side)
 
 
 def _manifest(file: Path) -> Path:

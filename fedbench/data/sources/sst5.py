@@ -14,7 +14,7 @@ from fedbench.data import archive
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
-from fedbench.data.text import Kind, Length, Texts, TextSet, Tokens, read_text, tokenised
+from fedbench.data.text import Kind, Length, Texts, Tokens, read_text, tokenised
 
 _LAYOUT = (
     "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
@@ -51,11 +51,11 @@ class SST5(Source):
         place = folder / "sst5"
         files = (*_FILES, *([_DEVELOPMENT] if self.development else []))
         _fetch_missing(place, files)
-        train, test, *held_out = (_read(place / name) for name in files)
+        parts = [_read(place / name) for name in files]
         origin = {"source": "txt", "file": str(place)}
         origin |= {f"sha256 {name}": archive.checksum(place / name) for name in files}
-        texts = TextSet("sst5", 5, train, test, origin, *held_out)
-        return tokenised(texts, Tokens(self.length, self.vocabulary, self.tokenizer), folder)
+        tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
+        return tokenised("sst5", parts, tokens, folder, self.CLASSES, origin)
 
 
 def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:

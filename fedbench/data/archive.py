@@ -16,17 +16,16 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 
-def read(file: Path, name: str, wanted: Sequence[str] = FIELDS) -> Arrays:
-    """Read the arrays of an npz file; pickled objects are never loaded."""
+def read(file: Path, name: str, fewer: Sequence[str] = ()) -> Arrays:
+    """Read the arrays `FIELDS` of an npz file, or `fewer` where it has these and not all of them.
+
+    Pickled objects are never loaded.
+    """
     where = f"{name} ({file})"
     with _opened(file, where) as archive:
+        held = set(archive.files)
+        wanted = fewer if fewer and held >= set(fewer) and not held >= set(FIELDS) else FIELDS
         return {field: _member(archive, field, where, wanted) for field in wanted}
-
-
-def fields(file: Path, name: str) -> Sequence[str]:
-    """The names of the arrays in an npz file."""
-    with _opened(file, f"{name} ({file})") as archive:
-        return list(archive.files)
 
 
 def write(file: Path, arrays: Arrays) -> None:

@@ -29,10 +29,9 @@ def with_he_weights(model: nn.Module) -> nn.Module:
     """
     for layer in model.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
-            mode: Literal["fan_out", "fan_in"] = (
-                "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
-            )
-            nn.init.kaiming_normal_(layer.weight, mode=mode, nonlinearity="relu")
+            fan: Literal["fan_out", "fan_in"]
+            fan = "fan_out" if isinstance(layer, nn.Conv2d) else "fan_in"
+            nn.init.kaiming_normal_(layer.weight, mode=fan, nonlinearity="relu")
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
     return model

@@ -1,7 +1,7 @@
 """Residual networks: He et al.'s for small images, and those of torchvision's blocks."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -87,15 +87,6 @@ class _Shortcut(nn.Module):
         return F.pad(each, (0, 0, 0, 0, *self.zeros)).flatten(1, 2)
 
 
-class _Plan(NamedTuple):
-    """What the stages of a network consist of; all but the first halve the image's sides."""
-
-    block: Any  # BasicBlock or Bottleneck
-    norm: Norm
-    planes: list[int]  # of each stage; a Bottleneck has four times as many channels
-    blocks: list[int]  # of each stage
-
-
 @dataclass(frozen=True)
 class RN8(Architecture):
     """ResNet-8 (FedGKD on CIFAR): 3×3 stem of 16 channels, one block per stage of 16, 32, 64.
@@ -118,8 +109,9 @@ class RN8(Architecture):
         """Features are the globally averaged channels of the last stage (64)."""
         first, inputs = at_side("RN8", inputs, self.side)
         norm = normalisation(self.norm, per_group=self.per_group)
-        plan = _Plan(BasicBlock, norm, scaled((16, 32, 64), self.width), [self.blocks] * 3)
-        return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)
+        planes = scaled((16, 32, 64), self.width)
+        layers = [first, *_stem(inputs, planes[0], norm)]
+        return _network(inputs, layers, BasicBlock, norm, planes, [self.blocks] * 3)
 
 
 @dataclass(frozen=True)
@@ -147,9 +139,8 @@ class RN18(Architecture):
         first, inputs = at_side("RN18", inputs, self.side)
         norm = normalisation(self.norm, self.groups, self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
-        plan = _Plan(BasicBlock, norm, planes, [self.blocks] * 4)
-        stem = _cifar_stem if self.stem == "cifar" else _imagenet_stem
-        return _network(inputs, [first, *stem(inputs, plan)], plan)
+        layers = [first, *_stem(inputs, planes[0], norm, large=self.stem == "imagenet")]
+        return _network(inputs, layers, BasicBlock, norm, planes, [self.blocks] * 4)
 
 
 @dataclass(frozen=True)
@@ -175,52 +166,43 @@ class RN50(Architecture):
         first, inputs = at_side("RN50", inputs, self.side)
         norm = normalisation(self.norm, per_group=self.per_group)
         planes = scaled((64, 128, 256, 512), self.width)
-        plan = _Plan(Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
-        return _network(inputs, [first, *_cifar_stem(inputs, plan)], plan)
+        layers = [first, *_stem(inputs, planes[0], norm)]
+        return _network(inputs, layers, Bottleneck, norm, planes, scaled((3, 4, 6, 3), self.depth))
 
 
-def _cifar_stem(inputs: Inputs, plan: _Plan) -> list[nn.Module]:
-    planes = plan.planes[0]
-    return [
-        nn.Conv2d(inputs.shape[0], planes, 3, padding=1, bias=False),
-        plan.norm(planes),
-        nn.ReLU(inplace=True),
-    ]
+def _stem(inputs: Inputs, planes: int, norm: Norm, large: bool = False) -> list[nn.Module]:
+    """3×3; `large`: ImageNet's, 7×7 with stride 2 and pooling."""
+    size, stride, padding = (7, 2, 3) if large else (3, 1, 1)
+    conv = nn.Conv2d(inputs.shape[0], planes, size, stride, padding, bias=False)
+    pooling = [nn.MaxPool2d(3, stride=2, padding=1)] if large else []
+    return [conv, norm(planes), nn.ReLU(inplace=True), *pooling]
 
 
-def _imagenet_stem(inputs: Inputs, plan: _Plan) -> list[nn.Module]:
-    planes = plan.planes[0]
-    return [
-        nn.Conv2d(inputs.shape[0], planes, 7, stride=2, padding=3, bias=False),
-        plan.norm(planes),
-        nn.ReLU(inplace=True),
-        nn.MaxPool2d(3, stride=2, padding=1),
-    ]
+def _network(
+    inputs: Inputs,
+    stem: list[nn.Module],
+    kind: type[BasicBlock | Bottleneck],
+    norm: Norm,
+    planes: list[int],
+    blocks: list[int],
+) -> BodyHead:
+    """Stem, stages, global average pooling and classifier, initialised as torchvision does.
 
-
-def _network(inputs: Inputs, stem: list[nn.Module], plan: _Plan) -> BodyHead:
-    """Stem, stages, global average pooling and classifier, initialised as torchvision does."""
-    layers, before = stem, plan.planes[0]
-    for stage, (planes, blocks) in enumerate(zip(plan.planes, plan.blocks, strict=True)):
-        for block in range(blocks):
-            stride = 2 if stage and not block else 1
-            layers = [*layers, _block(plan, before, planes, stride)]
-            before = planes * plan.block.expansion
+    planes, blocks: of each stage; all but the first halve the image's sides.
+    """
+    layers, before = [*stem], planes[0]
+    for stage, (width, count) in enumerate(zip(planes, blocks, strict=True)):
+        for number in range(count):
+            stride, after = 2 if stage and not number else 1, width * kind.expansion
+            short = None
+            if stride > 1 or before != after:
+                short = nn.Sequential(conv1x1(before, after, stride), norm(after))
+            block: Any = kind(before, width, stride, short, norm_layer=norm)
+            block.layerwise = True  # it adds, and calls its layers; see `core/stacked`
+            layers.append(block)
+            before = after
     body = nn.Sequential(*layers, global_mean())
-    body.apply(_initialise)
+    for layer in body.modules():
+        if isinstance(layer, nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
     return BodyHead(body, nn.Linear(before, inputs.classes))
-
-
-def _block(plan: _Plan, before: int, planes: int, stride: int) -> Any:
-    after = planes * plan.block.expansion
-    short = None
-    if stride > 1 or before != after:
-        short = nn.Sequential(conv1x1(before, after, stride), plan.norm(after))
-    block: Any = plan.block(before, planes, stride, short, norm_layer=plan.norm)
-    block.layerwise = True  # it adds, and calls its layers; see `core/stacked`
-    return block
-
-
-def _initialise(layer: nn.Module) -> None:
-    if isinstance(layer, nn.Conv2d):
-        nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

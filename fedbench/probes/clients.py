@@ -46,8 +46,7 @@ class PerClient(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        require_classes(self, problem)
-        require_tested("perclient", problem)
+        require_tested(self, problem)
 
     def see(self, s: Scene) -> Sight:
         """Measure the scored model in evaluated rounds."""
@@ -90,8 +89,7 @@ class Personal(Probe):
 
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
-        require_classes(self, problem)
-        require_tested("personal", problem)
+        require_tested(self, problem)
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client of the cohort with its own model, and with the global one."""

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
+from fedbench.engine.probe import Probe, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.engine.scoring import predictions
 
@@ -40,21 +41,21 @@ def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
     return held @ per_class[tested] / held.sum(1)
 
 
-def untested_clients(problem: Problem) -> int:
-    """How many clients hold only classes that the test set lacks: nothing scores a model there."""
+def require_tested(probe: Probe, problem: Problem) -> None:
+    """Warn of clients that the probe leaves out: all of their classes lack test samples.
+
+    Raises `FedbenchError` if it leaves out all clients, or if the data have no classes.
+    """
+    require_classes(probe, problem)
+    name, clients = type(probe).__name__.lower(), problem.fed.K
     tested = np.unique(problem.scorers[""].y.cpu().numpy())
-    return int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
-
-
-def require_tested(probe: str, problem: Problem) -> None:
-    """Warn of clients that the probe leaves out; raises `FedbenchError` if it leaves out all."""
-    left_out, clients = untested_clients(problem), problem.fed.K
+    left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
     why = "hold only classes of which the test set has no sample"
     if left_out == clients:
-        raise FedbenchError(f"watch: {probe} has nothing to measure: all {clients} clients {why}")
+        raise FedbenchError(f"watch: {name} has nothing to measure: all {clients} clients {why}")
     if left_out:
         warnings.warn(
-            f"{probe}: {left_out} of {clients} clients {why}; they are left out", stacklevel=2
+            f"{name}: {left_out} of {clients} clients {why}; they are left out", stacklevel=2
         )
 
 

@@ -97,20 +97,15 @@ class File(Source):
 
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
         """The arrays, and for a table the names of its features and of its labels' column."""
-        if file.suffix.lower() == ".npz":
-            return self._arrays(file), (), ""
-        rows = read_csv(file, where, self.label)
-        return {"x": rows.x, "y": rows.y}, rows.columns, rows.label
-
-    def _arrays(self, file: Path) -> archive.Arrays:
+        if file.suffix.lower() == ".csv":
+            rows = read_csv(file, where, self.label)
+            return {"x": rows.x, "y": rows.y}, rows.columns, rows.label
         if self.label:
             raise FedbenchError(
                 f"File: label = {self.label!r} is not allowed; {file} is not a table: its labels "
                 "are y_train and y_test, or y"
             )
-        whole = archive.fields(file, "file")
-        pair = set(_PAIR) <= set(whole) and not set(archive.FIELDS) <= set(whole)
-        return archive.read(file, "file", _PAIR if pair else archive.FIELDS)
+        return archive.read(file, "file", fewer=_PAIR), (), ""
 
     def _split(self, where: str, x: archive.Array, y: archive.Array) -> archive.Arrays:
         if x.shape[:1] != y.shape:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,9 @@ def build(kind: str, name: str, params: dict[str, Any]) -> Any:
 @cache
 def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
     by_name: dict[str, Entry] = {}
-    for entry in _read_all(kind, folders):
+    own = matching(_OWN.root.joinpath(*KINDS[kind].package.split(".")), "*.py")
+    files = [*((file, _OWN) for file in own), *_plugged(kind, folders)]
+    for entry in chain.from_iterable(starmap(_read, files)):
         other = by_name.setdefault(entry.name, entry)
         if other is not entry:
             raise FedbenchError(
@@ -161,13 +164,6 @@ def _entries(kind: str, folders: tuple[PluginFolder, ...]) -> dict[str, Entry]:
                 f"{entry.file}; rename the class in one of them"
             )
     return by_name
-
-
-def _read_all(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[Entry]:
-    for file in matching(_OWN.root.joinpath(*KINDS[kind].package.split(".")), "*.py"):
-        yield from _read(file, _OWN)
-    for file, folder in _plugged(kind, folders):
-        yield from _read(file, folder)
 
 
 def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Path, PluginFolder]]:
@@ -202,12 +198,9 @@ def _entry(
     nulls = set()
     for item in node.body:
         match item:
-            case ast.AnnAssign(target=ast.Name(id=name)) if "ClassVar" in ast.unparse(
-                item.annotation
-            ):
-                constants[name] = _literal(item.value)
             case ast.AnnAssign(target=ast.Name(id=name)):
-                fields[name] = _literal(item.value)
+                constant = "ClassVar" in ast.unparse(item.annotation)
+                (constants if constant else fields)[name] = _literal(item.value)
                 if isinstance(item.value, ast.Constant) and item.value.value is None:
                     nulls.add(name)
             case ast.Assign(targets=[ast.Name(id=name), *_]) if name.isupper():

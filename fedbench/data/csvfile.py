@@ -6,10 +6,9 @@ pandas reads it; the module csv names the columns, and finds the line of what pa
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 import pandas as pd
@@ -30,8 +29,7 @@ _UNNAMED = re.compile(r"(Unnamed: [0-9]+)?")
 _CELLS = 2_000_000  # that are in memory at a time, beside the result
 
 
-@dataclass(frozen=True)
-class LabelledRows:
+class LabelledRows(NamedTuple):
     """Numbers (N, features), labels (N,), which are int64 or words, and the columns' names."""
 
     x: NDArray[np.float32]

@@ -92,9 +92,7 @@ class Dataset:
         subsets = ["train", "test"] + ["held_out"] * (self.x_held_out is not None)
         for subset in subsets:
             self._check(where, subset)
-        doubtful = seems_channels_first(
-            self.x_train.shape
-        )  # as `channels` says of what is there now
+        doubtful = seems_channels_first(self.x_train.shape)  # what is there now
         object.__setattr__(self, "channels", "last" if doubtful else None)
         for subset in subsets[1:]:
             self._check_train_against(where, subset)
@@ -136,11 +134,8 @@ class Dataset:
         digest = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
         if self.x_train.dtype == np.uint8 and not self.pixels:
             digest.update(b"unscaled")  # runs that divided such tables by 255 saw other data
-        everything = (
-            *(self.x_train, self.y_train, self.x_test, self.y_test),
-            *(self.x_held_out, self.y_held_out),
-        )
-        for array in (array for array in everything if array is not None):
+        held_out = [each for each in (self.x_held_out, self.y_held_out) if each is not None]
+        for array in (self.x_train, self.y_train, self.x_test, self.y_test, *held_out):
             digest.update(f"{array.dtype.str} {array.shape}".encode())
             for first in range(0, len(array), _CHUNK):
                 digest.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)

@@ -84,13 +84,17 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
         raise FedbenchError(f"{client} names a sample outside 0…{samples - 1}{hint}")
 
 
-def by_class(labels: NDArray[Any], rng: np.random.Generator) -> list[Indices]:
-    """The numbers of the samples of each class, shuffled; classes without samples are left out."""
+def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
+    """The numbers of the samples of each class, shuffled, and how many they are.
+
+    Classes without samples are left out.
+    """
     if labels.dtype.kind not in "iu":
         raise FedbenchError(
             f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"
         )
-    return [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
+    groups = [rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels)]
+    return groups, np.array([len(group) for group in groups])
 
 
 def deal(groups: list[Indices], counts: NDArray[np.int64]) -> tuple[list[Indices], Indices]:

@@ -49,8 +49,7 @@ class DistilBERT(Architecture):
         """
         self._check(inputs)
         whole = self._classifier(inputs)
-        body = _Body(whole)
-        return BodyHead(body, whole.classifier, ends_hidden=True)
+        return BodyHead(_Body(whole), whole.classifier, ends_hidden=True)
 
     def load(self, module: nn.Module, folder: Path) -> None:
         """Read the backbone; the layers of the classifier stay as drawn."""
@@ -58,7 +57,7 @@ class DistilBERT(Architecture):
             return
         body = module.get_submodule("body")
         wanted = {
-            name: tuple(value.shape)
+            name: value
             for name, value in body.state_dict().items()
             if not name.startswith("pre_classifier.")
         }
@@ -102,10 +101,8 @@ class _Body(nn.Module):
 
     def __init__(self, whole: Any) -> None:
         super().__init__()
-        self.embeddings, self.transformer = (
-            whole.distilbert.embeddings,
-            whole.distilbert.transformer,
-        )
+        self.embeddings = whole.distilbert.embeddings
+        self.transformer = whole.distilbert.transformer
         del self.embeddings.position_ids  # the constant 0, 1, 2, … must not count as traffic
         self.pre_classifier, self.dropout = whole.pre_classifier, whole.dropout
 

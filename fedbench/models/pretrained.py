@@ -13,14 +13,14 @@ from fedbench.base.files import exists
 def read_checkpoint(
     file: Path,
     prefix: str,
-    wanted: Mapping[str, tuple[int, ...]],
+    wanted: Mapping[str, Tensor],
     besides: tuple[str, ...] = (),
 ) -> dict[str, Tensor]:
     """The tensors whose names begin with `prefix`, by the rest of their names.
 
-    They must be exactly those `wanted`, in these shapes. Names that begin with one of `besides` are
-    ignored, such as a classifier for other classes. Raises `FedbenchError` if the file is missing
-    or broken, or if a name or a shape differs.
+    They must have exactly the names and shapes of those `wanted`. Names that begin with one of
+    `besides` are ignored, such as a classifier for other classes. Raises `FedbenchError` if the
+    file is missing or broken, or if a name or a shape differs.
     """
     tensors = {
         name.removeprefix(prefix): value
@@ -28,12 +28,12 @@ def read_checkpoint(
         if name.startswith(prefix) and not name.startswith(besides)
     }
     _check_names(file, set(tensors), set(wanted))
-    for name, shape in wanted.items():
-        if tensors[name].shape != shape:
+    for name, found in tensors.items():
+        if found.shape != wanted[name].shape:
             raise FedbenchError(
-                f"{file}: {prefix}{name} has shape {tuple(tensors[name].shape)}, but the model of "
-                f"this run needs {shape}; use the checkpoint's sizes and vocabulary, or weights = "
-                "'random'"
+                f"{file}: {prefix}{name} has shape {tuple(found.shape)}, but the model of this run "
+                f"needs {tuple(wanted[name].shape)}; use the checkpoint's sizes and vocabulary, or "
+                "weights = 'random'"
             )
     return tensors
 

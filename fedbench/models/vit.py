@@ -53,8 +53,8 @@ class ViTSmall(Architecture):
             return
         file = folder / "vit_small_patch16_224" / "model.safetensors"
         backbone = module.get_submodule("body.1")
-        wanted = {name: tuple(value.shape) for name, value in backbone.state_dict().items()}
-        backbone.load_state_dict(read_checkpoint(file, "", wanted, besides=("head.",)))
+        weights = read_checkpoint(file, "", backbone.state_dict(), besides=("head.",))
+        backbone.load_state_dict(weights)
 
     def _backbone(self, inputs: Inputs) -> Any:
         extras.require("vit", "ViTSmall")

@@ -67,8 +67,7 @@ class DL(Partition):
         self, labels: NDArray[Any], clients: int, rng: np.random.Generator
     ) -> list[Indices]:
         """Divide one group's samples over its clients."""
-        groups = by_class(labels, rng)
-        sizes = np.array([len(group) for group in groups])
+        groups, sizes = by_class(labels, rng)
         draw = partial(capped, self.alpha, sizes, clients, rng)
         least, remedy = len(labels) // (2 * clients), f", a smaller `group` or {EQUAL_SIZES}"
         return deal(groups, redraw(draw, least, self, ATTEMPTS, remedy))[0]

@@ -25,10 +25,10 @@ class DP(Partition):
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Draw how many samples of each class a client gets, then deal them."""
-        groups = by_class(labels, rng)
+        groups, sizes = by_class(labels, rng)
         priors = rng.dirichlet(np.full(len(groups), self.delta), size=clients)
         turns = _turns(clients, len(labels) // clients, rng)
-        counts = _fill(priors, turns, [len(group) for group in groups], rng)
+        counts = _fill(priors, turns, sizes.tolist(), rng)
         return deal(groups, counts)[0]
 
 

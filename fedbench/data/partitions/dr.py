@@ -25,8 +25,7 @@ class DR(Partition):
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Draw how many samples of each class a client gets, then deal them."""
-        groups = by_class(labels, rng)
-        sizes = np.array([len(group) for group in groups])
+        groups, sizes = by_class(labels, rng)
 
         def draw() -> NDArray[np.int64]:
             ratios = rng.dirichlet(np.full(len(sizes), self.alpha), size=clients)

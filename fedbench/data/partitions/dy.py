@@ -45,8 +45,7 @@ class DY(Partition):
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Draw how many samples of each class a client gets, then deal them."""
-        groups = by_class(labels, rng)
-        sizes = np.array([len(group) for group in groups])
+        groups, sizes = by_class(labels, rng)
         usual, draw = (10, capped) if self.flavour == "yurochkin" else (1, _fedadc)
         least = self.least or usual
         if least * clients > sizes.sum():

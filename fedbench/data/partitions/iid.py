@@ -27,11 +27,11 @@ class IID(Partition):
         if not self.stratified:
             size = len(labels) // clients
             return list(rng.permutation(len(labels))[: size * clients].reshape(clients, size))
-        groups = by_class(labels, rng)
-        share = np.array([len(group) // clients for group in groups])
+        groups, sizes = by_class(labels, rng)
+        share = sizes // clients
         if not share.any():
             raise FedbenchError(
-                f"{self}: the largest class has {max(map(len, groups))} samples, fewer than the "
+                f"{self}: the largest class has {sizes.max()} samples, fewer than the "
                 f"{clients} clients; use fewer clients or stratified=False"
             )
         return deal(groups, np.tile(share, (clients, 1)))[0]

@@ -26,26 +26,26 @@ class SP(Partition):
 
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Cut the classes into blocks and give each client s of them."""
-        groups = by_class(labels, rng)
-        blocks = self._blocks(groups, clients)
+        groups, sizes = by_class(labels, rng)
+        blocks = self._blocks(sizes, clients)
         slots = rng.permutation(np.repeat(np.arange(len(groups)), blocks)).reshape(clients, self.s)
         held = _separate(slots, len(groups), rng)
         counts = np.zeros_like(held)
-        for c, group in enumerate(groups):
-            cuts = np.arange(blocks + 1) * len(group) // blocks
+        for c, size in enumerate(sizes):
+            cuts = np.arange(blocks + 1) * size // blocks
             counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
         return deal(groups, counts)[0]
 
-    def _blocks(self, groups: list[Indices], clients: int) -> int:
+    def _blocks(self, sizes: Indices, clients: int) -> int:
         """The number of blocks of each class; raises `FedbenchError` if it is not whole."""
-        blocks, rest = divmod(clients * self.s, len(groups))
-        smallest = min(len(group) for group in groups)
-        if self.s > len(groups):
-            raise FedbenchError(f"{self}: s must be at most {len(groups)}, the number of classes")
+        classes, smallest = len(sizes), sizes.min()
+        blocks, rest = divmod(clients * self.s, classes)
+        if self.s > classes:
+            raise FedbenchError(f"{self}: s must be at most {classes}, the number of classes")
         if rest:
             raise FedbenchError(
                 f"{self}: {clients} clients × {self.s} blocks cannot be shared equally by "
-                f"{len(groups)} classes; clients·s must be a multiple of {len(groups)}"
+                f"{classes} classes; clients·s must be a multiple of {classes}"
             )
         if blocks > smallest:
             raise FedbenchError(

@@ -71,13 +71,18 @@ def parsed(file: Path, content: bytes) -> ast.Module:
 def _imported(tree: ast.Module, file: Path, folder: PluginFolder) -> Iterator[Path]:
     """The files of the folder that a file of it imports, here or inside a function."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            base = _place(node.module or "", node.level, file, folder)
-            names = [base.joinpath(alias.name) for alias in node.names] if base else []
-            yield from _modules([base, *names] if base else [], folder)
-        elif isinstance(node, ast.Import):
-            places = (_place(alias.name, 0, file, folder) for alias in node.names)
-            yield from _modules([place for place in places if place], folder)
+        match node:
+            case ast.ImportFrom(module=module, level=level, names=names):
+                inside = [f"{module or ''}.{alias.name}" for alias in names]
+                modules = [(name, level) for name in (module or "", *inside)]
+            case ast.Import(names=names):
+                modules = [(alias.name, 0) for alias in names]
+            case _:
+                continue
+        for place in filter(None, (_place(*each, file, folder) for each in modules)):
+            for found in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+                if found.is_file() and found.is_relative_to(folder.root):
+                    yield found
 
 
 def _place(module: str, level: int, file: Path, folder: PluginFolder) -> Path | None:
@@ -87,10 +92,3 @@ def _place(module: str, level: int, file: Path, folder: PluginFolder) -> Path | 
     if not f"{module}.".startswith(f"{folder.package}."):
         return None
     return folder.root.joinpath(*module.split(".")[folder.package.count(".") + 1 :])
-
-
-def _modules(places: list[Path], folder: PluginFolder) -> Iterator[Path]:
-    for place in places:
-        for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
-            if file.is_file() and file.is_relative_to(folder.root):
-                yield file

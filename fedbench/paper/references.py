@@ -33,6 +33,7 @@ class References(Protocol):
     grids: dict[str, Grid]
     tables: dict[str, Table]
     front: str
+    headline: str
     figures: dict[str, Figure]
     claims: dict[str, Claim]
 
@@ -50,6 +51,8 @@ def check_references(paper: References) -> None:
         _check_figure(f"figures.{key}", figure, paper)
     if paper.front:
         _check_front(paper)
+    if paper.headline:
+        require_among("headline", "claim", paper.headline, paper.claims)
     for name, claim in paper.claims.items():
         _check_claim(f"claims.{name}", claim, paper)
 

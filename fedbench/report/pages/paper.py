@@ -143,6 +143,18 @@ class PaperPage:
         return tuple(x for x in self.claims if x not in self.stated)
 
     @property
+    def headline(self) -> Finding | None:
+        """The claim with which the page opens."""
+        named = [x for x in self.claims if x.key == self.paper.headline]
+        return next(iter(named or self.stated), None)
+
+    @property
+    def lead(self) -> TableOnPage | None:
+        """The table that shows it, which stands first."""
+        shown = self.shown_by(self.headline) if self.headline else []
+        return next((x for x in shown if isinstance(x, TableOnPage)), None)
+
+    @property
     def counted(self) -> list[Finding]:
         """The claims of the paper, with a sentence that can be read in several ways once."""
         return [claim for claim in self.stated if claim.counts]

@@ -30,7 +30,7 @@ _TUNE = (
 _SET = "setting=value, for all runs: rounds=50; may be given several times."
 _TARGETS = "Scores, separated by commas, such as 0.5,0.8: what does it take to reach them?"
 _OUT = "Folder for the file with the comparison and its report; its name is the comparison's."
-_NAMES = "Methods of your own folder, as after --with."
+_NAMES = "Methods of your own folder, as after --with. Default: none."
 _WITH = (
     "Methods of your own folder, separated by commas: only their runs are trained, and of the "
     "other methods finished runs are shown. Without it the runs of all methods are trained."

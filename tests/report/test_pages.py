@@ -88,12 +88,17 @@ def test_claims_that_a_scale_leaves_out_are_judged_on_the_printed_numbers(tmp_pa
     assert set(evidence["measured"]) == {"not tested"}
 
 
-def test_claims_come_first(tmp_path: Path) -> None:
+def test_the_answer_comes_first(tmp_path: Path) -> None:
     found = PAPER + "in_short: B+ leads.\nfindings: {B+ is ahead: B+ leads A by 5 points.}\n"
     folder = written(tmp_path, "full", found)
     html = (folder / "toy.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="(\w+)"', html)
-    assert sections[:3] == ["findings", "claims", "t"]
+    assert sections[:3] == ["t", "findings", "claims"]  # the table that shows the first claim
+    (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
+    claim, label = re.search(r'(.+) <a class="verdict.+href="#claim-(\w+)">', answer).groups()
+    assert f'id="claim-{label}"' in html
+    assert html.index(answer) < html.index("Conditions: scale full") < html.index('id="t"')
+    assert claim in html[html.index('id="claims"') :]
     assert html.index("B+ leads.") < html.index(
         "<summary>B+ is ahead</summary><p>B+ leads A by 5 points.</p>"
     )

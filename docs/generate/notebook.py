@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib import pyplot as plt
 
 NOTEBOOK = Path(__file__).parents[1] / "notebook.py"
 
@@ -27,6 +28,7 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
 def page(folder: Path, text: str = "") -> str:
     """Run the notebook and write what it shows; its pictures go to `folder`."""
     mpl.use("Agg")
+    plt.close("all")  # a picture that was open before is none of the notebook's
     names: dict[str, Any] = {}
     pieces: list[str] = []
     for kind, body in cells(text or NOTEBOOK.read_text(encoding="utf-8")):
@@ -46,8 +48,6 @@ def _shown(body: str, names: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _pictures(folder: Path) -> list[str]:
-    from matplotlib import pyplot as plt
-
     links = []
     for number in plt.get_fignums():
         file = folder / f"notebook-{number}.svg"

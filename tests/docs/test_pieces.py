@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 import yaml
+from matplotlib import pyplot as plt
 
 import fedbench
 from docs.build import missing, relinked, strangers
@@ -211,6 +212,7 @@ def test_a_picture_that_is_not_there_is_named(tmp_path):
 def test_cells_of_a_notebook_by_hand(tmp_path):
     text = "# ---\n# x\n# ---\n\n# %% [markdown]\n# # T\n#\n# Text.\n\n# %%\nprint(1 + 1)\n"
     assert list(notebook.cells(text)) == [("markdown", "# T\n\nText."), ("code", "print(1 + 1)")]
+    plt.figure()  # left open by whoever ran before
     assert notebook.page(tmp_path, text) == (
         '# T\n\nText.\n\n```python\nprint(1 + 1)\n```\n\n```text title="prints"\n2\n```'
     )

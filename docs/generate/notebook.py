@@ -4,6 +4,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib as mpl
@@ -26,13 +27,19 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
 
 
 def page(folder: Path, text: str = "") -> str:
-    """Run the notebook and write what it shows; its pictures go to `folder`."""
+    """Run the notebook and write what it shows; its pictures go to `folder`.
+
+    It runs in an empty folder: what it trains and compares is not kept.
+    """
     mpl.use("Agg")
     plt.close("all")  # a picture that was open before is none of the notebook's
     names: dict[str, Any] = {}
     pieces: list[str] = []
-    for kind, body in cells(text or NOTEBOOK.read_text(encoding="utf-8")):
-        pieces += [body] if kind == "markdown" else _shown(body, names, folder)
+    folder = folder.absolute()
+    told = cells(text or NOTEBOOK.read_text(encoding="utf-8"))
+    with TemporaryDirectory() as place, contextlib.chdir(place):
+        for kind, body in told:
+            pieces += [body] if kind == "markdown" else _shown(body, names, folder)
     return "\n\n".join(pieces)
 
 

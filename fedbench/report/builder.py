@@ -162,8 +162,8 @@ class _Part:
         with self._figure_folder() as (folder, formats):
             written, readout = save.save(drawn, folder, formats)
             svg = self._inline(written, key)
-        numbers = drawn.kind.numbers([panel for panel in drawn.panels if drawn.kind.has(panel)])
-        if not numbers.empty:
+        if not drawn.lack:
+            numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
         return FigureOnPage(
             key,
@@ -174,7 +174,6 @@ class _Part:
             svg,
             readout,
             drawn.lack,
-            not numbers.empty,
             written.missing_letters,
         )
 
@@ -200,6 +199,8 @@ class _Part:
         with self._figure_folder() as (folder, formats):
             written = rank_figure.save(placed, title, folder / key, formats)
             svg = self._inline(written, key)
+        numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
+        self._write_text(f"figures/{self.at[0]}/{key}.csv", to_csv(numbers))
         return RanksOnPage(key, title, placed, svg, written.missing_letters)
 
     @contextmanager

@@ -21,6 +21,7 @@ from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import Record, making, shards
 from fedbench.report.pages.searches import searches
+from fedbench.report.pages.side_by_side import side_by_side
 from fedbench.report.pages.templates import filled
 from fedbench.report.parallel import make_all
 from fedbench.report.values import frames
@@ -49,7 +50,8 @@ def build(
     pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
-    shown = {"plan": plan, "methods": methods}
+    links = {method.name: f"methods/{method.file}" for method in methods}
+    shown = {"plan": plan, "methods": methods, "links": links}
     texts = {"index.html": filled("index", pages=pages, hours=hours, **shown)}
     texts |= {f"{page.key}.html": filled("paper", page=page, **shown) for page in pages}
     texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
@@ -106,6 +108,7 @@ def _page(
         hours=_hours(plan, (key,), records, speeds),
         making=making(records[run] for run in ids if run in records),
         searches=tuple(searches(plan, key, of_paper.collected, lost)),
+        curves=side_by_side(plan, key, of_paper.collected.frame),
         failed={f"{key}/{task.key}": x.failure for task, x in mine.items() if x.failure},
         unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
         copies=builder.copies,

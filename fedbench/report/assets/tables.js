@@ -1,4 +1,5 @@
-// Tables sort by a click on a column's head, or the Enter key there, and can be filtered by words.
+// Tables sort by a click on a column's head, or the Enter key there; tables and claims can be
+// filtered by words.
 (() => {
   const first = text => {
     const number = text.trim().match(/^[+−-]?[\d,]*\.?\d+/);
@@ -31,6 +32,17 @@
       }
       body.hidden = shown === 0;
     }
+  }
+
+  // A field whose words are given to `use` as they are typed.
+  function search(what, where, use) {
+    const field = document.createElement('input');
+    field.type = 'search';
+    field.className = 'filter';
+    field.placeholder = what;
+    field.setAttribute('aria-label', `${what}: ${where}`);
+    field.addEventListener('input', () => use(field.value.toLowerCase().split(/\s+/).filter(Boolean)));
+    return field;
   }
 
   // A table that is too wide has its deviations below the means.
@@ -83,12 +95,15 @@
     table.addEventListener('beforeSort', () => unspan(table));
     new Tablesort(table, { descending: false });
     if (rows.length < 8) continue;
-    const field = document.createElement('input');
-    field.type = 'search';
-    field.className = 'filter';
-    field.placeholder = 'filter rows';
-    field.setAttribute('aria-label', `Filter rows: ${table.parentElement.getAttribute('aria-label')}`);
-    field.addEventListener('input', () => filter(table, field.value.toLowerCase().split(/\s+/).filter(Boolean)));
+    const field = search('filter rows', table.parentElement.getAttribute('aria-label'), words => filter(table, words));
     table.parentElement.previousElementSibling.before(field);
+  }
+
+  for (const section of document.querySelectorAll('#claims, #own')) {
+    const cards = [...section.querySelectorAll('.claim')];
+    if (cards.length < 3) continue;
+    cards[0].before(search('filter claims', section.querySelector('h2').textContent, words => cards.forEach(card => {
+      card.hidden = !words.every(word => card.textContent.toLowerCase().includes(word));
+    })));
   }
 })();

@@ -155,8 +155,20 @@ class Kind(Checked, ABC):
         yield from ()
 
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
-        """What these panels say beyond the runs' own values, as rows; empty if nothing."""
-        return pd.DataFrame()
+        """The numbers behind these panels as rows; the first columns say whose they are."""
+        owners = ["panel", "hue", "metric"]
+        found = {
+            (panel.title, hue.label, hue.metric): self.rows(hue).drop(
+                columns=owners, errors="ignore"
+            )
+            for panel in panels
+            for hue in panel.hues
+        }
+        return pd.concat(found, names=owners).reset_index(owners) if found else pd.DataFrame()
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The numbers behind a hue: the runs' tables that the kind reads, or one value per run."""
+        return hue.table(self.reads) if self.reads else hue.readings
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The whole figure, of panels that have something to show; None to draw each panel."""

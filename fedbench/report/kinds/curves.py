@@ -96,6 +96,14 @@ class Curves(Kind):
         for place, hue in _drawn(panel):
             yield place, hue, self._smoothed(hue).mean(axis=1).set_axis(self._along(hue))
 
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """Mean and standard deviation over the seeds at each evaluated round."""
+        runs = self._smoothed(hue)
+        if not len(runs.columns):
+            return pd.DataFrame()
+        told = {"mean": runs.mean(axis=1), "std": runs.std(axis=1), "runs": runs.count(axis=1)}
+        return pd.DataFrame({"round": runs.index, self.x: self._along(hue), **told})
+
     @property
     def along(self) -> str:
         """What stands along the bottom axis."""

@@ -99,6 +99,11 @@ class Pareto(Kind):
         diverged = f"Not shown, because a run diverged: {', '.join(lost)}." if lost else ""
         return " ".join(filter(None, [crowd, uncounted, diverged]))
 
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The point of a hue, and the spread of its score."""
+        point = _point(hue, self.cost)
+        return pd.DataFrame([point[1:]] if point else [], columns=[self.cost, "mean", "std"])
+
     def _mark(self, point: Point, panel: Panel) -> Style:
         """A colour and a marker that no other hue has; variants of a method share theirs."""
         look = style(panel.hues.index(point.hue))

@@ -29,7 +29,7 @@ class RanksOnPage:
     """A diagram of mean ranks.
 
     `svg` is empty where the critical difference is too large for a diagram to say anything;
-    `missing_letters` are boxes in its PNG and PDF; no CSV file has it `in_numbers`.
+    `missing_letters` are boxes in its PNG and PDF.
     """
 
     key: str
@@ -37,7 +37,6 @@ class RanksOnPage:
     ranks: Ranks
     svg: str = field(repr=False)
     missing_letters: str = ""
-    in_numbers: bool = False
 
     @property
     def crowded(self) -> bool:
@@ -204,8 +203,8 @@ class FigureOnPage:
 
     `name` is its name in the paper, to which `title` adds the levels that it shows; `substituted`
     says how its runs differ from the paper's; `readout` is what the page's script tells of curves;
-    `lack` says why nothing is drawn, if so; `in_numbers` whether a CSV file has what it says;
-    `missing_letters` are boxes in its PNG and PDF, as no installed font has them.
+    `lack` says why nothing is drawn, if so; `missing_letters` are boxes in its PNG and PDF, as no
+    installed font has them.
     """
 
     key: str
@@ -216,7 +215,6 @@ class FigureOnPage:
     svg: str = field(repr=False)
     readout: list[dict[str, Any]] = field(repr=False)
     lack: str = ""
-    in_numbers: bool = False
     missing_letters: str = ""
 
     @property

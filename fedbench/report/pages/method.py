@@ -15,6 +15,7 @@ from fedbench.plan.plan import Plan
 from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
+from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.cells import Contest, TableCell
 from fedbench.report.tables.contests import comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of, point_of
@@ -59,7 +60,8 @@ class AddedCost:
 class Use:
     """A method in one paper: its parts, settings and cost there, and where it is shown.
 
-    `cost` is None for a method without parts, which costs nothing beyond FedAvg.
+    `searches` chose settings of its runs; `cost` is None for a method without parts, which costs
+    nothing beyond FedAvg.
     """
 
     page: PaperPage = field(repr=False)
@@ -68,6 +70,7 @@ class Use:
     shown: tuple[TableOnPage | FigureOnPage, ...] = field(repr=False)
     standings: tuple[Standing, ...]
     cost: AddedCost | None
+    searches: tuple[SearchOnPage, ...] = ()
 
     @property
     def note(self) -> str:
@@ -144,6 +147,7 @@ def _use(
         tuple(shown.get(str(level), ())),
         tuple(ranks.get(str(level), ())),
         cost_of(parts),
+        tuple(search for search in page.searches if str(level) in search.methods),
     )
 
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from fedbench.paper.claims import Claim, Together
 from fedbench.paper.items import Facts, Table
@@ -58,9 +59,9 @@ class Hours:
 class PaperPage:
     """All that a paper's page shows.
 
-    `failed` says why a table or figure could not be made; `unprinted` is a sentence where the
-    paper's printed numbers are missing; `copies`: whether figures and tables are also files of
-    their own, beside CSV.
+    `curves` is what its script can draw side by side; `failed` says why a table or figure could
+    not be made; `unprinted` is a sentence where the paper's printed numbers are missing; `copies`:
+    whether figures and tables are also files of their own, beside CSV.
     """
 
     key: str
@@ -73,6 +74,7 @@ class PaperPage:
     hours: Hours
     making: Making | None
     searches: tuple[SearchOnPage, ...] = field(default=(), repr=False)
+    curves: dict[str, Any] = field(default_factory=dict, repr=False)
     failed: dict[str, str] = field(default_factory=dict)
     unprinted: str = ""
     copies: bool = True

@@ -16,7 +16,8 @@ from fedbench.spec import RunSpec
 class SearchOnPage:
     """One search: the settings of the paper it serves, each point's score, and the best.
 
-    `served` are these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL'. `tried` holds
+    `served` are these settings whatever their seeds, such as 'MNIST, α = 0.1, MFL', `methods` the
+    methods among their levels. `tried` holds
     (point, score) as they are shown, in the grid's order, `lost` the points of which a trial
     diverged; `near_chance`: whether even the best point scored next to nothing; `at_edge`: fields
     whose chosen value is the smallest or largest that was tried, each with whether the paper names
@@ -24,6 +25,7 @@ class SearchOnPage:
     """
 
     served: tuple[str, ...]
+    methods: frozenset[str]
     rule: str
     tried: tuple[tuple[str, str], ...]
     lost: frozenset[str]
@@ -47,6 +49,7 @@ def searches(
             points = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
             page = SearchOnPage(
                 served=tuple(dict.fromkeys(points)),
+                methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
                 rule=words(run),
                 tried=tuple((_pairs(x), _score(x["score"], run)) for x in found["trials"]),
                 lost=frozenset(_lost(found, diverged)),

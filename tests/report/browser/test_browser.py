@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from tests.project import ROOT
@@ -178,6 +179,7 @@ def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader)
     page = light.open("toy.html")
     svg = page.locator("#f > svg")
     svg.scroll_into_view_if_needed()
+    page.locator("#curves .picture svg").first.wait_for()  # what is above it has its height now
     line = page.locator("[id='f-panel-1-0']").bounding_box()
     box = svg.bounding_box()
     assert line
@@ -187,7 +189,8 @@ def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader)
 
 
 def test_all_inside_links_resolve(light: Reader) -> None:
-    collect = "[...document.querySelectorAll('a[href]')].map(x => x.href.split('#'))"
+    links = "[...document.querySelectorAll('a[href]')]"
+    collect = f"{links}.map(x => x.href.replace(/[?].*#/, '#').split('#'))"
     ids = "[...document.querySelectorAll('[id]')].map(x => x.id)"
     root = light.report.as_uri()
     links = {name: light.open(name).evaluate(collect) for name in PAGES[:3]}
@@ -285,3 +288,34 @@ def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> No
         for width in ("client", "scroll")
     )
     assert inner <= outer
+
+
+def test_curves_of_chosen_methods_are_drawn_and_the_address_keeps_them(light: Reader) -> None:
+    page = light.open("toy.html#curves?method=A")
+    page.locator("#curves .picture svg").first.wait_for()
+    assert page.locator("#curves .lines li").count() == 1
+    box = page.locator("#curves fieldset.method label").nth(1)
+    other = box.text_content()
+    box.locator("input").check()
+    page.wait_for_function("document.querySelectorAll('#curves .lines li').length === 2")
+    assert "Accuracy (%)" in str(
+        page.locator("#curves .picture svg").first.get_attribute("aria-label")
+    )
+    page.reload()
+    page.wait_for_function("document.querySelectorAll('#curves .lines li').length === 2")
+    assert other in str(page.locator("#curves .lines").text_content())
+    with page.expect_download() as csv:
+        page.locator("#curves .csv").click()
+    rows = pd.read_csv(csv.value.path())
+    assert [*rows][:5] == ["setting", "method", "round", "Round", "Accuracy (%)"]
+    assert {*rows["method"]} == {"A", other}
+    assert light.errors == []
+
+
+def test_claims_are_filtered_by_words(light: Reader) -> None:
+    page = light.open("toy.html")
+    field = page.locator("#claims > input.filter")
+    field.fill("above 40")
+    assert page.locator("#claims .claim:visible").count() == 1
+    field.fill("no such words")
+    assert page.locator("#claims .claim:visible").count() == 0

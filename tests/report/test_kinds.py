@@ -474,3 +474,25 @@ def test_numbers_go_from_dark_to_light():
     looks = styles([10, 1, 0.5])
     light = [sum(mpl.colors.to_rgb(looks[x].colour)) for x in (0.5, 1, 10)]
     assert light == sorted(light)
+
+
+def test_every_figure_has_its_numbers_and_whose_they_are(made):
+    for key in made[0].papers["made"].figures:
+        drawn = draw_from(made[0], key, made[1])
+        rows = drawn.kind.numbers([panel for panel in drawn.panels if drawn.kind.has(panel)])
+        if drawn.kind.__class__.__name__ != "Lead":  # it has columns of its own
+            assert [*rows][:3] == ["panel", "hue", "metric"], key
+            assert {*rows["hue"]} <= {hue.label for x in drawn.panels for hue in x.hues}, key
+        assert len(rows) < 25_000, key
+        assert not rows.empty, key
+
+
+def test_boxes_have_their_quartiles_in_numbers(made):
+    (key,) = [k for k, f in made[0].papers["made"].figures.items() if f.kind.name == "boxes"][:1]
+    drawn = draw_from(made[0], key, made[1])
+    hue = drawn.panels[0].hues[0]
+    values = drawn.kind._values(hue.table("steps"))
+    first = drawn.kind.rows(hue).iloc[0]
+    of_first = values[values["at"] == first["at"]]["value"]
+    assert first["50%"] == of_first.median()
+    assert first["count"] == len(of_first)

@@ -34,8 +34,18 @@ def test_a_paper_without_finished_runs_draws_nothing(tmp_path: Path) -> None:
 
 def test_a_setting_of_two_grids_has_the_grids_name(tmp_path: Path) -> None:
     plan = case(tmp_path, FULL)
-    twice = replace(plan, cells=[*plan.cells, *(replace(c, grid="more") for c in plan.cells)])
-    found = side_by_side(twice, "toy", frame_of(plan, CURVES))
+    same = [replace(cell, grid="more") for cell in plan.cells]
+    found = side_by_side(replace(plan, cells=[*plan.cells, *same]), "toy", frame_of(plan, CURVES))
+    assert [*found["runs"]] == ["MNIST, α = 1"]  # they are the same runs
+
+    other = [replace(cell, run=cell.run.changed(lr=0.2)) for cell in same]
+    frame = frame_of(plan, CURVES)
+    more = frame.assign(
+        run_id=frame["run_id"].map({a.run_id: b.run_id for a, b in zip(same, other, strict=True)})
+    )
+    found = side_by_side(
+        replace(plan, cells=[*plan.cells, *other]), "toy", pd.concat([frame, more])
+    )
     assert [*found["runs"]] == ["MNIST, α = 1 (main)", "MNIST, α = 1 (more)"]
 
 

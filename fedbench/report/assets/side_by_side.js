@@ -8,9 +8,8 @@
   const COLOURS = ['#0173b2', '#de8f05', '#029e73', '#d55e00', '#a15c98', '#7a8290', '#b3a200', '#3a96c8'];
   const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
   const AXES = ['Round', 'Sample passes', 'Traffic (MB)'];
-  const [left, top, right, bottom, width, height] = [52, 12, 708, 330, 720, 372];
-  const shards = {}, picture = section.querySelector('.picture');
-  let lines = [];
+  const [left, top, bottom, height] = [52, 12, 330, 372], shards = {}, picture = section.querySelector('.picture');
+  let lines = [], width = 720, right = 708;  // of the picture, which is narrower on a phone
 
   function make(tag, parent, text, attributes = {}) {
     const made = tag === 'svg' || parent instanceof SVGElement
@@ -134,11 +133,13 @@
     for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step) all.push(Number(at.toPrecision(12)));
     return all;
   }
-  const shown = value => Math.abs(value) >= 1e6 ? value.toExponential(1) : value.toLocaleString('en', { maximumSignificantDigits: 4 });
+  const shown = (value, digits = 4) => Math.abs(value) >= 1e6 ? value.toExponential(1) : value.toLocaleString('en', { maximumSignificantDigits: digits });
 
   function draw() {
     picture.replaceChildren();
     if (!lines.length) return make('p', picture, 'Choose a method and a setting of which runs are there.');
+    width = Math.max(340, Math.min(720, picture.clientWidth));
+    right = width - 12;
     const all = lines.flatMap(each => each.points), xs = all.map(p => p.x);
     let low = Math.min(...all.map(p => p.y - p.sd)), high = Math.max(...all.map(p => p.y + p.sd));
     if (low === high) { low -= 1; high += 1; }
@@ -183,7 +184,7 @@
       head.textContent = `${chosen.y} at ${chosen.x.toLowerCase()} ${shown(x)}, mean ± standard deviation over the seeds`;
       for (const each of lines) {
         const near = each.points.reduce((best, p) => Math.abs(p.x - x) < Math.abs(best.x - x) ? p : best);
-        each.value.textContent = `${shown(near.y)}${each.seeds > 1 ? ` ± ${shown(near.sd)}` : ''} (${each.seeds})`;
+        each.value.textContent = `${shown(near.y)}${each.seeds > 1 ? ` ± ${shown(near.sd, 2)}` : ''} (${each.seeds})`;
       }
     };
     svg.addEventListener('pointermove', event => {

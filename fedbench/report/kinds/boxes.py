@@ -57,6 +57,11 @@ class Boxes(Kind):
         axes.set_ylabel(column_label(self.table, self.column))
         axes.locator_params(axis="x", nbins=8, integer=True)
 
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The number of values, mean, deviation, range and quartiles of each box."""
+        values = self._values(hue.table(self.table))
+        return values.groupby("at")["value"].describe().reset_index() if len(values) else values
+
     def handle(self, hue: Hue) -> Artist:
         """A filled rectangle."""
         return Patch(**filling(hue.style, 0.25))

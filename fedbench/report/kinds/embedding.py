@@ -8,7 +8,7 @@ import pandas as pd
 import seaborn as sns
 
 from fedbench.base.checks import Count
-from fedbench.report.figures.panels import Axes, Entries, Kind, Line2D, Panel
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Line2D, Panel
 from fedbench.report.figures.style import style
 
 _MODELS = {"Global model": "global", "A client's model": "local"}
@@ -44,6 +44,10 @@ class Embedding(Kind):
         if "accuracy" in shown:
             text = f"test accuracy {100 * shown['accuracy'].iloc[0]:.1f} %"
             axes.text(0.5, -0.03, text, transform=axes.transAxes, ha="center", va="top", fontsize=8)
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The points of the first seed."""
+        return hue.first(self.reads)
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The classes, where they are few enough."""

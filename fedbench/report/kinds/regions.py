@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from fedbench.report.figures.panels import Axes, Entries, Kind, Panel
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel
 from fedbench.report.figures.style import INK, style
 from fedbench.report.kinds.embedding import of_classes, scatter
 
@@ -42,6 +42,17 @@ class Regions(Kind):
         axes.set(xlabel="x₁", ylabel="x₂", aspect="equal")
         axes.locator_params(nbins=4)
         axes.grid(visible=False)
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The points, then the classes that each model predicts, by x₂ and in columns by x₁."""
+        table = hue.first(self.reads)
+        grid = table[table["kind"] == "grid"].assign(
+            x1=lambda grid: grid["x1"].map("{:.4g}".format)
+        )
+        plane = grid.pivot_table(
+            "predicted", index=["model", "x2"], columns="x1", sort=False
+        ).reset_index()
+        return pd.concat([table[table["kind"] == "point"], plane])
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The classes."""

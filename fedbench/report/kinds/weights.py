@@ -67,6 +67,11 @@ class Weights(Kind):
         cosine = self.column == "cosine"
         right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.reads, self.column))
 
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The bias at each local step."""
+        table = hue.table(self.reads)
+        return table if table.empty else self._bias(hue).rename("bias").reset_index()
+
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """The two weightings, then the biases."""
         entries: Entries = [

@@ -33,18 +33,19 @@ def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _settings(plan: Plan, paper: str) -> dict[str, list[Cell]]:
-    """The cells with a method by setting: 'CIFAR-10, α = 0.6', with the grid where two have it."""
-    named: dict[str, dict[str, list[Cell]]] = {}
+    """The cells with a method by setting: 'CIFAR-10, α = 0.6'; where grids differ, with theirs."""
+    named: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         if cell.paper == paper and "method" in cell.coords:
             levels = [point_name(*at) for at in cell.coords.items() if at[0] != "method"]
-            grids = named.setdefault(", ".join(levels) or "all runs", {})
-            grids.setdefault(cell.grid, []).append(cell)
-    return {
-        setting if len(grids) == 1 else f"{setting} ({grid})": cells
-        for setting, grids in named.items()
-        for grid, cells in grids.items()
-    }
+            named.setdefault(", ".join(levels) or "all runs", []).append(cell)
+    found: dict[str, list[Cell]] = {}
+    for setting, cells in named.items():
+        one_run_each = len({(_method(x), x.seed) for x in cells}) == len({x.run_id for x in cells})
+        for cell in cells:
+            key = setting if one_run_each else f"{setting} ({cell.grid})"
+            found.setdefault(key, []).append(cell)
+    return found
 
 
 def _method(cell: Cell) -> str:

@@ -58,6 +58,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    made.policies["json.dumps_kwargs"] = {"sort_keys": False}  # methods keep their order
     made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
     made.filters |= WORDS
     made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}

@@ -62,11 +62,14 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
 
     Of a number it suggests none: 1.5 is not meant where 15 is.
     """
-    names = {each.lower(): each for each in sorted(map(str, allowed))}
+    names = sorted(map(str, allowed))
     said = shown(name)[:_NAMES]
-    near = [] if _NUMBER.fullmatch(said) else difflib.get_close_matches(said.lower(), names, 1, 0.5)
-    everything = _listed([*names.values()]) or "nothing"
-    hint = f"did you mean '{names[near[0]]}'?" if near else f"choose from {everything}"
+    lower = [each.lower() for each in names]
+    near = [] if _NUMBER.fullmatch(said) else difflib.get_close_matches(said.lower(), lower, 1, 0.5)
+    spelled = [each for each in names if each.lower() in near]  # moon and MOON
+    best = difflib.get_close_matches(said, spelled, 1, 0)
+    everything = _listed(names) or "nothing"
+    hint = f"did you mean '{best[0]}'?" if best else f"choose from {everything}"
     return FedbenchError(f"no {kind} '{said}'; {hint}")
 
 

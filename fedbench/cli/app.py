@@ -38,6 +38,14 @@ class _Commands(TyperGroup):
         }
         return sorted(headings, key=lambda name: ([*Panel].index(headings[name]), name))
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # paragraphs are as wide as the terminal, not as our source
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and command.help:
+            paragraphs = command.help.split("\n\n")
+            command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+        return command
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         # the shell leaves the ~ of `--results=~/x` as it is
         return super().parse_args(ctx, [at_home(each) for each in args])

@@ -11,7 +11,6 @@ from typing import Any
 from fedbench.base import checks, registry
 from fedbench.base.checks import allowed, hints
 from fedbench.base.checksums import parsed
-from fedbench.paper.paper import load_papers
 from fedbench.spec.compositions import Composition, compositions
 
 Row = dict[str, Any]
@@ -24,11 +23,11 @@ _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z]
 def summaries(kind: str) -> list[Row]:
     """One row per entry of a kind: name, summary, about, and parameters with default and range.
 
-    Of methods the parts come first, then the published methods. Imports torch for plug-ins alone.
+    Of methods the published ones come first, then their parts. Imports torch for plug-ins alone.
     """
-    rows = [_entry(entry) for entry in registry.entries(kind).values()]
     named = compositions() if kind == "method" else {}
-    return rows + [_composition(name, method) for name, method in named.items()]
+    rows = [_composition(name, method) for name, method in named.items()]
+    return rows + [_entry(entry) for entry in registry.entries(kind).values()]
 
 
 def catalogue(kind: str) -> list[Row]:
@@ -36,24 +35,34 @@ def catalogue(kind: str) -> list[Row]:
     rows = summaries(kind)
     if kind != "method":
         return rows
-    methods = [([(e.name, e.load()())], citation(e.doc)) for e in registry.entries(kind).values()]
+    methods = []
     for named in compositions().values():
         parts = [(part.name, registry.build(kind, part.name, part.params)) for part in named.parts]
         methods.append((parts, named.citation))
+    methods += [([(e.name, e.load()())], citation(e.doc)) for e in registry.entries(kind).values()]
     return [row | _method(*each) for row, each in zip(rows, methods, strict=True)]
 
 
 def papers(workflow: Path) -> list[Row]:
-    """One row per paper: name, title, titles of tables and of figures."""
-    return [
-        {
-            "name": name,
-            "title": paper.title,
-            "tables": ", ".join(table.title for table in paper.tables.values()),
-            "figures": ", ".join(figure.title for figure in paper.figures.values()),
-        }
-        for name, paper in load_papers(workflow).items()
-    ]
+    """One row per paper: name, title, and the titles of tables, figures and claims by their keys.
+
+    `about` has a line for each of them: 'table1  Table I'.
+    """
+    from fedbench.paper.paper import load_papers
+
+    rows: list[Row] = []
+    for name, paper in load_papers(workflow).items():
+        tables, figures = (
+            {key: item.title for key, item in items.items()}
+            for items in (paper.tables, paper.figures)
+        )
+        claims = {key: claim.text for key, claim in paper.claims.items()}
+        items = {"tables": tables, "figures": figures, "claims": claims}
+        lines: list[str] = []
+        for kind, titles in items.items():
+            lines += [kind, *(f"  {key}  {' '.join(x.split())}" for key, x in titles.items())]
+        rows.append({"name": name, "title": paper.title, "about": "\n".join(lines), **items})
+    return rows
 
 
 def _entry(entry: registry.Entry) -> Row:
@@ -63,7 +72,7 @@ def _entry(entry: registry.Entry) -> Row:
 
 
 def _composition(name: str, method: Composition) -> Row:
-    """A named method: what it is made of, and the values of its parts' parameters."""
+    """A named method: what it is made of, where it was published, and its parts' parameters."""
     made_of = " + ".join(str(part) for part in method.parts) or "no parts"
     needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     note = f"; {method.note}" if method.note else ""
@@ -76,7 +85,9 @@ def _composition(name: str, method: Composition) -> Row:
         for part in method.parts
         for row in _parameters(registry.find("method", part.name))
     ]
-    row: Row = {"name": name, "summary": made_of + needs + note, "about": ""}
+    docs = [f"{part.name}: {registry.find('method', part.name).doc}" for part in method.parts]
+    about = "\n\n".join(filter(None, [method.citation, *docs]))
+    row: Row = {"name": name, "summary": made_of + needs + note, "about": about}
     return row | {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
 
 

@@ -1,6 +1,7 @@
 """The command `claims`: the verdict on every claim, by its printed numbers and by the runs here."""
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -33,11 +34,15 @@ def claims(
     scale: options.Scale = "demo",
     papers: options.Papers = "",
     only: Annotated[str, typer.Option("--only", metavar="WORDS", help=_ONLY)] = "",
+    full: options.Full = False,
     as_json: options.AsJson = False,
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
 ) -> None:
-    """Say which claims of the papers hold, by their printed numbers and by the runs here."""
+    """Say which claims of the papers hold, by their printed numbers and by the runs here.
+
+    First how many; then a line for each, or with `--full` all that its verdict rests on.
+    """
     from fedbench.plan.plan import make_plan
     from fedbench.report.claims.page import verdicts
 
@@ -46,11 +51,26 @@ def claims(
     if as_json:
         print_json(judged, indent=2)
         return
-    for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
-        console.print(Text(paper, "bold underline"))
-        for claim in members:
-            console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))
     print_line(_counts(judged))
+    for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
+        console.print(Text(f"\n{paper}", "bold underline"))
+        if full:
+            for claim in members:
+                console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))
+        else:
+            console.print(_lines(members))
+
+
+def _lines(judged: Iterable[dict[str, Any]]) -> Table:
+    """A line for each claim: its key, its verdict by the runs here, and how its text begins."""
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    for claim in judged:
+        verdict = _coloured(claim["measured"], claim["mark"], "")
+        table.add_row(Text(claim["claim"], "bold"), verdict, Text(claim["says"]))
+    return table
 
 
 def _verdicts(claim: dict[str, Any]) -> Group:

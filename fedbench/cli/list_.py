@@ -1,13 +1,14 @@
 """The command `list`: what there is of methods, data sets, models, papers and the like."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from fedbench.cli import options
-from fedbench.cli.app import Panel, app, console, print_json, table_of
+from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.cli.catalogue import Row
@@ -27,35 +28,48 @@ class Kind(StrEnum):
 
 @app.command("list", rich_help_panel=Panel.runs)
 def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list. Default: how many there are of each.")
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Only these, each with all that is said of it. Default: all."),
     ] = None,
+    full: options.Full = False,
     as_json: options.AsJson = False,
     workflow: options.Workflow = options.WORKFLOW,
 ) -> None:
     """Show the methods, datasets, models, partitions, samplers, probes or papers there are.
 
-    Parameters are shown with their default and the values allowed. The name of a method, such as
-    MOON, may stand among the `parts` of a run or of a paper's level.
+    With `--full` or a name parameters are shown with their default and the values allowed. The name
+    of a method, such as MOON, may stand among the `parts` of a run or of a paper's level.
     """
-    from fedbench.cli.catalogue import catalogue, papers, summaries
+    from fedbench.cli.catalogue import catalogue
 
+    if kind is None:
+        counts = {each: len(_rows(each, workflow)) for each in Kind}
+        console.print(table_of({"kind": k, "there are": str(n)} for k, n in counts.items()))
+        print_line("One kind: fedbench list methods. All about one: fedbench list methods FedDyn")
+        return
     word = kind.value.removesuffix("s")
-    if kind is Kind.papers:
-        rows, columns = papers(workflow), ["name", "title", "tables", "figures"]
-    else:
-        rows = catalogue(word) if as_json else summaries(word)
-        columns = ["name", "summary", "parameters"]
+    rows = catalogue(word) if as_json and kind is not Kind.papers else _rows(kind, workflow)
     rows = _named(rows, word, names or [])
     if as_json:
         print_json(rows, indent=2)
         return
-    console.print(table_of({column: text_of(row[column]) for column in columns} for row in rows))
-    for row in rows if names else []:
+    columns = ["title", "tables", "figures", "claims"] if kind is Kind.papers else ["summary"]
+    columns += ["parameters"] * (kind is not Kind.papers and bool(full or names))
+    shown = ({column: text_of(row[column]) for column in ("name", *columns)} for row in rows)
+    console.print(table_of(shown))
+    for row in rows if full or names else []:
         if about := row.get("about"):
             console.print(Text(f"{row['name']}\n{about}\n"))
+
+
+def _rows(kind: Kind, workflow: Path) -> "list[Row]":
+    from fedbench.cli.catalogue import papers, summaries
+
+    return papers(workflow) if kind is Kind.papers else summaries(kind.value.removesuffix("s"))
 
 
 def _named(rows: "list[Row]", kind: str, names: list[str]) -> "list[Row]":
@@ -71,7 +85,12 @@ def _named(rows: "list[Row]", kind: str, names: list[str]) -> "list[Row]":
 
 
 def text_of(value: object) -> str:
-    """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets."""
+    """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets.
+
+    Of things by their keys the number is told.
+    """
+    if isinstance(value, dict):
+        return str(len(value))
     if isinstance(value, list):
         chosen = [p for p in value if "value" not in p or p["value"] != p.get("default")]
         return "\n".join(f"{p['name']}{_given(p)}, {p['allowed']}" for p in chosen)

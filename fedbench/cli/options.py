@@ -45,6 +45,7 @@ Tables = Annotated[
         "Default: all."
     ),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Show all that there is.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")]
 Device = Annotated[
     str,

@@ -16,11 +16,15 @@ if TYPE_CHECKING:  # other commands must not wait for what these need
     from fedbench.plan.plan import Cell, Plan
 
 
+_MOST = 12  # tables and figures that each have a row
+
+
 @app.command(rich_help_panel=Panel.papers)
 def plan(
     scale: options.Scale = "demo",
     papers: options.Papers = "",
     tables: options.Tables = "",
+    full: options.Full = False,
     as_json: options.AsJson = False,
     write: Annotated[
         bool,
@@ -37,7 +41,8 @@ def plan(
 ) -> None:
     """Say what a scale would train and what that costs; nothing is trained.
 
-    A sample pass is one training sample, forward and backward, once.
+    Of many tables and figures those of a paper are one row, unless `--full` is given. A sample pass
+    is one training sample, forward and backward, once.
     """
     from fedbench.plan.plan import make_plan
     from fedbench.plan.plan_file import to_json, write_plan
@@ -50,7 +55,7 @@ def plan(
     elif as_json:
         sys.stdout.write(to_json(planned))
     else:
-        print_costs(planned, workflow, results, data_dir)
+        print_costs(planned, workflow, results, data_dir, most=None if full else _MOST)
 
 
 def _check(planned: "Plan", workflow: Path) -> None:
@@ -80,15 +85,16 @@ def print_costs(
     results: Path,
     data_dir: Path | None,
     parts: Sequence[tuple[str, "Plan"]] = (),
+    most: int | None = None,
 ) -> None:
-    """Print what training each table of a plan costs, then what parts of it cost, by name."""
+    """Print what training each table of a plan costs, then what parts of it cost, as `by_table`."""
     from fedbench.base.processes import cores
     from fedbench.data.source import data_folder
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import GPU_CORES, by_table, measured_speeds
 
     speeds = measured_speeds(results, load_scale(workflow, planned.scale).speeds)
-    budgets = by_table(planned, speeds, data_folder(data_dir), parts=parts)
+    budgets = by_table(planned, speeds, data_folder(data_dir), parts=parts, most=most)
     console.print(table_of({"what": name} | cost.words() for name, cost in budgets.items()))
     print_line(
         f"Hours follow from how fast finished runs in {results} trained the same model. Without "

@@ -171,12 +171,14 @@ def by_table(
     folder: Path = Path(),
     cores: int | None = None,
     parts: Sequence[tuple[str, Plan]] = (),
+    most: int | None = None,
 ) -> dict[str, Budget]:
     """The cost of each table and figure alone, with its searches, and of all of them together.
 
     A run that several tables share counts in each, and once in all together. folder: holds the data
     files of data sets that do not declare their size; cores: by default those of this machine;
-    parts: plans of some of the runs, whose cost comes last, by name.
+    parts: plans of some of the runs, whose cost comes last, by name; most: with more tables and
+    figures than so many, those of a paper are one row.
     """
     all_costs = costs(plan.runs, speeds, partial(samples, folder=folder))
     needed = {
@@ -184,6 +186,8 @@ def by_table(
         for name, paper in plan.papers.items()
         for key, item in paper.items()
     }
+    if most is not None and len(needed) > most:
+        needed = {x: plan.needed(c for c in plan.cells if c.paper == x) for x in plan.papers}
     needed["all, shared runs once"] = list(plan.runs)
     needed |= {name: list(part.runs) for name, part in parts}
     on = cores or here()

@@ -24,14 +24,21 @@ def said(cli, tmp_path):
 
 
 def test_each_claim_has_its_text_and_both_verdicts_below_its_key(said):
-    lines = [line.strip() for line in said().output.splitlines()]
-    assert lines[:3] == ["tiny", "better", "FedProx is ahead."]
+    lines = [line.strip() for line in said("--full").output.splitlines()]
+    counts = ("2 claims", "1 hold, 1 fail", "2 not tested")
+    assert [count for count in counts if count not in lines[0]] == []
+    assert lines[2:5] == ["tiny", "better", "FedProx is ahead."]
     facts = [("printed", "holds", "+1.00 points"), ("here", "not tested", "4 of its 4 runs")]
-    for line, words in zip(lines[3:5], facts, strict=True):
+    for line, words in zip(lines[5:7], facts, strict=True):
         assert [word for word in words if word not in line] == []
     assert any("fails" in line and "−1.00 points" in line for line in lines)
-    counts = ("2 claims", "1 hold, 1 fail", "2 not tested")
-    assert [count for count in counts if count not in lines[-1]] == []
+
+
+def test_a_claim_is_one_line_unless_all_is_asked_for(said):
+    lines = [line.split() for line in said().output.splitlines()]
+    assert lines[3][:3] == ["better", "not", "tested"]
+    assert " ".join(lines[3][3:]) == "FedProx is ahead."
+    assert len(lines) == 5
 
 
 def test_programs_read_verdicts_in_fields_of_their_own(said):

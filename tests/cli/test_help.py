@@ -25,7 +25,7 @@ def test_the_version_is_the_packages():
 
 
 def test_a_list_shows_default_and_range():
-    words = " ".join(typed("list", "methods").output.replace("│", " ").split())
+    words = " ".join(typed("list", "methods", "--full").output.replace("│", " ").split())
     assert "mu = 0.01, a number ≥ 0" in words
 
 

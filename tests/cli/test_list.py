@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -120,7 +121,7 @@ def test_costs_of_parts_add_up(rows):
 
 
 def test_the_table_shows_what_a_named_method_sets():
-    text = shown()
+    text = shown("--full")
     assert "FedLS-NTD" in text
     assert "fedntd.mix = convex" in " ".join(text.replace("│", " ").split())
     assert "selfconfidence.lam" not in text
@@ -152,13 +153,42 @@ def test_citations_are_the_sentences_with_a_source(doc, found):
 
 def test_only_what_is_named_with_all_that_is_said_of_it(cli):
     names = [row["name"] for row in json.loads(shown("moon", "RMFL", "--json"))]
-    assert names == ["moon", "rmfl", "MOON", "RMFL"]  # parts, then named methods; in any case
+    assert names == ["MOON", "RMFL", "moon", "rmfl"]  # named methods, then parts; in any case
     output = shown("rmfl")
     assert "fedprox" not in output
     about = next(row["about"] for row in catalogue("method") if row["name"] == "rmfl")
     assert " ".join(about.split()) in " ".join(output.split())
     refused = cli("list", "methods", "romfl").output
     assert "no method 'romfl'; did you mean 'rmfl'?" in refused
+    assert "did you mean 'FedCM'?" in cli("list", "methods", "FedCMM").output
+
+
+def test_a_named_method_has_its_paper_and_the_formulas_of_its_parts():
+    output = " ".join(shown("FedADC+").split())
+    assert "Ozfatura, Ozfatura & Gündüz, 2022" in output
+    assert "selfconfidence: Distil classes of which the client has few samples" in output
+
+
+def test_without_a_kind_all_kinds_are_counted(cli):
+    output = cli("list").output
+    counts = dict(re.findall(r"│ (\w+) +│ (\d+) +│", output))
+    assert int(counts["methods"]) == len({*registry.entries("method"), *compositions()})
+    assert int(counts["samplers"]) == len(registry.entries("sampler"))
+    assert counts.keys() >= {"datasets", "models", "partitions", "probes", "papers"}
+
+
+def test_a_paper_has_the_keys_of_its_tables_figures_and_claims(cli):
+    (row,) = json.loads(cli("list", "papers", "digits", "--json").output)
+    assert row["tables"]["table1"] == "Accuracy"
+    assert "curves" in row["figures"]
+    assert "server_momentum" in row["claims"]
+    assert "table1  Accuracy" in cli("list", "papers", "digits").output
+
+
+def test_paragraphs_of_a_help_are_as_wide_as_the_terminal(cli):
+    lines = cli("list", "--help").output.splitlines()
+    (first,) = (line for line in lines if "With --full or a name" in line.replace("`", ""))
+    assert len(first.rstrip()) > 60
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

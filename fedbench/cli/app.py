@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from typer.core import TyperGroup
 
@@ -79,7 +79,7 @@ def print_json(facts: object, indent: int | None = None) -> None:
 def table_of(rows: Iterable[Mapping[str, str]]) -> Table:
     """Rows of the same keys, which stand above the columns, as a table for the terminal."""
     listed = list(rows)
-    table = Table(*(listed[0] if listed else ["nothing"]))
+    table = Table(*(Column(x, overflow="fold") for x in (listed[0] if listed else ["nothing"])))
     for row in listed:
         table.add_row(*row.values())
     return table

@@ -13,6 +13,7 @@ from rich.console import Console
 from fedbench.base.errors import FedbenchError, of_file
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console
+from fedbench.cli.show import how_it_ended
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.engine.machine import Machine
@@ -82,7 +83,7 @@ def _train(
             send(row)
 
         result = train(settings, out=out, data_dir=data_dir, machine=machine, watch=watch)
-    console.print(f"{settings.id}: {result.status}; files in {out}")
+    console.print(f"{settings.id}: {how_it_ended(result.record)}; files in {out}")
 
 
 def _is_finished(settings: "RunSpec", out: Path, data_dir: Path | None) -> bool:

@@ -1,7 +1,7 @@
-"""The command `show`: one run in the terminal, with its settings and its curve."""
+"""The command `show`: a run in the terminal, with its settings and its curve, or several curves."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,33 +11,146 @@ from rich.table import Table
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.base.files import exists
 from fedbench.cli import options
-from fedbench.cli.app import Panel, app, console, print_line
+from fedbench.cli.app import Panel, app, console, print_line, table_of
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     import pandas as pd
 
+    from fedbench.paper.notation import Level
+    from fedbench.plan.plan import Cell
     from fedbench.store import RunFolder
 
-_RUN = "A run's id, any part of it that no other run has, or the path of its folder."
+_RUNS = (
+    "A run's id, any part of it that no other run has, or the path of its folder; several are "
+    "drawn together. Or a paper, and which of its runs: methods, settings and seeds, as in "
+    "`arena FedCM FedAvg delta=0.1 s0`."
+)
 _WIDTH, _HEIGHT = 50, 12  # letters of the plot; a tick at every tenth
 _MANY = 5  # runs that are named where a part of an id fits several
+_CURVES = 8  # that one plot has room for
+_GREEK = {"δ": "delta", "α": "alpha", "λ": "lam"}
 
 
 @app.command(rich_help_panel=Panel.runs)
 def show(
-    run: Annotated[str, typer.Argument(help=_RUN)],
+    runs: Annotated[list[str], typer.Argument(help=_RUNS)],
     column: Annotated[
         str, typer.Option(help="What is plotted. Default: the accuracy, or else the loss.")
     ] = "",
+    scale: options.Scale = "demo",
+    workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
 ) -> None:
     """Show a run: the settings that are not the defaults, its curve, and where its folder is.
 
-    A setting that a search chose has the value that the run used.
+    A setting that a search chose has the value that the run used. Of several runs the curves are
+    drawn together: of a paper the mean over the seeds of each method and setting.
     """
+    if is_paper(runs[0], workflow):
+        named = _of_paper(runs[0], runs[1:], workflow, scale, results)
+    else:
+        named = {each: [_folder(each, results)] for each in runs}
+    if [len(folders) for folders in named.values()] == [1]:
+        _show_one(next(iter(named.values()))[0], column)
+    else:
+        _show_all(named, column)
+
+
+def is_paper(name: str, workflow: Path) -> bool:
+    """Whether a paper's file has this name."""
+    from fedbench.base.plugins import files_by_name
+
+    return name in files_by_name(workflow / "papers", "*.yaml")
+
+
+def _of_paper(
+    paper: str, asked: list[str], workflow: Path, scale: str, results: Path
+) -> "dict[str, list[RunFolder]]":
+    """The finished runs of a paper that all words fit, by method and setting."""
+    from fedbench.plan.plan import make_plan
+    from fedbench.report.values.numbers import point_name
+    from fedbench.store import Results
+
+    cells = make_plan(workflow, scale, (paper,)).cells
+    wanted = _wanted(paper, asked, cells)
+    found: dict[str, dict[str, RunFolder]] = {}
+    for cell in cells:
+        folder, levels = Results(results).run(cell.run_id), _levels(cell)
+        if folder.has_record() and all(
+            names & {*map(_plain, _names(axis, levels[axis]))}
+            for axis, names in wanted.items()
+            if axis in levels
+        ):
+            label = ", ".join(point_name(axis, level) for axis, level in cell.coords.items())
+            found.setdefault(label, {})[cell.run_id] = folder
+    if not found:
+        raise FedbenchError(
+            f"{results}: no finished run of {paper} at scale {scale} fits; another scale: --scale"
+        )
+    if len(found) > _CURVES:
+        others = {_names(axis, x)[0] for c in cells for axis, x in c.coords.items()
+                  if axis not in (*wanted, "method")}  # fmt: skip
+        raise FedbenchError(
+            f"{len(found)} curves fit, and {_CURVES} have room; name methods, seeds as s0, or of "
+            f"these: {', '.join(sorted(others)) or 'nothing else'}"
+        )
+    return {label: [*folders.values()] for label, folders in found.items()}
+
+
+def _wanted(paper: str, asked: list[str], cells: "Sequence[Cell]") -> dict[str, set[str]]:
+    """The levels that words name, by axis; raises `FedbenchError` on a word that names none."""
+    every = [(axis, _names(axis, x)) for c in cells for axis, x in _levels(c).items()]
+    axis_of = {_plain(name): axis for axis, names in every for name in names}
+    wanted: dict[str, set[str]] = {}
+    for word in asked:
+        if _plain(word) not in axis_of:
+            known = {name for _, names in every for name in names}
+            raise unknown(f"method, setting or seed of {paper}", word, known)
+        wanted.setdefault(axis_of[_plain(word)], set()).add(_plain(word))
+    return wanted
+
+
+def _levels(cell: "Cell") -> "dict[str, Level]":
+    return cell.coords | {"seed": f"s{cell.seed}"}
+
+
+def _names(axis: str, level: "Level") -> list[str]:
+    """What a level may be called: '0.1' and 'δ = 0.1' of the axis delta."""
+    from fedbench.report.values.numbers import level_name, point_name
+
+    return [point_name(axis, level), level_name(axis, level), f"{axis}={level}"]
+
+
+def _plain(word: str) -> str:
+    """A word as it is compared: without capitals and spaces, with Greek letters by name."""
+    letters = (_GREEK.get(x, x) for x in word.lower() if not x.isspace())
+    return "".join(letters).replace("=.", "=0.")
+
+
+def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
+    """A row for each curve, then all of them in one plot."""
+    import pandas as pd
+
+    curves, rows = {}, []
+    for mark, (label, folders) in zip("abcdefghijklmnopqrstuvwxyz", named.items(), strict=False):
+        histories = [folder.history() for folder in folders if folder.has_record()]
+        if not histories:
+            raise FedbenchError(f"{label}: is not finished; `fedbench show` of it alone says more")
+        plotted = _column(column, histories[0])
+        runs = pd.concat([each.set_index("round")[plotted] for each in histories], axis=1).ffill()
+        last, std = runs.iloc[-1].mean(), runs.iloc[-1].std()
+        curves[mark] = runs.mean(axis=1)
+        number = f"{last:.4g}" + (f" ± {std:.2g}" if len(folders) > 1 else "")
+        ids = "\n".join(folder.path.name for folder in folders)
+        rows.append({"": mark, "curve": label, f"last {plotted}": number, "runs": ids})
+    console.print(table_of(rows))
+    console.print(_plot(curves, plotted), highlight=False)
+
+
+def _show_one(folder: "RunFolder", column: str) -> None:
+    """The facts of a run, and its curve."""
     from fedbench.store import state
 
-    folder = _folder(run, results)
     record = folder.record()
     if record is None:
         now = state(folder)
@@ -51,7 +164,7 @@ def show(
         table.add_row(name, value)
     console.print(table)
     console.print(f"{plotted} over the rounds")
-    console.print(_plot(history["round"], history[plotted]), highlight=False)
+    console.print(_plot({"": history.set_index("round")[plotted]}, plotted), highlight=False)
 
 
 def _folder(run: str, results: Path) -> "RunFolder":
@@ -88,7 +201,7 @@ def _facts(record: dict[str, Any], folder: "RunFolder") -> Iterator[tuple[str, s
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield name, f"{text} ({chosen[name]})" if name in chosen else text
     seconds = [f"{phase} {value:.1f}" for phase, value in record["seconds"].items() if value]
-    yield "status", f"{record['status']} after {record['rounds']} rounds"
+    yield "status", how_it_ended(record)
     yield "seconds", ", ".join(seconds)
     yield "sample passes", f"{record['sample_passes']:,}"
     if "floats" in record:
@@ -97,17 +210,27 @@ def _facts(record: dict[str, Any], folder: "RunFolder") -> Iterator[tuple[str, s
     yield "folder", str(folder.path)
 
 
-def _plot(rounds: "pd.Series[int]", values: "pd.Series[float]") -> str:
-    """The curve in letters; values that are not finite are left out."""
+def how_it_ended(record: Mapping[str, Any]) -> str:
+    """'finished after 50 rounds', 'finished after 37 of 50 rounds, stopped early'."""
+    done, planned = record["rounds"], record["resolved"].get("rounds", record["rounds"])
+    if done == planned:
+        return f"{record['status']} after {done} rounds"
+    early = ", stopped early" if record["status"] == "finished" else ""
+    return f"{record['status']} after {done} of {planned} rounds{early}"
+
+
+def _plot(curves: "dict[str, pd.Series[float]]", name: str) -> str:
+    """Curves by round, each drawn with its mark; values that are not finite are left out."""
     import plotille
 
-    sound = values[values.abs() < float("inf")]
-    if sound.empty:
+    sound = {mark: values[values.abs() < float("inf")] for mark, values in curves.items()}
+    if all(values.empty for values in sound.values()):
         return "no finite value"
     figure = plotille.Figure()
     figure.width, figure.height = _WIDTH, _HEIGHT
-    figure.x_label, figure.y_label = "round", str(values.name)
+    figure.x_label, figure.y_label = "round", name
     figure.x_ticks_fkt = figure.y_ticks_fkt = lambda tick, _: f"{tick:.4g}"
-    figure.set_x_limits(min_=0, max_=int(rounds.max()))
-    figure.plot([int(n) for n in rounds[sound.index]], [float(v) for v in sound])
+    figure.set_x_limits(min_=0, max_=int(max(values.index.max() for values in curves.values())))
+    for mark, values in sound.items():
+        figure.plot([*map(int, values.index)], [*map(float, values)], marker=mark or None)
     return str(figure.show())

@@ -15,6 +15,7 @@ from fedbench import Machine, Part, RunSpec, compare, run
 from fedbench.__main__ import app
 from fedbench.base.plugins import VARIABLE
 from fedbench.cli.app import console
+from fedbench.cli.show import how_it_ended
 from fedbench.jobs.collect import collect
 from fedbench.jobs.train import train
 from fedbench.plan.plan import make_plan
@@ -144,7 +145,7 @@ def test_compare_says_that_the_workflow_failed(tmp_path, monkeypatch, refuses):
 def test_bad_methods_end_in_a_sentence(tmp_path):
     done = typed("bench", "--methods", "FedAvg,MOOON", "--out", tmp_path / "mine")
     assert done.exit_code == 2
-    assert "did you mean 'moon'?" in words(done)
+    assert "did you mean 'MOON'?" in words(done)
     assert not (tmp_path / "mine").exists()
 
 
@@ -159,6 +160,26 @@ def test_show_names_what_is_not_the_default_and_draws_the_curve(folder):
     assert "accuracy over the rounds" in said
     assert "| 0 0.4 0.8 1.2 1.6 2" in said  # rounds, at every tenth letter
     assert typed("show", results / "runs" / run_id).output == done.output
+
+
+def test_show_draws_methods_of_a_paper_together(folder, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
+    where = ("--scale", "paper", "--results", folder / "results")
+    said = words(typed("show", "mine", "fedavg", "FedSAM", *where))
+    frame = read_frame(folder / "results/paper/mine.parquet")
+    last = frame[(frame["round"] == 2) & frame["run_id"].str.contains("fedsam")]["accuracy"]
+    assert f"FedSAM {last.mean():.4g} ± {last.std():.2g}" in said.replace("IID, ", "")
+    assert "FedProx" not in said
+    one = typed("show", "mine", "FedSAM", "s1", *where).output
+    assert one == typed("show", "fedsam-s1", "--results", folder / "results").output
+    ids = (run.name for run in sorted((folder / "results/runs").glob("*-s0-*"))[:2])
+    assert "last accuracy" in words(typed("show", *ids, "--results", folder / "results"))
+
+
+def test_a_run_that_stopped_early_says_when():
+    record = {"status": "finished", "rounds": 37, "resolved": {"rounds": 50}}
+    assert how_it_ended(record) == "finished after 37 of 50 rounds, stopped early"
+    assert how_it_ended(record | {"status": "diverged"}) == "diverged after 37 of 50 rounds"
 
 
 def test_show_takes_the_folder_of_a_run_that_is_not_finished(tmp_path):
@@ -201,9 +222,12 @@ def test_show_says_what_a_search_chose(folder, tmp_path):
         (["fedsam"], "'fedsam' is a part of 2 runs' ids"),
         (["nobody"], "no run 'nobody'"),
         (["fedsam-s1", "--column", "acuracy"], "no column 'acuracy'; did you mean 'accuracy'?"),
+        (["mine", "FedSAMM", "--scale", "paper"], "of mine 'FedSAMM'; did you mean 'FedSAM'?"),
+        (["mine", "--scale", "demo"], "no finished run of mine at scale demo fits"),
     ],
 )
-def test_show_says_what_it_cannot_find(folder, asked, said):
+def test_show_says_what_it_cannot_find(folder, asked, said, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(folder))
     done = typed("show", *asked, "--results", folder / "results")
     assert done.exit_code == 2
     assert said in words(done)

@@ -3,6 +3,7 @@
 from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
     bench,
+    check,
     claims,
     compare,
     learned,

@@ -12,7 +12,7 @@ from fedbench.cli.app import Panel, app, console, print_line
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.jobs.publish import Exported
 
-_PUBLISHED = Path("results/published")
+PUBLISHED = Path("results/published")
 _NAMED = 3  # missing runs that are named
 
 
@@ -27,7 +27,7 @@ def export(
     scale: options.Scale = "demo",
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
-    out: Annotated[Path, typer.Option(help="Folder of the papers' folders.")] = _PUBLISHED,
+    out: Annotated[Path, typer.Option(help="Folder of the papers' folders.")] = PUBLISHED,
 ) -> None:
     """Publish the finished runs of a scale as tables in a folder for each paper, without weights.
 
@@ -64,7 +64,7 @@ def restore(
         list[Path] | None,
         typer.Argument(
             help="Folders that `fedbench export` wrote, or tables of runs in these. "
-            f"Default: {_PUBLISHED}."
+            f"Default: {PUBLISHED}."
         ),
     ] = None,
     results: options.Results = options.RESULTS,
@@ -77,7 +77,7 @@ def restore(
     from fedbench.jobs.publish import exports_in
     from fedbench.jobs.publish import restore as bring_back
 
-    done = bring_back(exports_in(files or [_PUBLISHED]), results)
+    done = bring_back(exports_in(files or [PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
         told += f"; left out, since what they use gives other numbers by now: {done.outdated:,}"

@@ -26,13 +26,15 @@ class Again:
     """A run that was trained a second time, beside the first.
 
     difference: the largest over all numbers, as |a - b| / max(1, |a|), seconds left out; where: the
-    place of that difference; build: how the packages or the processor differ, '' if they do not.
+    place of that difference; build: how the packages or the processor differ, '' if they do not;
+    accuracies: those of the last round, before and now, if the run has any.
     """
 
     run_id: str
     difference: float
     where: str
     build: str
+    accuracies: tuple[float, ...] = ()
 
     def holds(self, tolerance: float) -> bool:
         """Whether the bits are the same; on another build, whether the tolerance is kept."""
@@ -41,7 +43,9 @@ class Again:
     def words(self) -> str:
         """The comparison in one line."""
         said = f"differs by up to {self.difference:.3g} ({self.where})" if self.where else "same"
-        return f"{self.run_id}: {said}{f'; other {self.build}' if self.build else ''}"
+        last = " and ".join(f"{each:.4g}" for each in self.accuracies)
+        accuracy = f"; accuracy {last}" if self.difference and last else ""
+        return f"{self.run_id}: {said}{accuracy}{f'; other {self.build}' if self.build else ''}"
 
 
 def train_again(
@@ -52,7 +56,9 @@ def train_again(
     final = resolved(spec, search_id(spec), results) if spec.tune else spec
     again = run(final, machine=machine, data_dir=data_dir, searched=spec)
     difference, where = max(_differences(folder, record, again), key=lambda found: found[0])
-    return Again(spec.id, difference, where, ", ".join(_other(record, again.record)))
+    rounds = (folder.history(record), again.history)
+    last = tuple(float(each["accuracy"].iloc[-1]) for each in rounds if "accuracy" in each)
+    return Again(spec.id, difference, where, ", ".join(_other(record, again.record)), last)
 
 
 def _differences(

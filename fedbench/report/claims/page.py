@@ -58,7 +58,12 @@ def verdicts(
     for word in only:
         if word not in FILTERS:
             raise unknown("verdict", word, FILTERS)
-    found = ((key, x) for key in plan.papers for x in _findings(plan, key, results, papers))
+    frame = store.Results(results).frame
+    found = (
+        (key, x)
+        for key in plan.papers
+        for x in judged(plan, key, frames.read(frame(plan.scale, key)), results, papers)
+    )
     return [_row(key, finding) for key, finding in found if not only or {*only} & {*finding.tags}]
 
 
@@ -76,14 +81,13 @@ def _row(paper: str, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _findings(plan: Plan, key: str, results: Path, papers: Path) -> list[Finding]:
-    paths = store.Results(results)
-    frame = frames.read(paths.frame(plan.scale, key))
+def judged(plan: Plan, key: str, frame: pd.DataFrame, results: Path, papers: Path) -> list[Finding]:
+    """The claims of a paper, by what was collected of its runs and by its printed numbers."""
     printed = printed_numbers(papers, key, plan.asked[key])
-    return findings(plan, key, Collected(frame, paths.runs), printed)
+    return findings(plan, key, Collected(frame, store.Results(results).runs), printed)
 
 
-def tidy(paper: str, judged: list[Finding]) -> pd.DataFrame:
+def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
     """One row per comparison, with the verdicts of its claim.
 
     `low95` to `high95` is the two-sided 95 % confidence interval, `p` the two-sided p-value. `low`
@@ -93,7 +97,7 @@ def tidy(paper: str, judged: list[Finding]) -> pd.DataFrame:
     """
     return pd.DataFrame(
         {"paper": paper, **_of_claim(finding), **_of_row(row)}
-        for finding in judged
+        for finding in found
         for row in finding.rows
     )
 

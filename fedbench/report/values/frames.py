@@ -43,6 +43,11 @@ def read(path: Path) -> pd.DataFrame:
     if frame.empty:
         return pd.DataFrame({name: pd.Series(dtype=object) for name in _COLUMNS})
     _refuse_damaged(path, frame)
+    return prepared(frame)
+
+
+def prepared(frame: pd.DataFrame) -> pd.DataFrame:
+    """What was collected, by rounds, with the columns that follow from others."""
     return with_derived(frame.sort_values("round", kind="stable"))
 
 

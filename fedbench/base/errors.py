@@ -10,6 +10,10 @@ from pathlib import Path
 
 _LONGEST = 480  # characters of a message, so that a terminal and a log show all of it
 _LIST = 300  # characters of them that are a list of names
+_ELSEWHERE = {  # what settings are called elsewhere, where spelling alone does not tell
+    **{"learning_rate": "lr", "step_size": "lr", "local_steps": "steps", "num_steps": "steps"},
+    **dict.fromkeys(("fraction", "client_fraction", "fraction_fit", "c"), "participation"),
+}
 _NUMBER = re.compile(r"[-+]?\d*\.?\d+([eE][-+]?\d+)?\.?")
 _NAMES = 60  # names that a message lists, and characters that it quotes of a bad name
 
@@ -60,12 +64,13 @@ def of_file(file: Path) -> Iterator[None]:
 def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
     """The error for a name that is not in `allowed`; it suggests the most similar name.
 
-    Of a number it suggests none: 1.5 is not meant where 15 is.
+    Of a number it suggests none: 1.5 is not meant where 15 is. Names of other frameworks are known.
     """
     names = sorted(map(str, allowed))
     said = shown(name)[:_NAMES]
     lower = [each.lower() for each in names]
     near = [] if _NUMBER.fullmatch(said) else difflib.get_close_matches(said.lower(), lower, 1, 0.5)
+    near = [_ELSEWHERE[said.lower()]] if _ELSEWHERE.get(said.lower()) in names else near
     spelled = [each for each in names if each.lower() in near]  # moon and MOON
     best = difflib.get_close_matches(said, spelled, 1, 0)
     everything = _listed(names) or "nothing"

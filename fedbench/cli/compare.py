@@ -28,7 +28,9 @@ def compare(
     as_json: options.AsJson = False,
     workflow: options.Workflow = options.WORKFLOW,
 ) -> None:
-    """Say which cells of the tables differ between two scales or two machines beyond the seeds.
+    """Check whether two folders of results agree up to the noise of seeds.
+
+    Methods are compared by `fedbench bench`, and the curves of two by `fedbench show`.
 
     Cells are joined by their place in a paper's tables. Each is tested with Welch's t-test on the
     seeds; of those that are called different at most 5 % are expected to be false alarms.
@@ -52,12 +54,14 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
     from fedbench.base.plugins import files_by_name
     from fedbench.plan.plan import make_plan
     from fedbench.report.compare import Side
+    from fedbench.spec.compositions import every_method
 
     collected = [file.stem for file in matching(folder, "*.parquet")]
     if not matching(folder, "plan-*.json") or not collected:
         beside = dict.fromkeys(file.parent for file in matching(folder.parent, "*/plan-*.json"))
         others = ", ".join(str(each) for each in beside if matching(each, "*.parquet"))
         there_are = f"collected here: {others}" if others else "name one such as results/demo"
+        there_are += "; methods are compared by `fedbench bench`" * (str(folder) in every_method())
         what = "holds no collected runs of a scale" if exists(folder) else "there is no such folder"
         raise FedbenchError(f"{folder}: {what}; {there_are}")
     written = files_by_name(workflow / "papers", "*.yaml")

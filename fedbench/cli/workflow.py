@@ -21,7 +21,8 @@ from fedbench.base.plugins import project
 from fedbench.cli.app import Panel, app, console, print_line
 
 _EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
-_FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml")
+_PROFILE = "profiles/slurm/config.yaml"  # where a cluster's account and partition are named
+_FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml", _PROFILE)
 
 
 @app.command(rich_help_panel=Panel.results)
@@ -49,12 +50,13 @@ def unlock(
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to write to; made if it is missing.")],
 ) -> None:
-    """Write a folder with a method, a paper that uses it and a README, to run and to change."""
+    """Write a folder with a method, a paper, a README a SLURM profile, to run and change."""
     for name in _FILES:
         if exists(folder / name):
             raise FedbenchError(f"{folder / name}: is there already, and is not overwritten")
     for name in _FILES:
-        write_text(folder / name, (_EXAMPLE / name).read_text(encoding="utf-8"))
+        source = project() if name == _PROFILE else _EXAMPLE
+        write_text(folder / name, (source / name).read_text(encoding="utf-8"))
     print_line(f"{len(_FILES)} files; read {folder / _FILES[0]}")
 
 

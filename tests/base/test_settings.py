@@ -2,6 +2,7 @@
 
 import pytest
 
+from fedbench.base.errors import unknown
 from fedbench.base.yamlfile import parse
 
 
@@ -13,6 +14,15 @@ def test_values_are_spelled_as_in_yaml():
     }
     assert parse([]) == {}
     assert parse(["clip=", "lr=null"]) == {"clip": None, "lr": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("FedCMM", "FedCM"), ("fedcmm", "fedcm"), ("learning_rate", "lr"), ("C", "participation")],
+)
+def test_a_name_that_is_unknown_is_guessed(name, meant):
+    allowed = ("FedCM", "fedcm", "lr", "lr_decay", "projection", "participation")
+    assert str(unknown("name", name, allowed)) == f"no name '{name}'; did you mean '{meant}'?"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # commands must not wait for what others need
     from fedbench.plan.plan import Plan
     from fedbench.report.tables.cells import TableCell
 
+PUBLISHED, SHIPPED = "results/published", "workflow/published"
 _HEADING = 14  # letters in a line of a heading: a mean and its deviation are as long
 
 
@@ -225,17 +226,21 @@ class Comparison:
         print_line(f"{words}.")
 
     def _restore(self) -> int:
-        """Restore the published runs that are planned and not finished; returns how many."""
+        """Restore the published runs that are planned and not finished; returns how many.
+
+        Those of scale demo come with fedbench, below `workflow`.
+        """
         from fedbench.jobs.publish import exports_of, restore
         from fedbench.plan.data import data_key
+        from fedbench.store.published import run_ids
 
-        folders = (folder / "results/published" for folder in (Path(), project()))
-        published = next(filter(None, (exports_of(self.name, folder) for folder in folders)), [])
-        if not published:
-            return 0
-        data = {data_key(run.dataset) for run in self.plan.runs.values()}
-        left = self.plan.runs.keys() - self._finished()
-        return restore(published, self.results, {*left, *self.plan.trials, *data}).written
+        also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
+        written = 0
+        for folder in (Path(PUBLISHED), project() / PUBLISHED, project() / SHIPPED):
+            left = self.plan.runs.keys() - self._finished()
+            wanted = [x for x in exports_of(self.name, folder) if left & run_ids(x)]
+            written += restore(wanted, self.results, left | also).written if wanted else 0
+        return written
 
     def _finished(self) -> set[str]:
         from fedbench.store import Results

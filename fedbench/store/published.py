@@ -239,6 +239,11 @@ def read_published(file: Path) -> Published:
         raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None
 
 
+def run_ids(file: Path) -> set[str]:
+    """The ids of the runs of an export, by its table of runs."""
+    return {*_read(file)["run_id"].to_pylist()}
+
+
 def _read(file: Path) -> pa.Table:
     """A table of this format."""
     try:

@@ -48,8 +48,8 @@ class Pareto(Kind):
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
     size: ClassVar[tuple[float, float]] = (3.4, 2.6)
     note: ClassVar[str] = (
-        "The line joins the methods than which none is better at no higher cost; a method of which "
-        "a run lacks either number is not shown."
+        "The line is the Pareto front: no other method is better at the same or lower cost. Methods "
+        "with missing runs are not drawn."
     )
 
     lack: ClassVar[str] = "no method has all its runs"

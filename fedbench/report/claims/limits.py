@@ -1,7 +1,7 @@
 """The region of effects that a comparison claims: whether bounds lie inside it, or outside."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fedbench.report.claims.tests import POWER, ErrorRates, Estimate, Interval, Verdict
 
@@ -22,11 +22,6 @@ class Limit:
     high: float = math.inf
     rounding: float = 0.0
     denied: bool = False
-
-    @property
-    def opposite(self) -> "Limit":
-        """The limit of the statement that denies this one."""
-        return replace(self, denied=not self.denied)
 
     @property
     def is_margin(self) -> bool:

@@ -91,7 +91,7 @@ def _evidence(
         metric=str(points[0]["metric"]),
         unit=comparison.unit,
         printed=printed,
-        printed_verdict=None if printed is None else limit.of_printed(printed),
+        printed_verdict=None if printed is None else DECIDED[not limit.allows(printed)],
         test=comparison.test,
         error_rates=limit.of_each_bound(share),
         interval=interval,

@@ -98,12 +98,8 @@ class Limit:
             return estimate.reach(self.low, rates.fail, -1)
         return estimate.reach(self.low, rates.hold, 1)
 
-    def of_printed(self, number: float) -> Verdict:
-        """The verdict on a printed effect."""
-        return Verdict.HOLDS if self.allows(number) else Verdict.FAILS
-
     def allows(self, number: float) -> bool:
-        """Whether an effect without bounds is as claimed."""
+        """Whether an effect without bounds, such as a printed one, is as claimed."""
         if self.is_margin:
             return (abs(number) <= self.high * (1 + 1e-9)) is not self.denied
         least = self.low - self.rounding

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
-from fedbench.paper.items import Grid, Table
+from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import (
     At,
@@ -71,7 +71,7 @@ class Scope:
         return where | {"metric": names} if names else where
 
 
-def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
+def scope_of(at: str, claim: SingleClaim, paper: Paper) -> Scope:
     """The points of the paper's own grid that the claim spans, whatever the scale."""
     table = (
         paper.tables[claim.table]
@@ -83,41 +83,29 @@ def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
     real: Where = {axis: levels for axis, levels in where.items() if axis in grid.axes}
     matching = (point for point in points(grid) if matches(point, real))
     unique = {str(x): x for x in (_rest(point, table.over) for point in matching)}
-    extra = _extra(claim, grid, where) | {"metric": _metrics(claim, table)}
+    places: list[Where] = [where_of(side) for _, side in claim.sides()]
+    places += [dict(claim.along)] if isinstance(claim, Trend) else []
+    columns: dict[str, tuple[Level, ...]] = {}  # of a probe's table, which are used like axes
+    for place in (where, *places):
+        for axis in place.keys() - grid.axes.keys() - {"metric"}:
+            columns[axis] = tuple(dict.fromkeys((*columns.get(axis, ()), *as_tuple(place[axis]))))
+    named = [x for place in places for x in as_tuple(place.get("metric", ()))]
+    asked = named or as_tuple(claim.where.get("metric", ())) or claim.metrics or table.metrics
+    metrics = dict.fromkeys(spelled(str(metric), table.at) for metric in asked)
+    extra = dict(sorted(columns.items())) | {"metric": tuple(metrics)}
     everything = tuple(
         point | dict(zip(extra, levels, strict=True))
         for levels in itertools.product(*extra.values())
         for point in unique.values()
     )
     controls = frozenset(x for item in paper.tables.values() for x in item.controls)
-    return Scope(place, table.grid, everything, grid.axes, controls, table.at)
+    return Scope(at, table.grid, everything, grid.axes, controls, table.at)
 
 
 def spelled(metric: str, usual: At) -> str:
     """A metric with its moment written out: 'accuracy' is 'accuracy@final' after the last round."""
     asked = reading(metric, usual)
     return f"{asked.metric}@{asked.moment}"
-
-
-def _metrics(claim: SingleClaim, table: Table) -> tuple[Level, ...]:
-    """The metrics that the sides name; without any the claim's, and without those the table's."""
-    named = [x for where in _places(claim) for x in as_tuple(where.get("metric", ()))]
-    chosen = named or [*as_tuple(claim.where.get("metric", ()))] or claim.metrics or table.metrics
-    return tuple(dict.fromkeys(spelled(str(metric), table.at) for metric in chosen))
-
-
-def _extra(claim: SingleClaim, grid: Grid, where: Where) -> dict[str, tuple[Level, ...]]:
-    """Columns of a probe's table that the claim uses like axes, each with the levels it names."""
-    extra: dict[str, tuple[Level, ...]] = {}
-    for place in (where, *_places(claim)):
-        for axis in place.keys() - grid.axes.keys() - {"metric"}:
-            extra[axis] = tuple(dict.fromkeys((*extra.get(axis, ()), *as_tuple(place[axis]))))
-    return dict(sorted(extra.items()))
-
-
-def _places(claim: SingleClaim) -> list[Where]:
-    along: list[Where] = [dict(claim.along)] if isinstance(claim, Trend) else []
-    return [*(where_of(side) for _, side in claim.sides()), *along]
 
 
 def _rest(point: Coords, named: Container[str]) -> Coords:
@@ -145,19 +133,15 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
 
 def words(coords: Coords) -> str:
     """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
-    return ", ".join(_level(axis, coords) for axis in coords)
+    return ", ".join(_level(axis, level) for axis, level in coords.items())
 
 
-def _level(axis: str, coords: Coords) -> str:
-    if axis == "metric":
-        return metric_name(str(coords[axis]))
-    return str(coords[axis]) if axis == "method" else point_name(axis, coords[axis])
-
-
-def metric_name(spelled: str) -> str:
-    """A metric in words: 'accuracy@best' is 'Accuracy, best'; the moment 'final' is not said."""
-    asked = reading(spelled)
-    name = asked.metric if asked.at == "final" else spelled
+def _level(axis: str, level: Level) -> str:
+    """A level in words: of metrics 'Accuracy, best'; the moment 'final' is not said."""
+    if axis != "metric":
+        return str(level) if axis == "method" else point_name(axis, level)
+    asked = reading(str(level))
+    name = asked.metric if asked.at == "final" else str(level)
     return Metric(name).label.replace("/", ": ")
 
 

@@ -3,17 +3,15 @@
 The scales that replace data and models are judged by this: a table of runs near chance ranks noise.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedbench.base import registry
 from fedbench.paper import moments
-from fedbench.paper.items import Table
 from fedbench.paper.notation import reading
 from fedbench.plan.plan import Plan
 from fedbench.report.values import frames
@@ -25,7 +23,6 @@ _NEAR_SHARE = 0.1  # of all runs may end near chance
 _MILD = 0.3  # the least α or δ, and
 _MILD_CLASSES = 3  # the least classes per client, at which FedAvg should learn
 _SCORING = ("meanofall", "meanofselected")  # parts that change which model is scored, not training
-_SKEWED = "all methods, skewed"
 
 
 @dataclass(frozen=True)
@@ -82,71 +79,55 @@ class Learning:
         return not self.weak and few_near and 2 * self.apart >= len(self.tables)
 
 
-@dataclass(frozen=True)
-class _Score:
-    """A run and its accuracies, as shares of 1."""
-
-    run: RunSpec
-    best: float
-    last: float
-    guess: Guess
-
-
 def judge(plan: Plan, results: Path) -> Learning:
     """How the collected runs of a plan learn; those without an accuracy are left out."""
-    tables, scores = [], dict[str, _Score]()
+    tables, near, guess = [], dict[str, bool](), guess_of(results)
     for name, paper in plan.papers.items():
-        scores |= (of_paper := _scores(plan, name, results))
+        frame = frames.read(Results(results).frame(plan.scale, name))
+        ends = [moments.values(frame, f"accuracy@{at}", "final") for at in ("best", "final")]
+        scores = {
+            run_id: _scored(run, guessed, ends[0][run_id])
+            for run_id, run in plan.of_paper(name).items()
+            if all(run_id in end for end in ends) and (guessed := guess(run.dataset))
+        }
+        near |= {run_id: ends[1][run_id] < score["limit"] for run_id, score in scores.items()}
         for key, table in paper.tables.items():
             ids = dict.fromkeys(c.run_id for c in plan.select(name, table.grid, table.where))
-            shown = [of_paper[run_id] for run_id in ids if run_id in of_paper]
-            if shown and _is_of_accuracy(table):
-                tables.append(_judged(f"{name}/{key}", shown))
-    near = [run_id for run_id, score in scores.items() if score.last < score.guess.limit]
-    return Learning(tables, len(scores), near)
+            shown = [scores[run_id] for run_id in ids if run_id in scores]
+            if shown and any(reading(metric).metric == "accuracy" for metric in table.metrics):
+                tables.append(_judged(f"{name}/{key}", pd.DataFrame(shown)))
+    return Learning(tables, len(near), [run_id for run_id, is_near in near.items() if is_near])
 
 
-def _is_of_accuracy(table: Table) -> bool:
-    return any(reading(metric).metric == "accuracy" for metric in table.metrics)
-
-
-def _scores(plan: Plan, paper: str, results: Path) -> dict[str, _Score]:
-    """The accuracies of a paper's runs, by run."""
-    frame = frames.read(Results(results).frame(plan.scale, paper))
-    best, last = (moments.values(frame, f"accuracy@{at}", "final") for at in ("best", "final"))
-    guess = guess_of(results)
+def _scored(run: RunSpec, guess: Guess, best: float) -> dict[str, Any]:
+    """What a run is judged by; its setting and method are the same for all seeds."""
     return {
-        run_id: _Score(run, best[run_id], last[run_id], its)
-        for run_id, run in plan.of_paper(paper).items()
-        if run_id in best and run_id in last and (its := guess(run.dataset))
+        "best": best,
+        "guess": guess.accuracy,
+        "limit": guess.limit,
+        "learned": guess.learned,
+        "mild": _is_mild(run.partition),
+        "fedavg": _is_fedavg(run),
+        "setting": f"{run.dataset} {run.model} {run.partition} {run.clients} {run.participation}",
+        "method": run.changed(seed=0, data_seed=None).id,
     }
 
 
-def _judged(name: str, shown: list[_Score]) -> TableLearning:
-    judged_by, scores = _decisive(shown)
-    return TableLearning(
-        name,
-        judged_by,
-        mean(score.best for score in scores),
-        mean(score.guess.accuracy for score in scores),
-        mean(_wanted(score.guess, skewed=judged_by == _SKEWED) for score in scores),
-        *_deviations(shown),
-    )
-
-
-def _wanted(guess: Guess, *, skewed: bool) -> float:
-    if not skewed:
-        return guess.learned
-    return max(guess.limit, guess.accuracy + (guess.learned - guess.accuracy) / 4)
-
-
-def _decisive(shown: list[_Score]) -> tuple[str, list[_Score]]:
-    """FedAvg's runs in mild settings; without any, all runs there; without mild settings, all."""
-    mild = [score for score in shown if _is_mild(score.run.partition)]
-    fedavg = [score for score in mild if _is_fedavg(score.run)]
-    if fedavg:
-        return "FedAvg", fedavg
-    return ("all methods", mild) if mild else (_SKEWED, shown)
+def _judged(name: str, shown: pd.DataFrame) -> TableLearning:
+    """By FedAvg in mild settings; without it, all runs there; without mild settings, all runs."""
+    mild = shown[shown["mild"]]
+    groups = {"FedAvg": mild[mild["fedavg"]], "all methods": mild, "all methods, skewed": shown}
+    judged_by, scores = next((by, group) for by, group in groups.items() if len(group))
+    wanted = scores["learned"]
+    if scores is shown:
+        quarter = scores["guess"] + (wanted - scores["guess"]) / 4
+        wanted = quarter.clip(lower=scores["limit"])
+    means = (float(column.mean()) for column in (scores["best"], scores["guess"], wanted))
+    methods = shown.groupby(["setting", "method"])["best"].agg(["mean", "var"])
+    # a setting with one method says nothing of either
+    pooled = methods.groupby("setting").agg({"mean": "var", "var": "mean"}).dropna(subset="mean")
+    apart = (float(100 * np.sqrt(pooled[of].mean())) for of in ("mean", "var"))
+    return TableLearning(name, judged_by, *means, *(None if np.isnan(x) else x for x in apart))
 
 
 def _is_mild(partition: Choice) -> bool:
@@ -163,29 +144,3 @@ def _is_fedavg(run: RunSpec) -> bool:
     parts = [part for part in run.parts if part.name not in _SCORING]
     plain = Choice(name="twosided", params={"kappa": 1})
     return not parts or [part.brief("method") for part in parts] == [plain.brief("method")]
-
-
-def _deviations(shown: list[_Score]) -> Iterator[float | None]:
-    """Those between the methods' means, then between seeds, pooled over settings; in points.
-
-    A setting with one method says nothing of either.
-    """
-    table = pd.DataFrame({"best": [score.best for score in shown], **_groups(shown)})
-    methods = table.groupby(["setting", "method"])["best"].agg(["mean", "var"])
-    of_setting = (
-        methods.groupby("setting").agg({"mean": "var", "var": "mean"}).dropna(subset="mean")
-    )
-    for pooled in (of_setting["mean"].mean(), of_setting["var"].mean()):
-        yield None if np.isnan(pooled) else float(100 * np.sqrt(pooled))
-
-
-def _groups(shown: list[_Score]) -> dict[str, list[str]]:
-    """The setting and the method of each run, which are the same for all seeds."""
-    runs = [score.run for score in shown]
-    return {
-        "setting": [
-            f"{run.dataset} {run.model} {run.partition} {run.clients} {run.participation}"
-            for run in runs
-        ],
-        "method": [run.changed(seed=0, data_seed=None).id for run in runs],
-    }

@@ -15,7 +15,7 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Speed
+from fedbench.report.claims.comparisons import Speed, Term
 from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Label, Void
@@ -558,7 +558,7 @@ def test_never_is_later_than_any_round_of_either() -> None:
     # A, planned for 3 rounds, never reaches 50; B does in round 10 of 10: B is one round ahead
     curves = {"A": pd.Series([10, 20, 30], [1, 2, 3]), "B": pd.Series([0.0, 50], [5, 10])}
     numbers = Drawn({side: dict.fromkeys("012", curve) for side, curve in curves.items()})
-    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 50)
+    duel = speed(*sides("accuracy"), target=50)
     # all seeds alike: the error is that of B, which is scored every fifth round: 5/√(6 · 3)
     found = duel.measured(numbers)
     assert (found.effect, found.error) == (-1, pytest.approx(5 / sqrt(18)))
@@ -576,7 +576,7 @@ def test_of_two_methods_alike_neither_is_found_slower() -> None:
         numbers = Drawn(curves)
         verdicts += [
             duel.limit.verdict(duel.measured(numbers), ErrorRates(0.05, 0.05))
-            for duel in (Speed("", "rounds", Limit(0.0), *pair, None) for pair in ((a, b), (b, a)))
+            for duel in (speed(a, b), speed(b, a))
         ]
     assert verdicts.count(FAILS) <= 12
     assert verdicts.count(HOLDS) <= 12
@@ -609,6 +609,12 @@ class Scored(Numbers):
         return dict.fromkeys(("0", "1", "2"), curve)
 
 
+def speed(winner: Coords, loser: Coords, target: float | None = None) -> Speed:
+    """By how many rounds the winner is ahead."""
+    terms = (Term(1.0, (winner,)), Term(-1.0, (loser,)))
+    return Speed("", "rounds", Limit(0.0), terms, target=target)
+
+
 def sides(metric: str) -> list[Coords]:
     """A and B, compared by this metric."""
     return [{"method": method, "metric": metric} for method in "AB"]
@@ -617,7 +623,7 @@ def sides(metric: str) -> list[Coords]:
 def test_rounds_are_known_no_better_than_models_are_scored() -> None:
     # all three seeds lead by 10 rounds: error 10/√(6 · 3) = 2.357, t with 2 degrees of freedom is
     # 2.920 at a risk of 5 % and 9.925 at 0.5 %: 10 − 6.88 is above 0, 10 − 23.39 is not
-    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 50)
+    duel = speed(*sides("accuracy"), target=50)
     found = duel.measured(Scored(A=[50, 60, 70], B=[40, 50, 70]))
     assert (found.effect, found.error) == (10, pytest.approx(2.357, abs=1e-3))
     assert found.low(0.05) == pytest.approx(10 - 6.88, abs=0.01)
@@ -640,7 +646,7 @@ def test_a_mean_is_of_plain_differences(
 @pytest.mark.parametrize(("target", "rounds"), [(0.5, 10), (None, 0)])
 def test_a_loss_is_reached_from_above(target: float | None, rounds: int) -> None:
     # A is at 0.5 in round 10, B in round 20; B's best, 0.3, both reach in round 30
-    duel = Speed("", "rounds", Limit(0.0), *sides("loss"), target)
+    duel = speed(*sides("loss"), target=target)
     assert duel.measured(Scored(A=[0.5, 0.4, 0.3], B=[0.7, 0.5, 0.3])).effect == rounds
 
 
@@ -662,7 +668,7 @@ def test_a_mean_needs_the_same_comparisons_in_every_cell(refuses: Refuses) -> No
 
 
 def test_a_target_is_reached_by_the_very_number_that_a_table_shows() -> None:
-    duel = Speed("", "rounds", Limit(0.0), *sides("accuracy"), 29)
+    duel = speed(*sides("accuracy"), target=29)
     assert 100 * 0.29 < 29
     assert duel.measured(Scored(A=[100 * 0.29, 30, 30], B=[0, 29, 30])).effect == 10
 

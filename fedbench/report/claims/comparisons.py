@@ -1,11 +1,10 @@
 """What a claim compares: differences of values, rounds to a target, or spreads over the seeds."""
 
 import math
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,47 +20,7 @@ Read = Callable[[Coords], frozenset[tuple[str, str]]]  # what is read of which r
 _ROUNDING = 1e-9  # 0.29 times 100 is a little below 29
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(ABC):
-    """Two sides and the limit that the effect between them must pass.
-
-    A positive effect is in favour of what the claim says.
-    """
-
-    label: str
-    unit: str
-    limit: Limit
-    test: ClassVar[str] = "Student's t-test"
-
-    @property
-    @abstractmethod
-    def points(self) -> tuple[Coords, ...]:
-        """The points of the grid on all sides."""
-
-    @property
-    def orders(self) -> bool:
-        """Whether it says no more than which side is better: no size, threshold or equality."""
-        return self.limit.orders
-
-    def is_of_one_run(self, read: Read) -> bool:
-        """Whether the sides are the same runs, so that these are compared with themselves."""
-        first, *others = (read(point) for point in self.points)
-        return bool(first and others) and all(first == other for other in others)
-
-    def effects(self, numbers: Numbers) -> Repeats:
-        """The effect of each repeat that all sides have."""
-        raise NotImplementedError
-
-    def measured(self, numbers: Numbers) -> Estimate:
-        """The effect as estimated from the measured pairs."""
-        return of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
-
-    def printed(self, numbers: Numbers) -> float | None:
-        """The effect on printed numbers; None where one is not printed."""
-        return next(iter(self.effects(numbers).values()), None)
-
-
-def side_by_side(columns: Sequence[Repeats]) -> dict[str, tuple[float, ...]]:
+def side_by_side(columns: Sequence[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
     """Per repeat that all columns have, its value in each column."""
     shared = [key for key in columns[0] if all(key in column for column in columns)]
     return {key: tuple(column[key] for column in columns) for key in shared}
@@ -85,24 +44,31 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Difference(Comparison):
-    """The sum of the terms and a constant; in percent of |value at `base`| where there is one."""
+class Comparison:
+    """The sum of the terms and a constant, and the limit that this effect must pass.
 
+    It is in percent of |value at `base`| where there is one. A positive effect is in favour of what
+    the claim says.
+    """
+
+    label: str
+    unit: str
+    limit: Limit
     terms: tuple[Term, ...]
     constant: float = 0.0
     base: Coords | None = None
+    test: ClassVar[str] = "Student's t-test"
 
     @property
-    @override
     def points(self) -> tuple[Coords, ...]:
+        """The points of the grid on all sides."""
         return tuple(point for term in self.terms for point in term.points)
 
     @property
-    @override
     def orders(self) -> bool:
+        """Whether it says no more than which side is better: no size, threshold or equality."""
         return self.limit.orders and not self.constant
 
-    @override
     def is_of_one_run(self, read: Read) -> bool:
         """Whether nothing is left of the sum, as the runs of its terms are the same."""
         sums: dict[frozenset[tuple[str, str]], float] = defaultdict(float)
@@ -110,14 +76,15 @@ class Difference(Comparison):
             sums[frozenset[tuple[str, str]]().union(*map(read, term.points))] += term.weight
         return all(sums) and all(abs(x) < _ROUNDING for x in (*sums.values(), self.constant))
 
-    @override
     def effects(self, numbers: Numbers) -> Repeats:
+        """The effect of each repeat that all sides have."""
         rows = side_by_side([term.values(numbers) for term in self.terms])
         sums = {repeat: self._sum(row) for repeat, row in rows.items()}
         if self.base is None:
             return sums
         base = numbers.values(self.base)
-        return {key: _percent(value, base[key]) for key, value in sums.items() if key in base}
+        shares = {key: (x, abs(base[key])) for key, x in sums.items() if key in base}
+        return {key: 100 * x / whole if whole else math.nan for key, (x, whole) in shares.items()}
 
     def _sum(self, row: tuple[float, ...]) -> float:
         """The weighted sum; zero where nothing but rounding is left of it."""
@@ -126,21 +93,27 @@ class Difference(Comparison):
         size = math.fsum(map(abs, [*weighed, self.constant]))
         return 0.0 if abs(total) <= 1e-12 * size else total
 
+    def measured(self, numbers: Numbers) -> Estimate:
+        """The effect as estimated from the measured pairs."""
+        return of_mean(np.array(list(self.effects(numbers).values()), dtype=float))
 
-def mean_of(label: str, same: Sequence[Difference]) -> Difference:
+    def printed(self, numbers: Numbers) -> float | None:
+        """The effect on printed numbers; None where one is not printed."""
+        return next(iter(self.effects(numbers).values()), None)
+
+
+def mean_of(same: Sequence[Comparison]) -> Comparison:
     """The mean of differences that are alike, each in a cell of its own."""
+    labels = list(dict.fromkeys(one.label for one in same))
+    label = labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}"
     terms = [Term(term.weight / len(same), term.points) for one in same for term in one.terms]
     constant = math.fsum(one.constant for one in same) / len(same)
-    return Difference(label, same[0].unit, same[0].limit, tuple(terms), constant)
-
-
-def _percent(value: float, base: float) -> float:
-    return 100 * value / abs(base) if base else math.nan
+    return Comparison(label, same[0].unit, same[0].limit, tuple(terms), constant)
 
 
 @dataclass(frozen=True, eq=False)
 class Speed(Comparison):
-    """How many rounds earlier the winner reaches `target`.
+    """How many rounds earlier the first of two points reaches `target` than the second.
 
     Without a target each run has the other's best value as its target. The winner is ahead if it
     reaches the loser's best before the loser does, and behind if the loser does so with its best;
@@ -155,19 +128,11 @@ class Speed(Comparison):
     end, so that their mean has a standard error of e/√(6n) at least, however alike the leads are.
     """
 
-    winner: Coords
-    loser: Coords
-    target: float | None
-
-    @property
-    @override
-    def points(self) -> tuple[Coords, ...]:
-        return (self.winner, self.loser)
+    target: float | None = None
 
     @override
     def effects(self, numbers: Numbers) -> Repeats:
-        winners, losers = numbers.history(self.winner), numbers.history(self.loser)
-        pairs = {key: (winners[key], losers[key]) for key in winners if key in losers}
+        pairs = side_by_side([numbers.history(point) for point in self.points])
         return {key: self._lead(*pair) for key, pair in pairs.items()}
 
     @override
@@ -179,7 +144,7 @@ class Speed(Comparison):
         return replace(estimate, error=max(estimate.error, least))  # NaN stays: no bounds
 
     def _lead(self, winner: pd.Series, loser: pd.Series) -> float:
-        sign = -1.0 if Metric(str(self.winner["metric"])).lower_is_better else 1.0
+        sign = -1.0 if Metric(str(self.points[0]["metric"])).lower_is_better else 1.0
         winner, loser = sign * winner, sign * loser
         if self.target is not None:
             return _earlier(winner, loser, sign * self.target)
@@ -205,24 +170,17 @@ def _round_of(target: float, curve: pd.Series, never: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Steadiness(Comparison):
-    """By how many percent the winner's standard deviation is below the loser's."""
+    """By how many percent the first point's standard deviation is below the second's."""
 
-    winner: Coords
-    loser: Coords
     test: ClassVar[str] = "Pitman and Morgan's test"
-
-    @property
-    @override
-    def points(self) -> tuple[Coords, ...]:
-        return (self.winner, self.loser)
 
     @override
     def measured(self, numbers: Numbers) -> Estimate:
-        columns = [numbers.values(self.winner), numbers.values(self.loser)]
+        columns = [numbers.values(point) for point in self.points]
         pairs = np.array(list(side_by_side(columns).values()), dtype=float).reshape(-1, 2)
         return of_spread(pairs[:, 0], pairs[:, 1])
 
     @override
     def printed(self, numbers: Numbers) -> float | None:
-        winner, loser = numbers.spread(self.winner), numbers.spread(self.loser)
+        winner, loser = map(numbers.spread, self.points)
         return None if winner is None or not loser else 100 * (1 - winner / loser)

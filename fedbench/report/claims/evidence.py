@@ -4,7 +4,7 @@ Scores are in percent.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,9 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.points import matches, points
 from fedbench.plan.printed import Printed, Stat, place_of
 from fedbench.report.claims.finding import Void
-from fedbench.report.claims.sides import Coords, spelled
+from fedbench.report.claims.sides import Coords, Points, spelled
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
-from fedbench.report.values.guessing import near_chance
 from fedbench.spec import RunSpec
 
 Repeats = dict[str, float]  # one value per seed, or per seed and levels of other axes
@@ -61,11 +60,11 @@ class MeasuredNumbers(Numbers):
         kept: bool = True,
     ) -> None:
         self._axes, self._over = plan.asked[at[0]].grids[at[1]].axes, over
-        self._searches, self._collected, self.kept = plan.searches, collected, kept
+        self._collected, self.kept = collected, kept
+        self._guessed = collected.tuned_near_chance(plan, at[0])
         self._cells: dict[str, list[Cell]] = {}
         for cell in plan.select(*at, {}) if kept else ():
             self._cells.setdefault(self._key(cell.coords), []).append(cell)
-        self._values: dict[str, Repeats] = {}
         self._columns: dict[str, dict[str, float]] = {}
         self._tables: dict[tuple[str, str], pd.DataFrame] = {}
 
@@ -73,8 +72,7 @@ class MeasuredNumbers(Numbers):
         """The cells planned at a point, one per repeat."""
         return self._cells.get(self._key(point), [])
 
-    def runs(self, points: Iterable[Coords]) -> dict[str, RunSpec]:
-        """The runs behind some points, by id."""
+    def _runs(self, points: Iterable[Coords]) -> dict[str, RunSpec]:
         return {cell.run_id: cell.run for point in points for cell in self.cells(point)}
 
     def read_at(self, point: Coords) -> frozenset[tuple[str, str]]:
@@ -85,41 +83,32 @@ class MeasuredNumbers(Numbers):
         place = str(sorted((k, v) for k, v in point.items() if k not in self._axes))
         return frozenset((cell.run_id, place) for cell in self.cells(point))
 
-    def diverged(self, points: Iterable[Coords]) -> int:
+    def diverged(self, points: Points) -> int:
         """How many of the runs behind these points ended early."""
-        return sum(self._collected.diverged(run) for run in self.runs(points))
+        return sum(self._collected.diverged(run) for run in self._runs(points))
 
-    def near_chance(self, points: Sequence[Coords]) -> Void | None:
-        """Why what is compared at these points is chance as much as the methods, if it is.
-
-        Nothing of it is chance where it is what the clients hold.
-        """
-        served = self.runs(point for point in points if not _is_held(point))
-        if any(self._is_chosen_near_chance(run) for run in served.values()):
+    def near_chance(self, points: Points) -> Void | None:
+        """Why what is compared at these points is chance as much as the methods, if it is."""
+        if self._guessed & self._served(points).keys():
             return Void.CHOSEN_NEAR_CHANCE
         return Void.NEAR_CHANCE if self._only_guesses(points) else None
 
-    def _is_chosen_near_chance(self, run: RunSpec) -> bool:
-        """Whether settings of a run were chosen by trials that learned nothing."""
-        if run.id not in self._searches:
-            return False
-        found = self._collected.winner(self._searches[run.id], run)
-        return near_chance(found, run, self._collected.guess_of, self.collected(run.id))
+    def at_chance(self, points: Points) -> int:
+        """How many of the runs behind these points end with an accuracy near that of guessing."""
+        served = self._served(points).items()
+        return sum(self._ends.get(name, 1.0) < self._limit(run) for name, run in served)
 
-    def at_chance(self, points: Iterable[Coords]) -> int:
-        """How many of the runs behind these points end with an accuracy near that of guessing.
-
-        It does not matter to what the clients hold.
-        """
-        served = self.runs(point for point in points if not _is_held(point))
-        return sum(self._ends.get(name, 1.0) < self._limit(run) for name, run in served.items())
+    def _served(self, points: Points) -> dict[str, RunSpec]:
+        """The runs but for points of what the clients hold, which no training changes."""
+        read = ((point, reading(str(point["metric"])).metric) for point in points)
+        return self._runs(p for p, column in read if column.partition("/")[0] not in HELD)
 
     def _limit(self, run: RunSpec) -> float:
         """The accuracy below which a run may only guess; 0 where that is unknown."""
         guess = self._collected.guess_of(run.dataset)
         return guess.limit if guess else 0.0
 
-    def _only_guesses(self, points: Sequence[Coords]) -> bool:
+    def _only_guesses(self, points: Points) -> bool:
         """Whether all that is compared are accuracies, and each is near that of guessing.
 
         That two methods are equal while neither has learned says nothing about them.
@@ -150,12 +139,9 @@ class MeasuredNumbers(Numbers):
 
     def values(self, point: Coords) -> Repeats:
         """One value per run; a run that ends before the rounds asked for has none."""
-        key = _key(point)
-        if key not in self._values:
-            read = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
-            factor = _factor(str(point["metric"]))
-            self._values[key] = {k: v * factor for k, v in read.items() if v is not None}
-        return self._values[key]
+        factor = _factor(str(point["metric"]))
+        read = {self._repeat(cell): self._value(cell, point) for cell in self.cells(point)}
+        return {repeat: value * factor for repeat, value in read.items() if value is not None}
 
     def history(self, point: Coords) -> dict[str, pd.Series]:
         """Per run, the metric by round; a diverged run keeps its last value to the end."""
@@ -200,11 +186,6 @@ class MeasuredNumbers(Numbers):
 
     def _repeat(self, cell: Cell) -> str:
         return str([cell.seed, *(cell.coords[axis] for axis in self._over)])
-
-
-def _is_held(point: Coords) -> bool:
-    """Whether what is compared is what the clients hold, which no training changes."""
-    return reading(str(point["metric"])).metric.partition("/")[0] in HELD
 
 
 def _factor(metric: str) -> float:

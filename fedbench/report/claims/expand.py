@@ -15,14 +15,13 @@ Each verdict has half of the 5 % of a two-sided test, so that a single compariso
 its 95 % confidence interval leaves the limit out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Union
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import (
-    OTHERS,
     Earlier,
     Equal,
     Greater,
@@ -34,30 +33,14 @@ from fedbench.paper.claims import (
     where_of,
 )
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Where
+from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.plan.points import matches
-from fedbench.report.claims.comparisons import (
-    Comparison,
-    Difference,
-    Speed,
-    Steadiness,
-    Term,
-    mean_of,
-)
+from fedbench.report.claims.comparisons import Comparison, Speed, Steadiness, Term, mean_of
 from fedbench.report.claims.limits import Limit
-from fedbench.report.claims.sides import (
-    Coords,
-    Member,
-    Scope,
-    Sides,
-    member,
-    scope_of,
-    sides_by_cell,
-    unit_of,
-    words,
-)
+from fedbench.report.claims.sides import Coords, Scope, pairs, scope_of, unit_of, words
 from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
+
+Member = Coords | float  # one of a side: a point, or a threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +67,10 @@ class Node:
         verdicts = [part.judge(of) if isinstance(part, Node) else of(part) for part in self.parts]
         return at_least(self.k, verdicts)
 
-    @property
-    def denied(self) -> "Node":
-        """The statement that this one does not hold: at least n − k + 1 of its n parts fail."""
-        fewest = len(self.parts) - self.k + 1
-        return Node(fewest, tuple(_denied(part) for part in self.parts), self.label)
+    def over(self, others: Iterator[Comparison]) -> "Node":
+        """The same statement of other comparisons, which are taken in order."""
+        parts = [x.over(others) if isinstance(x, Node) else next(others) for x in self.parts]
+        return replace(self, parts=tuple(parts))
 
     def comparisons(self) -> Iterator[Comparison]:
         """All comparisons, in order."""
@@ -96,15 +78,15 @@ class Node:
             yield from part.comparisons() if isinstance(part, Node) else (part,)
 
 
-def each(parts: Sequence[Node | Comparison], label: str = "") -> Node:
-    """The statement that all of the parts hold."""
-    return Node(len(parts), tuple(parts), label)
-
-
-def _denied(part: Node | Comparison) -> Node | Comparison:
-    if isinstance(part, Node):
-        return part.denied
-    return replace(part, label=f"not: {part.label}", limit=part.limit.opposite)
+def _denied(node: Node) -> Node:
+    """The statement that this one does not hold: at least n − k + 1 of its n parts fail."""
+    parts = tuple(
+        _denied(x)
+        if isinstance(x, Node)
+        else replace(x, label=f"not: {x.label}", limit=replace(x.limit, denied=not x.limit.denied))
+        for x in node.parts
+    )
+    return Node(len(parts) - node.k + 1, parts, node.label)
 
 
 def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
@@ -119,39 +101,26 @@ def expand(place: str, claim: SingleClaim, paper: Paper) -> Node:
         raise FedbenchError(f"{place}: no cell of the grid has both sides of the comparison")
     if claim.cells == "mean":
         starred = any(scope.starred(side) for _, side in claim.sides())
-        _require_alike(place, cells, starred)
-        cells = [_mean(cells)]
+        cells = [_mean(place, cells, starred)]
     tree = Node(_needed(place, claim, len(cells)), tuple(cells))
-    return tree.denied if claim.negate else tree
+    return _denied(tree) if claim.negate else tree
 
 
-def _require_alike(place: str, cells: list[Node], starred: bool) -> None:
-    """Raise `FedbenchError` unless every cell compares the same, so that it has a mean over them.
+def _mean(place: str, cells: list[Node], starred: bool) -> Node:
+    """One cell that compares the means over these cells.
 
-    With a star each cell has levels of its own, but as many of them.
+    Raises `FedbenchError` unless each has the same comparisons; with a star, as many of them.
     """
-    for cell in cells:
-        pairs = [[x.label for x in each_cell.comparisons()] for each_cell in (cells[0], cell)]
-        if len(pairs[0]) != len(pairs[1]) or (pairs[0] != pairs[1] and not starred):
+    compared = [[*cell.comparisons()] for cell in cells]
+    for cell, others in zip(cells, compared, strict=True):
+        pair = [[x.label for x in each_cell] for each_cell in (compared[0], others)]
+        if len(pair[0]) != len(pair[1]) or (pair[0] != pair[1] and not starred):
             raise FedbenchError(
-                f"{place}.cells = mean, but {cells[0].label} compares {'; '.join(pairs[0])}, and "
-                f"{cell.label} {'; '.join(pairs[1])}: a mean needs the same comparisons in each"
+                f"{place}.cells = mean, but {cells[0].label} compares {'; '.join(pair[0])}, and "
+                f"{cell.label} {'; '.join(pair[1])}: a mean needs the same comparisons in each"
             )
-
-
-def _mean(cells: list[Node]) -> Node:
-    """One cell that compares the means over these cells, which have the same shape."""
-    rows = zip(*(cell.parts for cell in cells), strict=True)
-    parts = tuple(_mean_part([*same]) for same in rows)
-    return Node(cells[0].k, parts, f"mean of {len(cells)}")
-
-
-def _mean_part(same: list[Node | Comparison]) -> Node | Comparison:
-    if isinstance(same[0], Node):
-        return replace(_mean([node for node in same if isinstance(node, Node)]), label="")
-    labels = list(dict.fromkeys(x.label for x in same))
-    label = labels[0] if len(labels) == 1 else f"{labels[0]} … {labels[-1]}"
-    return mean_of(label, [x for x in same if isinstance(x, Difference)])
+    means = map(mean_of, zip(*compared, strict=True))
+    return replace(cells[0].over(means), label=f"mean of {len(cells)}")
 
 
 def _needed(place: str, claim: SingleClaim, cells: int) -> int:
@@ -164,48 +133,65 @@ def _needed(place: str, claim: SingleClaim, cells: int) -> int:
 
 
 def _cells(scope: Scope, claim: SingleClaim) -> Iterator[Node]:
-    match claim:
-        case Trend():
-            yield from _along(scope, claim)
-        case Equal():
-            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.of, claim.to))
-        case Greater() | Spread() | Earlier():
-            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.winner, claim.loser))
-        case Slope():
-            yield from (_node(claim, x) for x in sides_by_cell(scope, claim.of, 0.0))
+    """One node per cell in which both sides have a member; a star is one level after another."""
+    if isinstance(claim, Trend):
+        yield from _along(scope, claim)
+        return
+    first, second, *_ = *(side for _, side in claim.sides()), 0.0  # a slope is above zero
+    for one, other, title in pairs(scope, first, second):
+        named = {*where_of(one), *where_of(other)}
+        for cell, group in scope.cells(named):
+            both = _members(scope, one, other, group), _members(scope, other, one, group)
+            if all(both):
+                yield _node(claim, words(title | cell), both, named)
 
 
-def _node(claim: SingleClaim, sides: Sides) -> Node:
+def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:
+    return (side,) if isinstance(side, float) else scope.members(side, rival, points)
+
+
+def _node(
+    claim: SingleClaim, label: str, sides: tuple[tuple[Member, ...], ...], named: set[str]
+) -> Node:
     """One cell: each member of the first side against all of the second.
 
     Where the claim says 'among the best n', n − 1 of the second may be ahead.
     """
     ahead = claim.place - 1 if isinstance(claim, Greater) else 0
-    rows = [
-        tuple(duel(claim, (a, b), sides.named) for b in sides.second if b != a) for a in sides.first
-    ]
+    rows = [tuple(_duel(claim, (a, b), named) for b in sides[1] if b != a) for a in sides[0]]
     nodes = [Node(max(1, len(row) - ahead), row) for row in rows if row]
     one = isinstance(claim, Greater) and claim.winners == "one"
-    return Node(1 if one else len(nodes), tuple(nodes), words(sides.cell))
+    return Node(1 if one else len(nodes), tuple(nodes), label)
 
 
-def duel(claim: SingleClaim, pair: tuple[Member, Member], named: frozenset[str]) -> Comparison:
+def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> Comparison:
     """The first member against the second; `named` are the axes that their label names."""
-    label = " against ".join(member(x, named) for x in pair)
-    first, second = pair
-    if isinstance(claim, Spread | Earlier) and isinstance(first, dict) and isinstance(second, dict):
-        if isinstance(claim, Earlier):
-            return Speed(label, "rounds", Limit(0.0), first, second, claim.target)
-        return Steadiness(label, "%", Limit(0.0), first, second)
-    if isinstance(claim, Equal):
-        return _difference(label, pair, 1.0, Limit(-claim.margin, claim.margin), claim.relative)
-    if isinstance(claim, Slope):
-        return _difference(label, pair, 1.0 if claim.goes == "up" else -1.0, Limit(0.0), False)
-    if isinstance(claim, Greater):
-        rounding = 0.0 if claim.margin else last_digit(claim.by)
-        limit = Limit(claim.by - claim.margin, rounding=rounding)
-        return _difference(label, pair, _sign(pair, claim.wins), limit, claim.relative)
-    raise TypeError(type(claim))
+    label = " against ".join(
+        level_text(x) if isinstance(x, float) else words({a: x[a] for a in x if a in named})
+        for x in pair
+    )
+    point = next(x for x in pair if isinstance(x, dict))
+    sign, limit, base = 1.0, Limit(0.0), None
+    match claim:
+        case Equal():
+            limit = Limit(-claim.margin, claim.margin)
+        case Slope(goes="down"):
+            sign = -1.0
+        case Greater():
+            rounding = 0.0 if claim.margin else last_digit(claim.by)
+            limit = Limit(claim.by - claim.margin, rounding=rounding)
+            low = Metric(str(point["metric"])).lower_is_better
+            sign = -1.0 if (claim.wins == "low" if claim.wins else low) else 1.0
+    weighed = list(zip(pair, (sign, -sign), strict=True))
+    terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
+    if isinstance(claim, Spread):
+        return Steadiness(label, "%", limit, terms)
+    if isinstance(claim, Earlier):
+        return Speed(label, "rounds", limit, terms, target=claim.target)
+    if isinstance(claim, Equal | Greater) and claim.relative and isinstance(pair[1], dict):
+        base = pair[1]
+    constant = sum(w * x for x, w in weighed if isinstance(x, float))
+    return Comparison(label, "%" if base else unit_of(point), limit, terms, constant, base)
 
 
 def last_digit(size: float) -> float:
@@ -214,27 +200,6 @@ def last_digit(size: float) -> float:
         return 0.0
     exponent = Decimal(f"{size:.12g}").as_tuple().exponent
     return float(10.0 ** min(0, int(exponent)))
-
-
-def _difference(
-    label: str, pair: tuple[Member, Member], sign: float, limit: Limit, relative: bool
-) -> Difference:
-    weighed = list(zip(pair, (sign, -sign), strict=True))
-    terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
-    constant = sum(w * x for x, w in weighed if isinstance(x, float))
-    base = pair[1] if relative and isinstance(pair[1], dict) else None
-    unit = "%" if base else unit_of(_point(pair))
-    return Difference(label, unit, limit, terms, constant, base)
-
-
-def _sign(pair: tuple[Member, Member], wins: str | None) -> float:
-    """The sign of a lead: −1 where less is better."""
-    low = Metric(str(_point(pair)["metric"])).lower_is_better if wins is None else wins == "low"
-    return -1.0 if low else 1.0
-
-
-def _point(pair: tuple[Member, Member]) -> Coords:
-    return next(x for x in pair if isinstance(x, dict))
 
 
 Value = tuple[Term, ...]  # what is measured at one place along a trend
@@ -246,41 +211,31 @@ def _along(scope: Scope, claim: Trend) -> Iterator[Node]:
     places = [dict(zip(names, x, strict=True)) for x in zip(*claim.along.values(), strict=True)]
     named = {*names, *where_of(claim.of), *where_of(claim.minus)}
     for cell, points in scope.cells(named):
-        values = [_value(scope, claim, _at(scope, points, place)) for place in places]
+        there = (scope.members(place, None, points) for place in places)
+        values = [_value(scope, claim, [*at_place]) for at_place in there]
         if all(values):
-            yield each(_steps(claim, places, values), words(cell))
-
-
-def _at(scope: Scope, points: list[Coords], place: Coords) -> list[Coords]:
-    return [point for point in points if matches(point, scope.spell(dict(place)))]
+            steps = tuple(_steps(claim, places, values))
+            yield Node(len(steps), steps, words(cell))
 
 
 def _value(scope: Scope, claim: Trend, points: list[Coords]) -> Value:
     """The value at a place, or the difference of two sides where both are named; else empty."""
-    first = points if claim.of is None else _side(scope, claim.of, points)
-    if claim.minus is None:
-        return (Term(1.0, tuple(first)),) if first else ()
-    rest = [point for point in points if point not in first and not scope.is_control(point)]
-    other = rest if claim.minus == OTHERS else _side(scope, claim.minus, points)
-    return (Term(1.0, tuple(first)), Term(-1.0, tuple(other))) if first and other else ()
+    sides = [scope.members(claim.of, None, points)]
+    sides += [] if claim.minus is None else [scope.members(claim.minus, claim.of, points)]
+    return tuple(map(Term, (1.0, -1.0), sides)) if all(sides) else ()
 
 
-def _side(scope: Scope, side: Side, points: list[Coords]) -> list[Coords]:
-    where: Where = scope.spell(where_of(side))
-    return [point for point in points if matches(point, where)]
-
-
-def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Difference]:
+def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Comparison]:
     """One comparison per step, or a single one of the two ends of the fitted line."""
     named = [words(place) for place in places]
     unit = unit_of(values[0][0].points[0])
     limit = Limit(claim.by, rounding=last_digit(claim.by))
     if claim.steps == "overall":
         terms = _weighed(values, _line(len(values)))
-        return [Difference(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
+        return [Comparison(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
     pairs = zip(named, named[1:], values, values[1:], strict=False)
     return [
-        Difference(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
+        Comparison(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
     ]
 
 

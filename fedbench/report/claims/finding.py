@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import median
+from typing import NamedTuple
 
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
@@ -123,14 +124,8 @@ class Evidence:
             return None
         return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
 
-    @property
-    def tested_verdict(self) -> Verdict:
-        """The verdict where the runs are the paper's experiment; undecided where they are not."""
-        return self.verdict if self.of_paper else Verdict.UNDECIDED
 
-
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """The smallest, the median and the largest of some numbers of one unit."""
 
     metric: str
@@ -153,12 +148,8 @@ def spans(
     for x, row in sizes:
         key = row.metric if by_metric or not row.unit else row.unit
         groups.setdefault(key, []).append((x, row))
-    return [_span(group) for group in groups.values()]
-
-
-def _span(group: list[tuple[float, Evidence]]) -> Span:
-    values, row = sorted(x for x, _ in group), group[0][1]
-    return Span(row.metric, row.unit, values[0], median(values), values[-1])
+    found = (([x for x, _ in group], group[0][1]) for group in groups.values())
+    return [Span(row.metric, row.unit, min(x), median(x), max(x)) for x, row in found]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 `limits` says how a single comparison is decided, `expand` how many of them must hold.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -20,6 +19,7 @@ from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
 from fedbench.report.claims.tests import ErrorRates, Interval, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
+DECIDED = (Verdict.HOLDS, Verdict.FAILS)
 ERROR_RATES = ErrorRates(0.025, 0.025)  # of a claim: that it holds wrongly, and fails wrongly
 
 
@@ -51,78 +51,67 @@ def _of(numbers: PaperNumbers, name: str, claim: Claim) -> Finding:
 def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorRates) -> Finding:
     paper = numbers.plan.asked[numbers.key]
     tree = expand(f"{numbers.key}: claims.{name}", claim, paper)
-    bench = _Bench(numbers.measured_for(claim), numbers.printed_for(claim))
+    both = numbers.measured_for(claim), numbers.printed_for(claim)
     share = dict(tree.error_rates(whole))
     rows = {
-        c: bench.evidence(cell.label, c, share[c])
+        c: _evidence(both, cell.label, c, share[c])
         for cell in tree.nodes
         for c in cell.comparisons()
     }
-    judged = _judge(tree, {c: row.tested_verdict for c, row in rows.items()})
-    could = frozenset(_could(tree, rows))
+    known = {c: row.verdict if row.of_paper else Verdict.UNDECIDED for c, row in rows.items()}
+    judged = _judge(tree, known)
+    could = frozenset(  # the verdicts if all comparisons that can be tested had them
+        verdict
+        for verdict in DECIDED
+        for of in [{c: verdict if r.testable else Verdict.UNDECIDED for c, r in rows.items()}]
+        if _judge(tree, of).verdict == verdict
+    )
     if claim.wants:  # the numbers alone would decide what no fair test has shown
         judged, could = replace(judged, verdict=Verdict.UNDECIDED), frozenset()
     return Finding(name, claim, _printed(tree, rows), judged, tuple(rows.values()), could)
 
 
-def _could(tree: Node, rows: dict[Comparison, Evidence]) -> Iterator[Verdict]:
-    """The verdicts on the claim if all comparisons that can be tested held, and if all failed."""
-    for verdict in (Verdict.HOLDS, Verdict.FAILS):
-        of = {c: verdict if row.testable else Verdict.UNDECIDED for c, row in rows.items()}
-        if _judge(tree, of).verdict == verdict:
-            yield verdict
-
-
-@dataclass(frozen=True)
-class _Bench:
-    """Carries out comparisons on the numbers of one claim."""
-
-    measured: MeasuredNumbers
-    printed: Numbers
-
-    def evidence(self, cell: str, comparison: Comparison, share: ErrorRates) -> Evidence:
-        """The comparison, carried out on both kinds of numbers."""
-        printed = comparison.printed(self.printed)
-        sides = [self.measured.cells(point) for point in comparison.points]
-        planned = min(len(side) for side in sides)
-        cells = list(chain.from_iterable(sides))
-        runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
-        limit, estimate = comparison.limit, comparison.measured(self.measured)
-        interval = limit.interval(estimate, share) if planned else None
-        void = self._void(comparison)
-        return Evidence(
-            cell=cell,
-            label=comparison.label,
-            metric=str(comparison.points[0]["metric"]),
-            unit=comparison.unit,
-            printed=printed,
-            printed_verdict=None if printed is None else limit.of_printed(printed),
-            test=comparison.test,
-            error_rates=limit.of_each_bound(share),
-            interval=interval,
-            plain=estimate.plain if planned else None,
-            p=limit.p_value(estimate),
-            detectable=limit.detectable(estimate, share),
-            detects_margins=limit.detects_margins,
-            marks=limit.marks,
-            verdict=limit.verdict(estimate, share),
-            as_claimed=None if void else _as_claimed(comparison, interval),
-            planned=planned,
-            substituted=merged(planned_cell.substituted for planned_cell in cells),
-            void=void,
-            too_late=any(map(self.measured.too_late, comparison.points)),
-            kept=self.measured.kept,
-            diverged=self.measured.diverged(comparison.points),
-            at_chance=self.measured.at_chance(comparison.points),
-            runs=runs,
-            missing=tuple(run for run in runs if not self.measured.collected(run)),
-        )
-
-    def _void(self, comparison: Comparison) -> Void | None:
-        """Why nothing, or chance alone, is compared; None where methods are."""
-        if comparison.is_of_one_run(self.measured.read_at):
-            return Void.SAME_RUNS
-        return self.measured.near_chance(comparison.points)
+def _evidence(
+    numbers: tuple[MeasuredNumbers, Numbers], cell: str, comparison: Comparison, share: ErrorRates
+) -> Evidence:
+    """The comparison, carried out on measured and on printed numbers."""
+    (measured, on_paper), points = numbers, comparison.points
+    printed = comparison.printed(on_paper)
+    sides = [measured.cells(point) for point in points]
+    planned = min(len(side) for side in sides)
+    cells = list(chain.from_iterable(sides))
+    runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
+    limit, estimate = comparison.limit, comparison.measured(measured)
+    interval = limit.interval(estimate, share) if planned else None
+    of_one_run = comparison.is_of_one_run(measured.read_at)
+    void = Void.SAME_RUNS if of_one_run else measured.near_chance(points)
+    return Evidence(
+        cell=cell,
+        label=comparison.label,
+        metric=str(points[0]["metric"]),
+        unit=comparison.unit,
+        printed=printed,
+        printed_verdict=None if printed is None else DECIDED[not limit.allows(printed)],
+        test=comparison.test,
+        error_rates=limit.of_each_bound(share),
+        interval=interval,
+        plain=estimate.plain if planned else None,
+        p=limit.p_value(estimate),
+        detectable=limit.detectable(estimate, share),
+        detects_margins=limit.detects_margins,
+        marks=limit.marks,
+        verdict=limit.verdict(estimate, share),
+        as_claimed=None if void else _as_claimed(comparison, interval),
+        planned=planned,
+        substituted=merged(planned_cell.substituted for planned_cell in cells),
+        void=void,
+        too_late=any(map(measured.too_late, points)),
+        kept=measured.kept,
+        diverged=measured.diverged(points),
+        at_chance=measured.at_chance(points),
+        runs=runs,
+        missing=tuple(run for run in runs if not measured.collected(run)),
+    )
 
 
 def _as_claimed(comparison: Comparison, interval: Interval | None) -> bool | None:
@@ -160,18 +149,10 @@ def _together(name: str, claim: Together, members: list[Finding]) -> Finding:
     printed = _joined(members, on_printed, claim) if len(on_printed) == len(members) else None
     rows = tuple(row for member in members for row in member.rows)
     measured = _joined(members, [member.measured.verdict for member in members], claim)
-    could = _together_could(claim, members)
+    best = ([v if v in x.could else Verdict.UNDECIDED for x in members] for v in DECIDED)
+    could = frozenset(_joined(members, each, claim).verdict for each in best)
+    could -= {Verdict.UNDECIDED}
     return Finding(name, claim, printed, measured, rows, could, members=tuple(members))
-
-
-def _together_could(claim: Together, members: list[Finding]) -> frozenset[Verdict]:
-    """What the claim comes to where every member has the verdict, if it could have it."""
-    could = set()
-    for verdict in (Verdict.HOLDS, Verdict.FAILS):
-        best = [verdict if verdict in each.could else Verdict.UNDECIDED for each in members]
-        could.add(at_least(claim.least, best))
-    found = could - {Verdict.UNDECIDED}
-    return frozenset(v.opposite if claim.negate else v for v in found)
 
 
 def _joined(members: list[Finding], verdicts: list[Verdict], claim: Together) -> Judgement:

@@ -1,7 +1,7 @@
 """The region of effects that a comparison claims: whether bounds lie inside it, or outside."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fedbench.report.claims.tests import POWER, ErrorRates, Estimate, Interval, Verdict
 
@@ -22,11 +22,6 @@ class Limit:
     high: float = math.inf
     rounding: float = 0.0
     denied: bool = False
-
-    @property
-    def opposite(self) -> "Limit":
-        """The limit of the statement that denies this one."""
-        return replace(self, denied=not self.denied)
 
     @property
     def is_margin(self) -> bool:
@@ -103,12 +98,8 @@ class Limit:
             return estimate.reach(self.low, rates.fail, -1)
         return estimate.reach(self.low, rates.hold, 1)
 
-    def of_printed(self, number: float) -> Verdict:
-        """The verdict on a printed effect."""
-        return Verdict.HOLDS if self.allows(number) else Verdict.FAILS
-
     def allows(self, number: float) -> bool:
-        """Whether an effect without bounds is as claimed."""
+        """Whether an effect without bounds, such as a printed one, is as claimed."""
         if self.is_margin:
             return (abs(number) <= self.high * (1 + 1e-9)) is not self.denied
         least = self.low - self.rounding

@@ -5,7 +5,7 @@ The template draws it. No drawing library is used, since a report has thousands 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 
 from fedbench.report.claims.finding import Evidence
 from fedbench.report.values.numbers import amount
@@ -63,56 +63,42 @@ def _bounds(row: Evidence) -> list[float]:
     return [row.plain.low, row.plain.high] if row.plain and row.plain.is_test else []
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """From effects to places in the picture; what lies outside is drawn at the edge."""
-
-    low: float
-    high: float
-
-    def __call__(self, x: float | None) -> float | None:
-        return None if x is None or not isfinite(x) else self.place(x)
-
-    def place(self, x: float) -> float:
-        """Where the effect `x` stands."""
-        share = (min(max(x, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(_MARGIN + share * (WIDTH - 2 * _MARGIN), 1)
-
-
-def _scale(rows: Sequence[Evidence]) -> _Scale:
+def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
     """All effects, marks and zero; bounds as far as they leave room to tell the effects apart."""
     inner = [0.0, *(x for row in rows for x in (*_effects(row), *row.marks))]
     low, high = min(inner), max(inner)
     room = (high - low) or 1.0
     outer = [x for row in rows for x in _bounds(row)]
     low, high = max(min([low, *outer]), low - room), min(max([high, *outer]), high + room)
-    return _Scale(low, high) if low < high else _Scale(low - room, high + room)
+    return (low, high) if low < high else (low - room, high + room)
+
+
+def _place(ends: tuple[float, float], x: float) -> float:
+    """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
+    share = (min(max(x, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
+    return round(_MARGIN + share * (WIDTH - 2 * _MARGIN), 1)
 
 
 def _plot(rows: Sequence[Evidence]) -> Plot:
-    scale = _scale(rows)
-    step = min(_THICKEST, max(_THINNEST, _ROOM / len(rows)))
-    lines = tuple(_line(row, scale, round(step * (i + 0.5) + 2, 1)) for i, row in enumerate(rows))
-    marks = dict.fromkeys(scale.place(x) for row in rows for x in row.marks if x)
-    ends = (amount(scale.low, rows[0].unit), amount(scale.high, rows[0].unit))
-    n = len(rows)
-    about = (
-        f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {ends[0]} to {ends[1]}"
-    )
+    ends, n = _ends(rows), len(rows)
+    step = min(_THICKEST, max(_THINNEST, _ROOM / n))
+    lines = tuple(_line(row, ends, round(step * (i + 0.5) + 2, 1)) for i, row in enumerate(rows))
+    marks = dict.fromkeys(_place(ends, x) for row in rows for x in row.marks if x)
+    low, high = (amount(x, rows[0].unit) for x in ends)
+    about = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {low} to {high}"
     height = round(step * n + 4 + _FOOT, 1)
-    return Plot(height, lines, scale.place(0.0), tuple(marks), ends, about)
+    return Plot(height, lines, _place(ends, 0.0), tuple(marks), (low, high), about)
 
 
-def _line(row: Evidence, scale: _Scale, y: float) -> Line:
-    ends = [scale(x) for x in _bounds(row)] or [None, None]
-    effect = scale(row.interval.effect if row.interval else None)
-    title = ": ".join(
-        filter(
-            None,
-            (row.cell, row.label, f"{say('claims.interval', row)}, {say('claims.verdict', row)}"),
-        )
+def _line(row: Evidence, ends: tuple[float, float], y: float) -> Line:
+    effect = row.interval.effect if row.interval else None
+    found = (*(_bounds(row) or (nan, nan)), effect, row.printed)
+    low, high, at, printed = (
+        None if x is None or not isfinite(x) else _place(ends, x) for x in found
     )
-    return Line(y, ends[0], effect, ends[1], scale(row.printed), _look(row), title)
+    told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
+    title = ": ".join(filter(None, (row.cell, row.label, told)))
+    return Line(y, low, at, high, printed, _look(row), title)
 
 
 def _look(row: Evidence) -> str:

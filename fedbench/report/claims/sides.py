@@ -1,12 +1,12 @@
 """Which points of a grid a claim compares, which side each is on, and how they are called."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
-from fedbench.paper.items import Grid, Table
+from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import (
     At,
@@ -14,7 +14,6 @@ from fedbench.paper.notation import (
     Where,
     as_tuple,
     is_pattern,
-    level_text,
     reading,
     stems,
 )
@@ -23,6 +22,7 @@ from fedbench.plan.points import matches, points
 from fedbench.report.values.numbers import point_name
 
 Coords = dict[str, Level]  # a point of the grid, with its metric as one more axis
+Points = tuple[Coords, ...]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Scope:
 
     place: str
     grid: str
-    points: tuple[Coords, ...]
+    points: Points
     axes: dict[str, tuple[Level, ...]]
     controls: frozenset[Level]
     usual: At
@@ -56,19 +56,22 @@ class Scope:
         where = where_of(side)
         return [axis for axis, x in where.items() if is_pattern(x, self.axes.get(axis, ()))]
 
-    def is_control(self, point: Coords) -> bool:
-        """Whether the point's method is a control, not one of the paper's."""
-        return point.get("method") in self.controls
+    def members(self, side: Side | None, rival: Side | None, points: list[Coords]) -> Points:
+        """The points of a side, all where it is None; 'others': not the rival's, no controls."""
+        where = self._where(rival if side == OTHERS else side)
+        if side != OTHERS:
+            return tuple(p for p in points if matches(p, where))
+        rest = (p for p in points if not matches(p, where))
+        return tuple(p for p in rest if p.get("method") not in self.controls)
 
-    def spell(self, where: Where) -> Where:
-        """The place with the moments of its metrics written out."""
-        if "metric" not in where:
-            return where
-        names = tuple(spelled(str(m), self.usual) for m in as_tuple(where["metric"]))
-        return where | {"metric": names}
+    def _where(self, side: Side | None) -> Where:
+        """The levels that a side names, with the moments of its metrics written out."""
+        where = where_of(side)
+        names = tuple(spelled(str(m), self.usual) for m in as_tuple(where.get("metric", ())))
+        return where | {"metric": names} if names else where
 
 
-def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
+def scope_of(at: str, claim: SingleClaim, paper: Paper) -> Scope:
     """The points of the paper's own grid that the claim spans, whatever the scale."""
     table = (
         paper.tables[claim.table]
@@ -78,16 +81,25 @@ def scope_of(place: str, claim: SingleClaim, paper: Paper) -> Scope:
     grid = paper.grids[table.grid]
     where = table.where | claim.where
     real: Where = {axis: levels for axis, levels in where.items() if axis in grid.axes}
-    matching = [{k: v for k, v in p.items() if k not in table.over} for p in _matching(grid, real)]
-    unique = list({str(point): point for point in matching}.values())
-    extra = _extra(claim, grid, where) | {"metric": _metrics(claim, table)}
+    matching = (point for point in points(grid) if matches(point, real))
+    unique = {str(x): x for x in (_rest(point, table.over) for point in matching)}
+    places: list[Where] = [where_of(side) for _, side in claim.sides()]
+    places += [dict(claim.along)] if isinstance(claim, Trend) else []
+    columns: dict[str, tuple[Level, ...]] = {}  # of a probe's table, which are used like axes
+    for place in (where, *places):
+        for axis in place.keys() - grid.axes.keys() - {"metric"}:
+            columns[axis] = tuple(dict.fromkeys((*columns.get(axis, ()), *as_tuple(place[axis]))))
+    named = [x for place in places for x in as_tuple(place.get("metric", ()))]
+    asked = named or as_tuple(claim.where.get("metric", ())) or claim.metrics or table.metrics
+    metrics = dict.fromkeys(spelled(str(metric), table.at) for metric in asked)
+    extra = dict(sorted(columns.items())) | {"metric": tuple(metrics)}
     everything = tuple(
         point | dict(zip(extra, levels, strict=True))
         for levels in itertools.product(*extra.values())
-        for point in unique
+        for point in unique.values()
     )
     controls = frozenset(x for item in paper.tables.values() for x in item.controls)
-    return Scope(place, table.grid, everything, grid.axes, controls, table.at)
+    return Scope(at, table.grid, everything, grid.axes, controls, table.at)
 
 
 def spelled(metric: str, usual: At) -> str:
@@ -96,59 +108,11 @@ def spelled(metric: str, usual: At) -> str:
     return f"{asked.metric}@{asked.moment}"
 
 
-def _matching(grid: Grid, where: Where) -> list[Coords]:
-    return [point for point in points(grid) if matches(point, where)]
-
-
-def _metrics(claim: SingleClaim, table: Table) -> tuple[Level, ...]:
-    """The metrics that the sides name; without any the claim's, and without those the table's."""
-    named = [x for where in _places(claim) for x in as_tuple(where.get("metric", ()))]
-    chosen = named or [*as_tuple(claim.where.get("metric", ()))] or claim.metrics or table.metrics
-    return tuple(dict.fromkeys(spelled(str(metric), table.at) for metric in chosen))
-
-
-def _extra(claim: SingleClaim, grid: Grid, where: Where) -> dict[str, tuple[Level, ...]]:
-    """Columns of a probe's table that the claim uses like axes, each with the levels it names."""
-    extra: dict[str, tuple[Level, ...]] = {}
-    for place in (where, *_places(claim)):
-        for axis in place.keys() - grid.axes.keys() - {"metric"}:
-            extra[axis] = tuple(dict.fromkeys((*extra.get(axis, ()), *as_tuple(place[axis]))))
-    return dict(sorted(extra.items()))
-
-
-def _places(claim: SingleClaim) -> list[Where]:
-    along: list[Where] = [dict(claim.along)] if isinstance(claim, Trend) else []
-    return [*(where_of(side) for _, side in claim.sides()), *along]
-
-
-def _rest(point: Coords, named: set[str]) -> Coords:
+def _rest(point: Coords, named: Container[str]) -> Coords:
     return {axis: level for axis, level in point.items() if axis not in named}
 
 
-Member = Coords | float  # one of a side: a point, or a threshold
-
-
-@dataclass(frozen=True)
-class Sides:
-    """The two sides of a comparison in one cell, and the axes by which the claim names them."""
-
-    cell: Coords
-    first: tuple[Member, ...]
-    second: tuple[Member, ...]
-    named: frozenset[str]
-
-
-def sides_by_cell(scope: Scope, first: Side, second: Side) -> Iterator[Sides]:
-    """All cells in which both sides have a member; a star stands for one level after another."""
-    for one, other, title in _pairs(scope, first, second):
-        named = {*where_of(one), *where_of(other)}
-        for cell, group in scope.cells(named):
-            both = _members(scope, one, other, group), _members(scope, other, one, group)
-            if all(both):
-                yield Sides(title | cell, *both, frozenset(named))
-
-
-def _pairs(scope: Scope, first: Side, second: Side) -> list[tuple[Side, Side, Coords]]:
+def pairs(scope: Scope, first: Side, second: Side) -> list[tuple[Side, Side, Coords]]:
     """The sides as they are; with a star, the sides for each level that fits it, and that level."""
     one, other = where_of(first), where_of(second)
     if not scope.starred(first):
@@ -167,38 +131,17 @@ def _fill(where: Where, axis: str, stem: str) -> Where:
     return where | {axis: str(where[axis]).replace("*", stem)}
 
 
-def _members(scope: Scope, side: Side, rival: Side, points: list[Coords]) -> tuple[Member, ...]:
-    """The points of a side; 'others' are all but the rival's and the controls."""
-    if isinstance(side, float):
-        return (side,)
-    if side == OTHERS:
-        taken = scope.spell(where_of(rival))
-        return tuple(p for p in points if not matches(p, taken) and not scope.is_control(p))
-    return tuple(p for p in points if matches(p, scope.spell(where_of(side))))
-
-
 def words(coords: Coords) -> str:
     """The levels of a point: 'CIFAR-10, α = 0.1, Accuracy at round 50'."""
-    return ", ".join(_level(axis, coords) for axis in coords)
+    return ", ".join(_level(axis, level) for axis, level in coords.items())
 
 
-def member(x: Coords | float, named: frozenset[str]) -> str:
-    """One side of a comparison: a point, by the axes `named` alone, or a threshold."""
-    if isinstance(x, float):
-        return level_text(x)
-    return words({axis: level for axis, level in x.items() if axis in named})
-
-
-def _level(axis: str, coords: Coords) -> str:
-    if axis == "metric":
-        return metric_name(str(coords[axis]))
-    return str(coords[axis]) if axis == "method" else point_name(axis, coords[axis])
-
-
-def metric_name(spelled: str) -> str:
-    """A metric in words: 'accuracy@best' is 'Accuracy, best'; the moment 'final' is not said."""
-    asked = reading(spelled)
-    name = asked.metric if asked.at == "final" else spelled
+def _level(axis: str, level: Level) -> str:
+    """A level in words: of metrics 'Accuracy, best'; the moment 'final' is not said."""
+    if axis != "metric":
+        return str(level) if axis == "method" else point_name(axis, level)
+    asked = reading(str(level))
+    name = asked.metric if asked.at == "final" else str(level)
     return Metric(name).label.replace("/", ": ")
 
 

@@ -173,7 +173,8 @@ class Momentum(Fact):
     def _row(self, name: str, level: Level, reader: PaperReader) -> FactRow:
         run = reader.run({"dataset": name, self.axis: level})
         sizes = [median(client_sizes(run.changed(seed=seed))[1]) for seed in range(self.seeds)]
-        H = median_low([_local_steps(run, size) for size in sizes])
+        batches = (math.ceil(size / (run.batch or size)) for size in sizes)
+        H = median_low([run.steps or (run.epochs or 1) * number for number in batches])
         cells = [f"{x:.3f}" for weights in self._weights(H, reader) for x in weights]
         return FactRow(point_name(self.axis, level), (round(median(sizes)), H, *cells), name)
 
@@ -184,8 +185,3 @@ class Momentum(Fact):
         parts = [registry.build("method", "rmfl", each) for each in params]
         usual = (beta**H, [beta ** (H - 1 - k) for k in range(H)])
         return [(g[0], g[-1], v + sum(g)) for v, g in (usual, *(p.weights(H) for p in parts))]
-
-
-def _local_steps(run: RunSpec, samples: float) -> int:
-    """How many local steps a client with this number of samples makes in a round, H."""
-    return run.steps or (run.epochs or 1) * math.ceil(samples / (run.batch or samples))

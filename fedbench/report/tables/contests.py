@@ -30,34 +30,27 @@ def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:
     one lacks.
     """
     rivals: dict[Contest, list[float]] = {}
-    even = _even([cell for cell in cells if not cell.control])
-    for cell in (cell for cell in cells if cell.contest in even):
-        if not cell.control and cell.measured is not None:
+    having: dict[Contest, set[frozenset[str]]] = {}
+    for cell in (cell for cell in cells if not cell.control):
+        there = frozenset(run.name for run in cell.runs if run not in cell.missing)
+        having.setdefault(cell.contest, set()).add(there)
+        if cell.measured is not None:
             rivals.setdefault(cell.contest, []).append(comparable(cell, table))
+    uneven = {contest for contest, sets in having.items() if len(sets) > 1 or frozenset() in sets}
+    uneven |= {c.contest for c in cells if c.tuned_near_chance and not c.control}
     return [
-        replace(cell, best=_is_best(cell, rivals.get(cell.contest, []), table)) for cell in cells
+        replace(cell, best=cell.contest not in uneven and _is_best(cell, rivals, table))
+        for cell in cells
     ]
 
 
-def _even(cells: Sequence[TableCell]) -> set[Contest]:
-    """The contests in which all methods have the same runs, and none lacks all of its own.
-
-    Contests in which a method's settings are as good as random are not even either.
-    """
-    having: dict[Contest, set[frozenset[str]]] = {}
-    for cell in cells:
-        there = frozenset(run.name for run in cell.runs if run not in cell.missing)
-        having.setdefault(cell.contest, set()).add(there)
-    out = {c.contest for c in cells if c.tuned_near_chance or len(c.missing) == len(c.runs)}
-    return {contest for contest, sets in having.items() if len(sets) == 1} - out
-
-
-def _is_best(cell: TableCell, rivals: list[float], table: Table) -> bool:
-    ranked = Metric(cell.place.metric).is_ranked and not cell.control
-    if not ranked or cell.measured is None or len(rivals) < 2 or cell.is_near_chance:
+def _is_best(cell: TableCell, rivals: dict[Contest, list[float]], table: Table) -> bool:
+    ranked, scores = Metric(cell.place.metric).is_ranked, rivals.get(cell.contest, [])
+    if not ranked or cell.control or cell.measured is None or cell.is_near_chance:
         return False
-    best = max(rivals)
-    return comparable(cell, table) == best > -float("inf") and 2 * rivals.count(best) <= len(rivals)
+    best = max(scores)
+    leads = len(scores) > 1 and 2 * scores.count(best) <= len(scores)
+    return leads and comparable(cell, table) == best > -math.inf
 
 
 def learned(cells: Iterable[TableCell]) -> set[Contest]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,16 +21,14 @@ from fedbench.spec import Choice, RunSpec
 Value = str | int | float | bool | None
 
 
-@dataclass(frozen=True)
-class FactColumn:
+class FactColumn(NamedTuple):
     """A column; neighbouring columns of the same `group` stand under its name."""
 
     title: str
     group: str = ""
 
 
-@dataclass(frozen=True)
-class FactRow:
+class FactRow(NamedTuple):
     """A row; neighbouring rows of the same `group` stand under its name."""
 
     name: str
@@ -70,9 +68,7 @@ class FactTable:
         rows: list[Sequence[CellText]] = []
         for name, members in self.groups:
             rows += [title_row(name, len(columns))] if name else []
-            for row in members:
-                texts = (row.name, *map(shown, row.values))
-                rows.append([CellText(text) for text in texts])
+            rows += [[*map(CellText, (row.name, *map(shown, row.values)))] for row in members]
         return TextTable(columns, 1, rows, caption, [self.note])
 
 
@@ -147,9 +143,8 @@ def fact_table(key: str, paper: Paper, printed: Printed) -> FactTable:
 
     Raises `FedbenchError` on an unknown name, or on a printed number that the table does not show.
     """
-    choice = paper.facts[key].kind
+    choice, reader = paper.facts[key].kind, PaperReader(key, paper, printed)
     fact: Fact = registry.build("facts", choice.name, choice.params)
-    reader = PaperReader(key, paper, printed)
     table = fact.table(reader)
     printed.refuse_strangers(key, reader.asked)
     return table

@@ -1,6 +1,6 @@
 """The cells of a paper's table from its plan, its printed numbers and the collected runs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import inf, isinf, sqrt
 
@@ -31,37 +31,35 @@ def table_cells(
 ) -> list[TableCell]:
     """All cells of the table at the keys `at` (paper, table), in the grid's order, the best marked.
 
-    `frame` holds the collected runs; a planned run that is not in it is missing. Of the
-    runs `tuned_near_chance` the settings were chosen by trials near chance; `guess_of` says what
-    guessing gives.
+    `frame` holds the collected runs; a planned run that is not in it is missing. The settings of
+    runs `tuned_near_chance` were chosen by trials near chance; `guess_of` says what guessing gives.
     """
-    table = plan.papers[at[0]].tables[at[1]]
-    found = (
-        replace(cell, tuned_near_chance=any(run.id in tuned_near_chance for run in cell.runs))
-        for cell in _cells(plan, at, frame, printed, guess_of)
-    )
-    cells = mark_best(list(found), table)
-    return cells if table.over else _with_pooled(cells)  # else repeats are not the seeds alone
-
-
-def _cells(
-    plan: Plan, at: tuple[str, str], frame: pd.DataFrame, printed: Printed, guess_of: GuessOf
-) -> Iterator[TableCell]:
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
     groups: dict[str, list[Cell]] = {}
     for cell in plan.select(at[0], table.grid, table.where):
         groups.setdefault(str(_coords(cell, table)), []).append(cell)
     runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
+    found: list[TableCell] = []
     for metric in table.metrics:
-        values, asked = _values(frame, table, metric), reading(metric, table.at)
+        factor, asked = Metric(metric).factor(table), reading(metric, table.at)
+        values = {run: x * factor for run, x in moments.values(frame, metric, table.at).items()}
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
-            runs = tuple(runs_behind.run(cell, values, asked) for cell in cells)
             coords = _coords(cells[0], table) | {"metric": metric}
-            control = coords.get("method") in table.controls
-            number = printed.numbers.get(place)
-            near = _near_chance(guess_of(cells[0].run.dataset), table, metric)
-            yield TableCell(place, coords, control, number, runs, cells[0].substituted, near)
+            found += [
+                TableCell(
+                    place=place,
+                    coords=coords,
+                    control=coords.get("method") in table.controls,
+                    printed=printed.numbers.get(place),
+                    runs=tuple(runs_behind.run(cell, values, asked) for cell in cells),
+                    substituted=cells[0].substituted,
+                    near=_near_chance(guess_of(cells[0].run.dataset), table, metric),
+                    tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
+                )
+            ]
+    found = mark_best(found, table)
+    return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
 
 
 def _near_chance(guess: Guess | None, table: Table, metric: str) -> float | None:
@@ -76,30 +74,20 @@ def _coords(cell: Cell, table: Table) -> dict[str, Level]:
     return {axis: level for axis, level in cell.coords.items() if axis not in table.over}
 
 
-def _values(frame: pd.DataFrame, table: Table, metric: str) -> dict[str, float]:
-    """The metric of each run, in the table's unit."""
-    factor = Metric(metric).factor(table)
-    return {k: v * factor for k, v in moments.values(frame, metric, table.at).items()}
-
-
 def _bases(plan: Plan, at: tuple[str, str]) -> dict[tuple[str, int], str]:
     """By the levels and seed of a planned cell, the run whose value is subtracted from its value.
 
     Empty if the table subtracts nothing.
     """
-    table = plan.papers[at[0]].tables[at[1]]
-    if not table.minus:
-        return {}
+    table, bases = plan.papers[at[0]].tables[at[1]], {}
     run_at = {(str(c.coords), c.seed): c.run_id for c in plan.select(at[0], table.grid, {})}
-    bases = {}
-    for cell in plan.select(at[0], table.grid, table.where):
-        base = run_at.get((str(cell.coords | table.minus), cell.seed))
-        if base is None:
+    for cell in plan.select(at[0], table.grid, table.where) if table.minus else ():
+        place = cell.coords | table.minus
+        if (str(place), cell.seed) not in run_at:
             raise FedbenchError(
-                f"{at[0]}: tables.{at[1]}.minus: no run at {cell.coords | table.minus}, "
-                f"seed {cell.seed}"
+                f"{at[0]}: tables.{at[1]}.minus: no run at {place}, seed {cell.seed}"
             )
-        bases[str(cell.coords), cell.seed] = base
+        bases[str(cell.coords), cell.seed] = run_at[str(place), cell.seed]
     return bases
 
 
@@ -150,14 +138,14 @@ def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
     for key, cell in zip(keys, cells, strict=True):
         if cell.spread:
             groups.setdefault(key, {})[frozenset(run.id for run in cell.runs)] = cell.spread
-    shared = {key: _pooled([*of.values()]) for key, of in groups.items() if len(of) > 1}
+    shared = {key: _pooled(of.values()) for key, of in groups.items() if len(of) > 1}
     return [
         replace(cell, pooled=shared.get(key) if cell.spread else None)
         for key, cell in zip(keys, cells, strict=True)
     ]
 
 
-def _pooled(spreads: list[tuple[float, int]]) -> Pooled:
+def _pooled(spreads: Collection[tuple[float, int]]) -> Pooled:
     """The deviation that cells have together, each of this deviation over so many seeds."""
     freedom = sum(seeds - 1 for _, seeds in spreads)
     squares = sum((seeds - 1) * std**2 for std, seeds in spreads)

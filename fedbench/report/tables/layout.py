@@ -3,6 +3,7 @@
 The blocks are: printed, measured, difference, controls. A heading may span several rows.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -126,10 +127,17 @@ class TableLayout:
 
 
 def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
-    """Lay out the cells, grouped by the first row axis if there are two or more, as papers do."""
-    cells, absent = listed(table, cells)
-    rows, columns = axes(table)
-    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+    """Lay out the cells, grouped by the first row axis if there are two or more, as papers do.
+
+    Rows without a finished run are kept where the table lists its rows as given, as the papers'
+    tables do, and where no run at all is finished.
+    """
+    (rows, columns), absent = axes(table), tuple[str, ...]()
+    begun = {point_of(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
+    if begun and table.order != "as listed":
+        absent = tuple(_absent(rows, cells, begun))
+        cells = [cell for cell in cells if point_of(cell, rows) in begun]
+    first, inner = _by_group(rows)
     parts: dict[Point, list[TableCell]] = {}
     for cell in in_order(table, cells) if "method" in first else cells:
         parts.setdefault(point_of(cell, first), []).append(cell)
@@ -137,35 +145,30 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         group_of(label_of(first, title), in_order(table, part), inner, columns)
         for title, part in parts.items()
     )
-    heads, marks = tuple(_head(axis) for axis in inner), _marks(groups)
+    names = map(axis_name, inner)
+    heads = tuple(name[0].upper() + name[1:] if len(name) > 1 else name for name in names)
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
-    return TableLayout(heads, blocks, groups, marks, pooled, absent)
+    return TableLayout(heads, blocks, groups, _marks(groups), pooled, absent)
 
 
-def _head(axis: str) -> str:
-    """The axis as a word with a capital, or as its symbol."""
-    name = axis_name(axis)
-    return name[0].upper() + name[1:] if len(name) > 1 else name
+def _by_group(rows: Names) -> tuple[Names, Names]:
+    """The axes whose levels are titles of groups of rows, and those of the rows below them."""
+    return (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
 
 
-def _blocks(cells: list[TableCell], names: tuple[str, ...]) -> tuple[Block, ...]:
+def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
     columns: dict[str, dict[Point, None]] = {kind: {} for kind in _BLOCKS}
     for cell in cells:
-        for kind in _kinds(cell, "method" in names):
-            columns[kind][point_of(cell, names)] = None
+        point = point_of(cell, names)
+        columns["controls" if "method" in names and cell.control else "measured"][point] = None
+        columns["printed"] |= {} if cell.printed is None else {point: None}
+        columns["difference"] |= {} if cell.difference is None else {point: None}
     return tuple(
         Block(kind, _BLOCKS[kind], tuple(Column(point, label_of(names, point)) for point in points))
         for kind, points in columns.items()
         if points
     )
-
-
-def _kinds(cell: TableCell, apart: bool) -> list[str]:
-    """The blocks in which the cell stands; `apart`: controls have a separate block."""
-    kinds = ["controls" if apart and cell.control else "measured"]
-    kinds += ["printed"] if cell.printed is not None else []
-    return kinds + (["difference"] if cell.difference is not None else [])
 
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
@@ -207,15 +210,20 @@ def label_of(names: Names, point: Point) -> str:
 
 def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
     """The group of these cells, one row per combination of levels of the `inner` axes."""
-    points = _in_order(cells, inner)
-    rows = [[cell for cell in cells if point_of(cell, inner) == point] for point in points]
+    rows: dict[Point, list[TableCell]] = {point: [] for point in _in_order(cells, inner)}
+    spans = Counter(point[:depth] for point in rows for depth in range(1, len(inner) + 1))
+    for cell in cells:
+        rows[point_of(cell, inner)].append(cell)
     drawn = tuple(
         Row(
-            _heads(points, i, inner),
+            tuple(
+                (level_name(axis, level), spans.pop(point[:depth], 0))
+                for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
+            ),
             {point_of(cell, columns): cell for cell in row},
             "method" in inner and all(cell.control for cell in row),
         )
-        for i, row in enumerate(rows)
+        for point, row in rows.items()
     )
     same = {cell.substituted for cell in cells}
     return Group(title, drawn, same.pop() if len(same) == 1 else ())
@@ -230,40 +238,16 @@ def _in_order(cells: list[TableCell], names: Names) -> list[Point]:
     )
 
 
-def _heads(points: list[Point], i: int, names: Names) -> tuple[tuple[str, int], ...]:
-    heads = []
-    for depth, axis in enumerate(names, start=1):
-        start = points[i][:depth]
-        new = i == 0 or points[i - 1][:depth] != start
-        span = sum(point[:depth] == start for point in points) if new else 0
-        heads.append((level_name(axis, points[i][depth - 1]), span))
-    return tuple(heads)
-
-
-def listed(table: Table, cells: Sequence[TableCell]) -> tuple[list[TableCell], tuple[str, ...]]:
-    """The cells of rows with a finished run, and the others' names: 'δ = 0.5: MOON, FedDyn'.
-
-    All cells are kept where the table lists its rows as given, as the papers' tables do, and where
-    no run at all is finished.
-    """
-    rows, _ = axes(table)
-    begun = {point_of(cell, rows) for cell in cells if len(cell.missing) < len(cell.runs)}
-    if table.order == "as listed" or not begun:
-        return list(cells), ()
-    return [cell for cell in cells if point_of(cell, rows) in begun], _absent(rows, cells, begun)
-
-
-def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> tuple[str, ...]:
-    """One text per level of the first axis, or one of all rows if there is no other axis."""
-    first, inner = (rows[:1], rows[1:]) if len(rows) > 1 else ((), rows)
+def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> Iterator[str]:
+    """The rows without a finished run, by level of the first axis: 'δ = 0.5: MOON, FedDyn'."""
+    first, inner = _by_group(rows)
     groups: dict[str, dict[str, bool]] = {}
     for cell in cells:
-        title, name = label_of(first, point_of(cell, first)), label_of(inner, point_of(cell, inner))
+        title, name = (label_of(names, point_of(cell, names)) for names in (first, inner))
         groups.setdefault(title, {})[name] = point_of(cell, rows) in begun
-    texts = []
     for title, members in groups.items():
         absent = [name for name, there in members.items() if not there]
         whole = len(absent) == len(members) > 1
         text = f"all {len(absent)}" if whole else ", ".join(absent)
-        texts += [": ".join(filter(None, (title, text)))] if absent else []
-    return tuple(texts)
+        if absent:
+            yield ": ".join(filter(None, (title, text)))

@@ -80,9 +80,8 @@ def data_notes(frame: pd.DataFrame) -> dict[str, str]:
     if "substitutes" not in frame:
         return {}
     rows = frame.dropna(subset=["substitutes"]).drop_duplicates("run_id")
-    return {
-        run: text for run, text in zip(rows["run_id"], rows["substitutes"], strict=True) if text
-    }
+    noted = zip(rows["run_id"], rows["substitutes"], strict=True)
+    return {run: text for run, text in noted if text}
 
 
 def tuned(frame: pd.DataFrame) -> dict[str, str]:
@@ -94,11 +93,8 @@ def tuned(frame: pd.DataFrame) -> dict[str, str]:
         return {}
     rows = frame.dropna(subset=["tuned"]).drop_duplicates("run_id")
     chosen = zip(rows["run_id"], rows["tuned"], rows["search"], strict=True)
-    return {run: f"{_pairs(json.loads(text))}, {how}" for run, text, how in chosen if text}
-
-
-def _pairs(chosen: dict[str, object]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in chosen.items())
+    values = {run: (json.loads(text).items(), how) for run, text, how in chosen if text}
+    return {x: ", ".join([*(f"{k}={v}" for k, v in of), how]) for x, (of, how) in values.items()}
 
 
 def curves(frame: pd.DataFrame, metric: str, runs: list[RunSpec]) -> pd.DataFrame:
@@ -169,15 +165,11 @@ class Collected:
 
     def tuned_near_chance(self, plan: Plan, paper: str) -> frozenset[str]:
         """The paper's runs whose settings were chosen by trials that learned next to nothing."""
-        served = {
-            cell.run_id: cell.run
-            for cell in plan.cells
-            if cell.paper == paper and cell.run_id in plan.searches
-        }
+        searched = (cell for cell in plan.cells if cell.run_id in plan.searches)
+        served = {cell.run_id: cell.run for cell in searched if cell.paper == paper}
+        found = {run_id: self.winner(plan.searches[run_id], run) for run_id, run in served.items()}
         return frozenset(
             run_id
             for run_id, run in served.items()
-            if near_chance(
-                self.winner(plan.searches[run_id], run), run, self.guess_of, run_id in self.states
-            )
+            if near_chance(found[run_id], run, self.guess_of, run_id in self.states)
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import special
 
 RISK = 0.05  # that any lead is called significant where there is none
 FEWEST = {True: 3, False: 10}  # seeds that a test needs in each of several settings, and in one
@@ -72,18 +73,19 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     ahead = full.sub(full[base], axis=0)
     settings = _settings(full.index)
     error, freedom = _errors(ahead.to_numpy(dtype=float), settings)
-    half = pd.Series(_t_quantile(freedom) * error, full.columns)
+    t = special.stdtrit(freedom, 0.975) if freedom else np.nan
+    half = pd.Series(t * error, full.columns)
     half[base] = 0.0
     family = [name for name in full if name != base and name not in collapsed]
     p = pd.Series(np.nan, full.columns)
-    if family and base not in collapsed and _enough(settings):
+    enough = settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1]
+    if family and base not in collapsed and enough:
         found = adjusted(ahead[family].to_numpy(dtype=float), settings)
         p = pd.Series(found, family).reindex(full.columns)
     mean = ahead.mean().sort_values(ascending=False, kind="stable")
     left_out = tuple(str(name) for name in values if name not in full)
     fallen = tuple(str(name) for name in mean.index if name in collapsed)
-    order = mean.index
-    return Leads(mean, half[order], p[order], len(full), left_out, fallen)
+    return Leads(mean, half[mean.index], p[mean.index], len(full), left_out, fallen)
 
 
 def of_most(values: pd.DataFrame) -> "pd.Series[bool]":
@@ -139,14 +141,3 @@ def _settings(index: pd.Index) -> Values:
     """Which setting each pair is of: all levels of the index but the last, which is the seed."""
     of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in index]
     return pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)
-
-
-def _enough(settings: Values) -> bool:
-    """Whether there are seeds enough for a test."""
-    return bool(settings.sum(axis=0).min() >= FEWEST[settings.shape[1] > 1])
-
-
-def _t_quantile(freedom: int) -> float:
-    from scipy import special
-
-    return float(special.stdtrit(freedom, 0.975)) if freedom else float("nan")

@@ -72,7 +72,8 @@ class Paper(Strict):
     claims: dict[Name, Claim] = Field(default_factory=dict)
     """The paper's claims, by name, as comparisons that code judges."""
     headline: str = ""
-    """The name of the claim with which the page opens; by default the first that is the paper's."""
+    """The name of the claim, or of a study's figure, with which the page opens; by default the
+    first claim that is the paper's."""
     deviations: tuple[str, ...] = ()
     """Where the runs differ from the paper's, and what was chosen where the paper is silent."""
     in_short: InShort | str = ""

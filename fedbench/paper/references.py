@@ -52,7 +52,8 @@ def check_references(paper: References) -> None:
     if paper.front:
         _check_front(paper)
     if paper.headline:
-        require_among("headline", "claim", paper.headline, paper.claims)
+        known = {**paper.claims, **paper.figures}
+        require_among("headline", "claim or figure", paper.headline, known)
     for name, claim in paper.claims.items():
         _check_claim(f"claims.{name}", claim, paper)
 

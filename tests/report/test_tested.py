@@ -250,3 +250,18 @@ def test_an_effect_has_its_unit(metric: str, words: str) -> None:
 @pytest.mark.parametrize("why", Void)
 def test_every_reason_why_a_comparison_says_nothing_has_words(why: Void) -> None:
     assert say("claims.void", why)
+
+
+def test_a_picture_names_its_lines_and_ends_at_round_numbers(tmp_path: Path) -> None:
+    (row,) = searched(0.16, tmp_path).rows
+    cells = ("MNIST", "CIFAR-10, α = 0.1, seed by seed")
+    shown = [
+        replace(row, cell=cell, printed=effect)
+        for cell, effect in zip(cells, (-24.74, 41.2), strict=True)
+    ]
+    (drawn,) = plots(shown)
+    assert drawn.ends == ("−25.00 points", "+45.00 points")
+    assert [line.name for line in drawn.lines] == ["MNIST", "CIFAR-10, α = 0.1, seed by…"]
+    assert drawn.left < drawn.zero < 304
+    (many,) = plots([replace(row, cell=str(n)) for n in range(40)])  # no room for names
+    assert {line.name for line in many.lines} == {""}

@@ -5,7 +5,7 @@ The template draws it. No drawing library is used, since a report has thousands 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import ceil, floor, isfinite, log10, nan
 
 from fedbench.report.claims.finding import Evidence
 from fedbench.report.values.numbers import amount
@@ -14,6 +14,8 @@ from fedbench.report.words import say
 WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
 _THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
+_HEAD, _LEGIBLE = 11.0, 8.5  # of the words above; the height of a line that has room for a name
+_NAMES, _LETTERS = 116.0, 27  # the width of names, and how many letters of each it holds
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,18 @@ class Line:
     printed: float | None
     look: str
     title: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Plot:
-    """All comparisons of one unit; `zero` and `marks` are upright lines, `ends` the scale's."""
+    """All comparisons of one unit; `zero` and `marks` are upright lines, `ends` the scale's.
+
+    `left` is where the scale begins, right of the lines' names, which many lines have no room for.
+    """
 
     height: float
+    left: float
     lines: tuple[Line, ...]
     zero: float
     marks: tuple[float, ...]
@@ -70,35 +77,50 @@ def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
     room = (high - low) or 1.0
     outer = [x for row in rows for x in _bounds(row)]
     low, high = max(min([low, *outer]), low - room), min(max([high, *outer]), high + room)
-    return (low, high) if low < high else (low - room, high + room)
+    low, high = (low, high) if low < high else (low - room, high + room)
+    step = 10 ** floor(log10(high - low)) / 2
+    return floor(low / step) * step, ceil(high / step) * step
 
 
-def _place(ends: tuple[float, float], x: float) -> float:
+def _place(ends: tuple[float, float], left: float, x: float) -> float:
     """Where the effect `x` stands in the picture; what lies outside is drawn at the edge."""
     share = (min(max(x, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
-    return round(_MARGIN + share * (WIDTH - 2 * _MARGIN), 1)
+    return round(left + share * (WIDTH - _MARGIN - left), 1)
 
 
 def _plot(rows: Sequence[Evidence]) -> Plot:
     ends, n = _ends(rows), len(rows)
     step = min(_THICKEST, max(_THINNEST, _ROOM / n))
-    lines = tuple(_line(row, ends, round(step * (i + 0.5) + 2, 1)) for i, row in enumerate(rows))
-    marks = dict.fromkeys(_place(ends, x) for row in rows for x in row.marks if x)
+    names = _names(rows) if step >= _LEGIBLE else [""] * n
+    left = _NAMES if any(names) else _MARGIN
+    lines = tuple(
+        _line(row, name, ends, left, round(_HEAD + step * (i + 0.5) + 2, 1))
+        for i, (row, name) in enumerate(zip(rows, names, strict=True))
+    )
+    marks = dict.fromkeys(_place(ends, left, x) for row in rows for x in row.marks if x)
     low, high = (amount(x, rows[0].unit) for x in ends)
     about = f"{n} comparison{'' if n == 1 else 's'} of {rows[0].metric}, from {low} to {high}"
-    height = round(step * n + 4 + _FOOT, 1)
-    return Plot(height, lines, _place(ends, 0.0), tuple(marks), (low, high), about)
+    height = round(_HEAD + step * n + 4 + _FOOT, 1)
+    return Plot(height, left, lines, _place(ends, left, 0.0), tuple(marks), (low, high), about)
 
 
-def _line(row: Evidence, ends: tuple[float, float], y: float) -> Line:
+def _names(rows: Sequence[Evidence]) -> list[str]:
+    """By what the comparisons differ: their cells, their sides, or both; cut where it is long."""
+    several = [len({row.cell for row in rows}) > 1, len({row.label for row in rows}) > 1]
+    told = [(row.cell * several[0], row.label * several[1]) for row in rows]
+    names = [": ".join(filter(None, each)) for each in told]
+    return [x if len(x) <= _LETTERS else f"{x[: _LETTERS - 1].rstrip()}…" for x in names]
+
+
+def _line(row: Evidence, name: str, ends: tuple[float, float], left: float, y: float) -> Line:
     effect = row.interval.effect if row.interval else None
     found = (*(_bounds(row) or (nan, nan)), effect, row.printed)
     low, high, at, printed = (
-        None if x is None or not isfinite(x) else _place(ends, x) for x in found
+        None if x is None or not isfinite(x) else _place(ends, left, x) for x in found
     )
     told = f"{say('claims.interval', row)}, {say('claims.verdict', row)}"
     title = ": ".join(filter(None, (row.cell, row.label, told)))
-    return Line(y, low, at, high, printed, _look(row), title)
+    return Line(y, low, at, high, printed, _look(row), title, name)
 
 
 def _look(row: Evidence) -> str:

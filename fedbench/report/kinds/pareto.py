@@ -48,8 +48,8 @@ class Pareto(Kind):
     alone: ClassVar[tuple[float, float]] = (5.2, 3.4)
     size: ClassVar[tuple[float, float]] = (3.4, 2.6)
     note: ClassVar[str] = (
-        "The line is the Pareto front: no other method is better at the same or lower cost. Methods "
-        "with missing runs are not drawn."
+        "The line is the Pareto front: no other method is better at the same or lower cost. "
+        "Methods with missing runs are not drawn."
     )
 
     lack: ClassVar[str] = "no method has all its runs"

@@ -151,8 +151,11 @@ class PaperPage:
         return next(iter(named or self.stated), None)
 
     @property
-    def lead(self) -> TableOnPage | None:
-        """The table that shows it, which stands first."""
+    def lead(self) -> TableOnPage | FigureOnPage | None:
+        """What stands first: the table that shows it, or the figure that is the headline."""
+        drawn = [x for x in self.figures if x.key == self.paper.headline and not x.lack]
+        if drawn:
+            return drawn[0]
         shown = self.shown_by(self.headline) if self.headline else []
         return next((x for x in shown if isinstance(x, TableOnPage)), None)
 
@@ -186,7 +189,8 @@ class PaperPage:
     def drawn(self) -> list[FigureOnPage | EmptyOnPage]:
         """The figures in their order; empty ones that follow each other are one line."""
         drawn: list[FigureOnPage | EmptyOnPage] = []
-        for lack, group in groupby(self.figures, key=lambda figure: figure.lack):
+        others = [figure for figure in self.figures if figure is not self.lead]
+        for lack, group in groupby(others, key=lambda figure: figure.lack):
             figures = tuple(group)
             drawn += [EmptyOnPage(figures)] if lack else figures
         return drawn

@@ -269,10 +269,10 @@ def test_a_claim_leads_to_those_that_it_joins(tmp_path: Path) -> None:
 def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
     html = (full / "toy.html").read_text(encoding="utf-8")
     picture = html.partition('id="claim-better"')[2].partition("</svg>")[0]
-    # the scale reaches from the printed −2 to the measured +10: zero stands at 6 + 292 · 2/12
-    assert 'class="axis" x1="54.7"' in picture
+    # beside the names the scale reaches from −5 to the measured +10: zero is at 128 + 170 · 5/15
+    assert 'class="axis" x1="184.7"' in picture
     assert picture.count('<circle cx="298.0"') == 4
-    assert picture.count('class="said" d="M6.0 ') == 4
+    assert picture.count('class="said" d="M162.0 ') == 4
     assert picture.count('<g class="holds">') == 4
 
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure as MplFigure
 from fedbench.paper.items import Figure
 from fedbench.report.figures.drawing import drawing
 from fedbench.report.figures.layout import draw
+from fedbench.report.figures.panels import tip, with_tips
 from fedbench.report.figures.style import styles
 from fedbench.report.kinds import pareto
 from fedbench.report.kinds.pareto import Point, _over_seeds, _point, front
@@ -85,7 +86,9 @@ def test_the_base_is_named_and_grey_points_have_no_bars_and_stay_in_their_places
     assert [bar.tolist() for bar in bars] == [
         [[cost, score - 2], [cost, score + 2]] for cost, score in ((1, 30), (1, 50), (2, 60))
     ]
-    assert axes.collections[0].get_offsets().tolist() == [[1, 40], [1, 40]]  # neither is moved
+    grey = [x for x in axes.collections if x.get_gid()]
+    assert [x.get_offsets().tolist() for x in grey] == [[[1, 40]], [[1, 40]]]  # neither is moved
+    assert [x.get_gid().partition(" tip ")[2] for x in grey] == ["M2: 40 at 1", "M4: 40 at 1"]
     alone = [line for line in found if len(line.get_xdata()) == 1]
     marks = {(line.get_marker(), line.get_color()) for line in alone}
     assert len(marks) == 3  # though all have the same style elsewhere
@@ -145,6 +148,16 @@ def test_a_method_with_a_diverged_run_has_no_point_and_is_named(tmp_path):
         frame = pd.concat([frame_of(plan, better), frame_of(plan, whole, method="<b>")])
         frame = frame.assign(megabytes=1.0 * frame["round"])
         drawn = drawing(plan, ("toy", "f"), Collected(frame, tmp_path))
-        assert drawn.caption.partition("is not shown.")[2] == remark
+        assert drawn.caption.partition("are not drawn.")[2] == remark
         (axes,) = draw(drawn).axes
         assert [text.get_text() for text in axes.texts] == names
+
+
+def test_a_page_names_grey_points_under_the_pointer() -> None:
+    axes = MplFigure().subplots()
+    axes.set_gid("panel-0")
+    id_ = tip(axes, "<b> & c: 53 at 744").replace("&", "&amp;").replace("<", "&lt;")
+    svg = f'<svg><g id="{id_}"><path/></g><g id="panel-1"/></svg>'
+    assert with_tips(svg) == (
+        '<svg><g><title>&lt;b> &amp; c: 53 at 744</title><path/></g><g id="panel-1"/></svg>'
+    )

@@ -261,7 +261,7 @@ def test_a_picture_names_its_lines_and_ends_at_round_numbers(tmp_path: Path) -> 
     ]
     (drawn,) = plots(shown)
     assert drawn.ends == ("−25.00 points", "+45.00 points")
-    assert [line.name for line in drawn.lines] == ["MNIST", "CIFAR-10, α = 0.1, seed by…"]
+    assert [line.name for line in drawn.lines] == ["MNIST", "CIFAR-10, α = 0.1, seed b…"]
     assert drawn.left < drawn.zero < 304
     (many,) = plots([replace(row, cell=str(n)) for n in range(40)])  # no room for names
     assert {line.name for line in many.lines} == {""}

@@ -1,7 +1,7 @@
 // Curves of any methods and settings of a paper in one picture: mean and band over the seeds. The
 // address says what is drawn, so that it can be sent to others.
 (() => {
-  const section = document.getElementById('curves');
+  const section = document.getElementById('side-by-side');
   if (!section) return;
   const { runs, drawn } = JSON.parse(section.querySelector('script').textContent);
   const settings = Object.keys(runs), methods = [...new Set(settings.flatMap(x => Object.keys(runs[x])))];
@@ -20,10 +20,10 @@
     return made;
   }
 
-  // What is chosen, as the address has it: '#curves?setting=δ = 0.1&method=FedAvg&method=FedDyn', or
-  // as links do: '?method=FedAvg#curves'. A page on a disk may change the former alone.
+  // What is chosen, as the address has it: '#side-by-side?setting=δ = 0.1&method=FedAvg&method=FedDyn', or
+  // as links do: '?method=FedAvg#side-by-side'. A page on a disk may change the former alone.
   function read() {
-    const told = new URLSearchParams(location.hash.startsWith('#curves?') ? location.hash.slice(8) : location.search);
+    const told = new URLSearchParams(location.hash.startsWith('#side-by-side?') ? location.hash.slice(14) : location.search);
     const among = (names, all, usual) => {
       const known = names.filter(name => all.includes(name));
       return known.length ? known : usual;
@@ -40,7 +40,7 @@
   function write() {
     const told = new URLSearchParams();
     for (const [name, value] of Object.entries(chosen)) for (const each of [value].flat()) told.append(name, each);
-    history.replaceState(null, '', `#curves?${told}`);
+    history.replaceState(null, '', `#side-by-side?${told}`);
   }
 
   function boxes(name, all) {
@@ -234,7 +234,7 @@
     section.querySelector(`select.${name}`).addEventListener('change', event => { chosen[name] = event.target.value; write(); show(); });
   }
   // Runs are loaded when the section is near, or asked for by the address.
-  const asked = () => location.hash.startsWith('#curves');
+  const asked = () => location.hash.startsWith('#side-by-side');
   new IntersectionObserver((seen, watch) => {
     if (seen.some(each => each.isIntersecting)) { watch.disconnect(); show(); }
   }, { rootMargin: '600px' }).observe(section);

@@ -15,7 +15,7 @@ WIDTH = 304.0
 _MARGIN, _FOOT, _ROOM = 6.0, 14.0, 200.0  # of the sides, of the scale's numbers, of all lines
 _THINNEST, _THICKEST = 4.0, 11.0  # the height that a comparison's line takes
 _HEAD, _LEGIBLE = 11.0, 8.5  # of the words above; the height of a line that has room for a name
-_NAMES, _LETTERS = 116.0, 27  # the width of names, and how many letters of each it holds
+_NAMES, _LETTERS = 128.0, 26  # the width of names, and how many letters of each it holds
 
 
 @dataclass(frozen=True)

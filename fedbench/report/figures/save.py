@@ -19,7 +19,7 @@ from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.drawing import Drawing
 from fedbench.report.figures.layout import draw
 from fedbench.report.figures.legend import remarked
-from fedbench.report.figures.panels import Figure, Hue, Panel, panel_id
+from fedbench.report.figures.panels import Figure, Hue, Panel, panel_id, with_tips
 from fedbench.report.figures.style import INK, PAPER, THEME
 
 # What each format is saved with: no date or version, so that the same figure has the same bytes.
@@ -114,6 +114,7 @@ def inline(svg: str, key: str) -> str:
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
+    body = with_tips(body)
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", body)
     body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fedbench.base import registry
 from fedbench.base.checks import Count, Natural
 from fedbench.base.errors import FedbenchError
+from fedbench.paper.metrics import Metric
 from fedbench.report.figures.panels import Axes, Hue, Kind, Panel, metric_label
 from fedbench.report.figures.style import GREY, INK, PAPER, stroke
 from fedbench.report.values.numbers import signed
@@ -52,7 +53,9 @@ _UNITS = "Computation units (forward passes)"
 
 @dataclass(frozen=True)
 class Curves(Kind):
-    """A metric at every evaluated round: mean and spread over the seeds.
+    """A metric at every evaluated round: mean and spread over the seeds; one seed is drawn thin.
+
+    A dotted line is the accuracy of guessing, where curves stay near it.
 
     `smooth` averages each value with the `smooth` − 1 evaluations before it. With `x: units` the
     bottom axis is computation in forward passes over the local data, E per round for FedAvg and
@@ -86,10 +89,21 @@ class Curves(Kind):
         names = dict.fromkeys(hue.metric for hue in panel.hues)
         axes.set_ylabel(metric_label(panel.metric) if len(names) == 1 else "Value")
         axes.margins(x=0.03)
+        self._guessing(axes, panel)
         if self.x == "round":
             axes.locator_params(axis="x", nbins=6, integer=True)
         if self.mark:
             self._mark(axes, panel)
+
+    def _guessing(self, axes: Axes, panel: Panel) -> None:
+        """A dotted line at the accuracy of guessing, where the later half of a curve is near it."""
+        if not Metric(panel.metric).is_of_labels:
+            return
+        for hue in (hue for _, hue in _drawn(panel)):
+            guess, mean = hue.collected.guess_of(hue.cells[0].run.dataset), hue.curves.mean(axis=1)
+            if guess and mean.iloc[len(mean) // 2 :].min() < guess.limit * hue.factor:
+                axes.axhline(guess.accuracy * hue.factor, color=GREY, linestyle=":", linewidth=1)
+                return
 
     def curves_of(self, panel: Panel) -> Iterator[tuple[int, Hue, pd.Series]]:
         """The means over the seeds, by what stands along the bottom axis."""
@@ -124,7 +138,8 @@ class Curves(Kind):
         sns.lineplot(
             rows, x="x", y="value", errorbar="sd", ax=axes, gid=name,
             err_kws={"gid": f"{name}-band", "alpha": 0.16, "linewidth": 0},
-            linewidth=max(1.1, 2.2 - 0.2 * place), markevery=(int(shift * every), every),
+            linewidth=max(1.1, 2.2 - 0.2 * place) if runs.shape[1] > 1 else 1.0,
+            markevery=(int(shift * every), every),
             **stroke(hue.style),
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ import seaborn as sns
 from fedbench.base import registry
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
-from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label
+from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label, tip
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
 from fedbench.spec.compositions import own_methods
 
@@ -115,9 +115,10 @@ class Pareto(Kind):
         They lie where their numbers are; their edges show how many lie on each other.
         """
         for uncounted, strength in ((False, 0.7), (True, 0.0)):
-            at = [p for p in crowd if self._is_uncounted(p.hue) == uncounted]
-            x, y = [p.cost for p in at], [p.score for p in at]
-            sns.scatterplot(x=x, y=y, color=(GREY, strength), ax=axes, **_PLAIN)
+            for p in (each for each in crowd if self._is_uncounted(each.hue) == uncounted):
+                told = f"{p.hue.label}: {p.score:.4g} at {p.cost:.4g}"
+                look = {"color": (GREY, strength), "gid": tip(axes, told)} | _PLAIN
+                sns.scatterplot(x=[p.cost], y=[p.score], ax=axes, **look)
 
     def _is_uncounted(self, hue: Hue) -> bool:
         """Whether the hue's server computes what the cost leaves out."""

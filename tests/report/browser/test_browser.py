@@ -179,7 +179,9 @@ def test_the_value_under_the_pointer_is_that_of_the_nearest_round(light: Reader)
     page = light.open("toy.html")
     svg = page.locator("#f > svg")
     svg.scroll_into_view_if_needed()
-    page.locator("#curves .picture svg").first.wait_for()  # what is above it has its height now
+    page.locator(
+        "#side-by-side .picture svg"
+    ).first.wait_for()  # what is above it has its height now
     line = page.locator("[id='f-panel-1-0']").bounding_box()
     box = svg.bounding_box()
     assert line
@@ -291,21 +293,21 @@ def test_a_long_list_of_what_is_left_out_needs_no_scrolling(light: Reader) -> No
 
 
 def test_curves_of_chosen_methods_are_drawn_and_the_address_keeps_them(light: Reader) -> None:
-    page = light.open("toy.html#curves?method=A")
-    page.locator("#curves .picture svg").first.wait_for()
-    assert page.locator("#curves .lines li").count() == 1
-    box = page.locator("#curves fieldset.method label").nth(1)
+    page = light.open("toy.html#side-by-side?method=A")
+    page.locator("#side-by-side .picture svg").first.wait_for()
+    assert page.locator("#side-by-side .lines li").count() == 1
+    box = page.locator("#side-by-side fieldset.method label").nth(1)
     other = box.text_content()
     box.locator("input").check()
-    page.wait_for_function("document.querySelectorAll('#curves .lines li').length === 2")
+    page.wait_for_function("document.querySelectorAll('#side-by-side .lines li').length === 2")
     assert "Accuracy (%)" in str(
-        page.locator("#curves .picture svg").first.get_attribute("aria-label")
+        page.locator("#side-by-side .picture svg").first.get_attribute("aria-label")
     )
     page.reload()
-    page.wait_for_function("document.querySelectorAll('#curves .lines li').length === 2")
-    assert other in str(page.locator("#curves .lines").text_content())
+    page.wait_for_function("document.querySelectorAll('#side-by-side .lines li').length === 2")
+    assert other in str(page.locator("#side-by-side .lines").text_content())
     with page.expect_download() as csv:
-        page.locator("#curves .csv").click()
+        page.locator("#side-by-side .csv").click()
     rows = pd.read_csv(csv.value.path())
     assert [*rows][:5] == ["setting", "method", "round", "Round", "Accuracy (%)"]
     assert {*rows["method"]} == {"A", other}

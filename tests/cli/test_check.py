@@ -50,7 +50,7 @@ def test_a_paper_alone_lists_its_claims(said):
 
 
 def test_what_there_is_not_is_said(said):
-    assert "no claim of tiny 'bettr'; did you mean 'better'?" in said("tiny.bettr").output
+    assert "no claim of tiny 'betther'; did you mean 'better'?" in said("tiny.betther").output
     done = said("tiny.better", results="nowhere")
     assert done.exit_code == 2
     assert "no run of tiny at scale paper is finished" in " ".join(done.output.split())

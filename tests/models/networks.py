@@ -6,7 +6,11 @@ from fedbench.base import registry
 from fedbench.data.dataset import Inputs
 from fedbench.data.source import data_folder
 
-CIFAR10, CIFAR100 = Inputs((3, 32, 32), 10), Inputs((3, 32, 32), 100)
+MNIST, CIFAR10, CIFAR100 = (
+    Inputs((1, 28, 28), 10),
+    Inputs((3, 32, 32), 10),
+    Inputs((3, 32, 32), 100),
+)
 TINY, IMAGENET100 = Inputs((3, 64, 64), 200), Inputs((3, 224, 224), 100)
 DIGITS, PAIRS = Inputs((1, 8, 8), 10), Inputs((1, 16, 16), 100)
 
@@ -14,6 +18,7 @@ DIGITS, PAIRS = Inputs((1, 8, 8), 10), Inputs((1, 16, 16), 100)
 SMALL = {
     "mlp": {"hidden": 16},
     "lenet5": {"width": 0.5, "padding": 2},
+    "fedavgcnn": {"width": 0.25},
     "acnn": {"width": 0.25, "side": 16},
     "scnn": {"width": 0.25, "side": 16},
     "scnntiny": {"width": 0.25},

@@ -16,6 +16,7 @@ from tests.models.networks import (
     CIFAR100,
     DIGITS,
     IMAGENET100,
+    MNIST,
     PAIRS,
     SMALL,
     TINY,
@@ -45,6 +46,8 @@ STEM = 3 * 64 * 9 - 9_408
         # 2·32 + 32, 32·32 + 32, 32·4 + 4
         ("mlp", {"hidden": 32, "depth": 2}, Inputs((2,), 4), 32, 96 + 1_056 + 132),
         ("lenet5", {}, CIFAR10, 84, 62_006),
+        # 25·32 + 32, 32·25·64 + 64, 3136·512 + 512, 512·10 + 10: as McMahan et al. print
+        ("fedavgcnn", {}, MNIST, 512, 832 + 51_264 + 1_606_144 + 5_130),
         # 2048·128 + 128, 128·256 + 256, 256·512 + 512, 512·1024 + 1024, 1024·10 + 10
         ("acnn", {}, CIFAR10, 1024, A_CONVOLUTIONS + 262_272 + 33_024 + 131_584 + 525_312 + 10_250),
         ("acnn", {"top": "average"}, CIFAR10, 512, A_CONVOLUTIONS + 513 * 10),
@@ -286,7 +289,9 @@ def test_the_first_weights_of_acnn_may_be_those_of_he():
     assert spread["he"] > 20 * spread["pytorch"]
 
 
-@pytest.mark.parametrize(("name", "least"), [("acnn", 16), ("scnn", 16), ("scnntiny", 8)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("fedavgcnn", 4), ("acnn", 16), ("scnn", 16), ("scnntiny", 8)]
+)
 def test_the_smallest_images_that_a_model_takes(name, least):
     inputs = Inputs((1, least, least + 3), 4)
     params = SMALL[name] | ({"side": None} if "side" in SMALL[name] else {})

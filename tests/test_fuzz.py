@@ -175,7 +175,13 @@ def without_torch(monkeypatch):
 @pytest.fixture
 def untrained(monkeypatch):
     """A run that would be trained is only said to be."""
-    monkeypatch.setattr(training, "run", lambda *args, **kwargs: SimpleNamespace(status="finished"))
+    monkeypatch.setattr(
+        training,
+        "run",
+        lambda *args, **kwargs: SimpleNamespace(
+            record={"status": "finished", "rounds": 1, "resolved": {}}
+        ),
+    )
 
 
 @pytest.mark.parametrize("base", ["SPEC", "TINY", "SCALE", "RECORD"])

@@ -188,5 +188,5 @@ def test_parameters_may_follow_a_name(refuses):
 
 
 def test_a_misspelt_method_is_told_from_a_part(refuses):
-    with refuses("no method 'FedADCC'; did you mean 'fedadc'"):
+    with refuses("no method 'FedADCC'; did you mean 'FedADC'"):
         RunSpec(parts=["FedADCC"])

@@ -241,10 +241,11 @@ def _cut_trials(tune: Any, settings: dict[str, Any], by: Cut) -> Any:
 def _times(field: str, value: float, factor: float) -> float:
     if not math.isfinite(value * factor):
         raise FedbenchError(f"factors: {field} = {value:g} times {factor:g} is not a finite number")
+    if field in _SHARES:
+        return min(1.0, round(value * factor, 12))
     if isinstance(value, int):
         return max(1, round(value * factor))
-    product = round(value * factor, 12)  # 0.05 · 6 is 0.3
-    return min(1.0, product) if field in _SHARES else product
+    return round(value * factor, 12)  # 0.05 · 6 is 0.3
 
 
 def _substituted(chosen: Any, replacements: Replacements) -> Any:

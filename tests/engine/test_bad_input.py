@@ -52,7 +52,7 @@ def refused(call, *fragments):
     ("settings", "fragments"),
     [
         ({"parts": ["fedprx"]}, ["no method 'fedprx'", "did you mean 'fedprox'"]),
-        ({"parts": ["zzz"]}, ["no method 'zzz'", "choose from", "fedadc", "FedADC+"]),
+        ({"parts": ["zzz"]}, ["no method 'zzz'", "choose from", "FedADC", "FedADC+"]),
         ({"parts": [{"fedprox": {"muu": 1}}]}, ["'fedprox'", "no parameter 'muu'", "'mu'"]),
         ({"model": "mpl"}, ["no model 'mpl'", "'mlp'"]),
         ({"dataset": "digit"}, ["no dataset 'digit'", "'digits'"]),

@@ -36,7 +36,7 @@ def test_methods_are_names_parts_and_lists():
     [
         ("FedAvg", r"methods = \['FedAvg'\] is not allowed: name two or more"),
         ("FedAvg, FedAvg", "methods: 'FedAvg' is given twice"),
-        ("FedAvg, MOOON", "methods: MOOON: no method 'MOOON'; did you mean 'moon'"),
+        ("FedAvg, MOOON", "methods: MOOON: no method 'MOOON'; did you mean 'MOON'"),
         ("FedAvg, {x: MOON}", r"methods: x: parts = 'MOON' is not allowed: it must be a list"),
     ],
 )

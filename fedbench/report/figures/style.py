@@ -87,7 +87,7 @@ _METHODS = {
     "FedGA": Style(_PURPLE, ":", "D"),
     "FedCM": Style(_BROWN, _LONG, "^"),
     "FedVARP": Style(_OLIVE, _CHAIN, "v"),
-    "FedDPC": Style(BLUE, "-", "P"),
+    "FedDPC": Style(_NAVY, "-", "D"),
     "FedSpeed": Style(RED, _LONG, "v"),
     "FedDisco": Style(_SKY, "--", "X"),
     "FedSAM": Style(_OLIVE, _CHAIN, "P"),

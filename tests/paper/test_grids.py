@@ -139,9 +139,7 @@ def test_factors_scale_counts_and_shares_before_the_limits():
     small = cut({"clients": 500, "participation": 0.3, "rounds": 10}, by)
     # 500 · 0.2 = 100, at most 50; 0.3 · 4 is more than everyone; 0.1 rounds are one
     assert small == {"clients": 50, "participation": 1.0, "rounds": 1}
-    assert cut({"participation": 1}, by) == {
-        "participation": 1.0
-    }  # a share written as a whole number
+    assert cut({"participation": 1}, by) == {"participation": 1.0}  # a share, though written whole
     assert cut({"clients": 12}, Cut(factors={"clients": 0.2})) == {"clients": 2}
     # a learning rate is no share: one of two that is ten times the other stays so
     assert cut({"lr": 0.5}, Cut(factors={"lr": 6})) == {"lr": 3.0}

@@ -40,7 +40,7 @@ def test_a_shard_across_a_border_has_both_classes():
 
 
 def test_most_clients_of_mcmahans_partition_hold_two_digits_of_balanced_data():
-    # 200 shards of 300 of ten classes of 6,000: no shard crosses a border; two of one class are rare
+    # 200 shards of 300 of ten classes of 6,000: no shard crosses a border, two of a class are rare
     counts = [split(Shards(2), balanced(10, 6000), 100, seed)[1] for seed in range(5)]
     held = np.concatenate([classes_held(each) for each in counts])
     assert set(held) == {1, 2}

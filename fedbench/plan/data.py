@@ -84,21 +84,25 @@ def has_failed(run_id: str, results: Path) -> bool:
 def same_data(runs: Iterable[tuple[RunSpec, Record]], results: Path) -> None:
     """Raise `FedbenchError` if data differ between runs, or have been replaced since.
 
-    Data sets with the same name and parameters are compared as a whole. Of others the files that
-    both have read are compared, such as those of a data set with and without its development file.
+    Data sets with the same name and parameters are compared as a whole, so that a file may be
+    compressed anew. Of others the files that both have read are compared, such as those of a data
+    set with and without its development file.
     """
     groups: dict[str, list[tuple[RunSpec, Record]]] = {}
     files: dict[str, dict[str, list[str]]] = {}
+    readers: dict[str, dict[str, set[str]]] = {}  # of each file, the versions of each data set
     for run, record in runs:
         groups.setdefault(str(run.dataset), []).append((run, record))
         for file, checksum in _files(run.dataset, record.get("data", {})):
             files.setdefault(file, {}).setdefault(checksum, []).append(record["id"])
+            readers.setdefault(file, {}).setdefault(str(run.dataset), set()).add(checksum)
     for dataset, members in groups.items():
         versions = _versions([(record["id"], record.get("data", {})) for _, record in members])
         _refuse_several(f"data set '{dataset}'", versions, results)
         _refuse_replaced(*members[0], results)
     for file, by_checksum in files.items():
-        _refuse_several(f"data file {file}", by_checksum, results)
+        if not set.intersection(*readers[file].values()):
+            _refuse_several(f"data file {file}", by_checksum, results)
 
 
 def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ def test_each_client_holds_so_many_runs_of_the_sorted_samples(sizes, clients, ea
     labels = labels_of(sizes)
     size = len(labels) // (clients * each)
     if not size:
-        with pytest.raises(FedbenchError, match="training samples|are more than the"):
+        with pytest.raises(FedbenchError, match=r"training samples|are more than the"):
             Shards(each)(labels, clients, np.random.default_rng(seed))
         return
     _, counts = split(Shards(each), labels, clients, seed)

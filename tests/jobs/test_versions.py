@@ -98,6 +98,17 @@ def test_data_sets_that_share_a_file_are_compared_by_it(tmp_path):
         collect([SENTENCES, DEVELOPED], tmp_path)
 
 
+def test_a_file_compressed_anew_holds_the_same_data(tmp_path):
+    # the sha256 is of the file, the checksum of the arrays in it
+    runs = [RunSpec(rounds=1, dataset="mnist", lr=lr) for lr in (0.1, 0.2)]
+    for run, sha in zip(runs, ("1" * 64, "2" * 64), strict=True):
+        finish(tmp_path, run, file="mnist.npz", sha256=sha, checksum="a" * 64)
+    assert len(collect(runs, tmp_path)) == 2
+    finish(tmp_path, runs[1], file="mnist.npz", sha256="2" * 64, checksum="b" * 64)
+    with pytest.raises(FedbenchError, match="'mnist' was not the same"):
+        collect(runs, tmp_path)
+
+
 def test_files_in_different_places_are_different_files(tmp_path):
     mine, yours = (SEARCHED.changed(tune=None, dataset={"file": {"path": p}}) for p in ("a", "b"))
     finish(tmp_path, mine, file="x", sha256="1" * 64, checksum="a" * 64)

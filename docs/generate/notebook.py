@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,9 +38,12 @@ def page(folder: Path, text: str = "") -> str:
     pieces: list[str] = []
     folder = folder.absolute()
     told = cells(text or NOTEBOOK.read_text(encoding="utf-8"))
+    environment = dict(os.environ)  # without the folder of plug-ins that a comparison adds
     with TemporaryDirectory() as place, contextlib.chdir(place):
         for kind, body in told:
             pieces += [body] if kind == "markdown" else _shown(body, names, folder)
+    os.environ.clear()
+    os.environ.update(environment)
     return "\n\n".join(pieces)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
@@ -38,12 +39,10 @@ def page(folder: Path, text: str = "") -> str:
     pieces: list[str] = []
     folder = folder.absolute()
     told = cells(text or NOTEBOOK.read_text(encoding="utf-8"))
-    environment = dict(os.environ)  # without the folder of plug-ins that a comparison adds
-    with TemporaryDirectory() as place, contextlib.chdir(place):
+    # the folder of plug-ins that a comparison adds to the environment goes with the empty folder
+    with TemporaryDirectory() as place, contextlib.chdir(place), patch.dict(os.environ):
         for kind, body in told:
             pieces += [body] if kind == "markdown" else _shown(body, names, folder)
-    os.environ.clear()
-    os.environ.update(environment)
     return "\n\n".join(pieces)
 
 

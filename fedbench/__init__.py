@@ -25,14 +25,15 @@ if TYPE_CHECKING:
     from fedbench.sampling.sampler import Sampler
     from fedbench.spec import Choice, RunSpec
     from fedbench.store.published import published
+    from fedbench.work.work import Shares, Work
 
 __version__ = "1.0.0"
 
 __all__ = [
     "Architecture", "Batch", "Choice", "Comparison", "Cost", "Dataset", "FedbenchError",
     "Federation", "Gradient", "Inputs", "Machine", "Part", "Partition", "Probe", "Result",
-    "Round", "RunSpec", "Sampler", "Scene", "Sizes", "Source", "State", "Training", "Turn",
-    "__version__", "compare", "published", "run",
+    "Round", "RunSpec", "Sampler", "Scene", "Shares", "Sizes", "Source", "State", "Training",
+    "Turn", "Work", "__version__", "compare", "published", "run",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -43,6 +44,7 @@ _HOMES = {
     **dict.fromkeys(("Probe", "Scene"), "fedbench.engine.probe"),
     **dict.fromkeys(("Training", "run"), "fedbench.engine.training"),
     **dict.fromkeys(("Choice", "RunSpec"), "fedbench.spec"),
+    **dict.fromkeys(("Shares", "Work"), "fedbench.work.work"),
     **dict.fromkeys(("Comparison", "compare"), "fedbench.cli.comparison"),
     "Architecture": "fedbench.models.architecture",
     "FedbenchError": "fedbench.base.errors",

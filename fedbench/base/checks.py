@@ -5,8 +5,9 @@ and data sources are `Checked` dataclasses. In both a field's annotation says wh
 `fedbench list` and the JSON schemas say the same.
 """
 
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -24,6 +25,7 @@ from pydantic import (
 from fedbench.base.errors import FedbenchError, quoted, shown, unknown
 
 M = TypeVar("M", bound=BaseModel)
+R = TypeVar("R")
 
 NonNegative = Annotated[float, Ge(0)]
 Positive = Annotated[float, Gt(0)]
@@ -224,6 +226,12 @@ def hints(cls: Any) -> dict[str, Any]:
 def _finite(value: Any) -> str:
     """' and finite' for an infinite number, which no bound of the annotation refuses."""
     return " and finite" if value in (float("inf"), float("-inf")) else ""
+
+
+def with_named(function: Callable[..., R], *given: Any, **offered: Any) -> R:
+    """Call a user's rule with `given`, and with those of `offered` that it names as parameters."""
+    named = inspect.signature(function).parameters
+    return function(*given, **{name: each for name, each in offered.items() if name in named})
 
 
 class Checked:

@@ -45,6 +45,7 @@ KINDS = {
     "dataset": Kind("data.sources", "data", "Source"),
     "partition": Kind("data.partitions", "partitions", "Partition"),
     "sampler": Kind("sampling", "samplers", "Sampler"),
+    "work": Kind("work", "work", "Work"),
     "probe": Kind("probes", "probes", "Probe"),
     "figure": Kind("report.kinds", "figures", "Kind"),
     "facts": Kind("report.facts", "facts", "Fact"),

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     models = "models"
     partitions = "partitions"
     samplers = "samplers"
+    work = "work"
     probes = "probes"
     papers = "papers"
 

@@ -3,7 +3,7 @@
 Weights, gradients and updates are flat vectors (d,).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -193,7 +193,7 @@ class Round(OneLine):
     buffers: Buffers
     """The buffers of its norm layers."""
     clients: Sequence[int]
-    """The cohort S_t, ascending."""
+    """The cohort S_t whose results the server gets, ascending."""
     counts: Tensor
     """n_i, samples of each of its clients (m,)."""
     p: Tensor
@@ -202,6 +202,10 @@ class Round(OneLine):
     """Computes a model's loss on held-out data."""
     proxy: Callable[[], Tensor]
     """Gives the held-out inputs (N, …) without labels."""
+    amounts: Mapping[int, int] = field(default_factory=dict)
+    """Local epochs of its clients, or steps where the run counts these, by their numbers."""
+    dropped: Mapping[int, int] = field(default_factory=dict)
+    """The same of clients that were too late."""
     rng: torch.Generator = field(default_factory=torch.Generator)
     """This part's random generator for the round."""
     state: State = field(default_factory=dict)

@@ -2,16 +2,15 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from fedbench.base.checks import Checked
+from fedbench.base.checks import Checked, with_named
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
@@ -50,16 +49,16 @@ class Partition(Checked, ABC):
                 f"{self}: clients = {clients} is not allowed; "
                 f"it must be 1…{len(labels)}, the number of training samples"
             )
-        split: Callable[..., Iterable[Indices]] = self.split
-        if "rows" in inspect.signature(split).parameters:
-            split = partial(split, rows=np.arange(len(labels)) if rows is None else rows)
-        elif rows is not None and not self.by_labels:
+        asks = "rows" in inspect.signature(self.split).parameters
+        if rows is not None and not self.by_labels and not asks:
             raise FedbenchError(
                 f"{self}: with held-out data it gets the samples that are left and cannot know "
                 "which; let split take `rows`, their rows in the training set, or write "
                 "`by_labels = True` in the class if it needs to know labels alone"
             )
-        parts = [np.asarray(part) for part in split(labels, clients, rng)]
+        every = np.arange(len(labels)) if rows is None else rows
+        drawn = with_named(self.split, labels, clients, rng, rows=every)
+        parts = [np.asarray(part) for part in drawn]
         for client, part in enumerate(parts):
             require_rows(part, len(labels), f"{self}: client {client}", _PLACES)
         return [np.sort(part).astype(np.int64, copy=False) for part in parts]

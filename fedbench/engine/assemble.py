@@ -25,6 +25,7 @@ from fedbench.engine.build import (
     build_model,
     build_parts,
     build_sampler,
+    build_work,
     data_of,
     optimiser,
     partition_of,
@@ -45,6 +46,7 @@ from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
 from fedbench.sampling.sampler import Sampler, cohort_size
 from fedbench.spec import RunSpec
+from fedbench.work.work import Work
 
 
 class Objects(TypedDict, total=False):
@@ -55,6 +57,7 @@ class Objects(TypedDict, total=False):
     partition: Rows
     parts: tuple[Part, ...]
     sampler: Sampler
+    work: Work
     probes: tuple[Checked, ...]
     loss: Loss
 
@@ -73,6 +76,7 @@ _FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "partition": ("a list with the sample numbers of each client", _one(Sequence)),
     "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", _all(Part)),
     "sampler": ("a Sampler, such as Uniform()", _one(Sampler)),
+    "work": ("a Work, such as Stragglers()", _one(Work)),
     "probes": ("a tuple of probes, such as (Steps(),)", _all(Checked)),
     "loss": ("a function of logits and labels", callable),
 }
@@ -128,6 +132,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
         sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
+        work=objects["work"] if "work" in objects else build_work(spec),
     )  # fmt: skip
 
 

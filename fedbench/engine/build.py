@@ -1,4 +1,4 @@
-"""Builds what a run names: its partition, parts, sampler, model and local optimiser."""
+"""Builds what a run names: its partition, parts, sampler, work, model and local optimiser."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +22,7 @@ from fedbench.engine.fit import require_room
 from fedbench.models.architecture import Architecture, with_projection
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
+from fedbench.work.work import Work
 
 
 def data_of(spec: RunSpec, folder: Path | None) -> Dataset:
@@ -47,7 +48,15 @@ def build_parts(spec: RunSpec) -> tuple[Part, ...]:
 def build_sampler(spec: RunSpec) -> Sampler:
     """The sampler that the spec names."""
     sampler: Sampler = spec.sampler.build("sampler")
+    sampler.require(spec.clients, spec.participation)
     return sampler
+
+
+def build_work(spec: RunSpec) -> Work:
+    """The rule of local work that the spec names."""
+    work: Work = spec.work.build("work")
+    work.require(spec.most)
+    return work
 
 
 def build_model(
@@ -87,7 +96,7 @@ def check_choices(specs: Iterable[tuple[str, RunSpec]]) -> None:
 
 
 def _check(spec: RunSpec, checked: set[str]) -> None:
-    for kind in ("dataset", "model", "partition", "sampler"):
+    for kind in ("dataset", "model", "partition"):
         choice = getattr(spec, kind)
         if f"{kind} {choice}" not in checked:
             choice.build(kind)
@@ -95,5 +104,7 @@ def _check(spec: RunSpec, checked: set[str]) -> None:
     parts = build_parts(spec)
     refuse_conflicts(parts)
     refuse_optimiser(parts, optimiser(spec))
+    build_sampler(spec)
+    build_work(spec)
     for probe in spec.watch:
         probe.build("probe")

@@ -18,9 +18,10 @@ from fedbench.spec import SLUG, Choice, RunSpec
 # plug-ins of this name are registered, if they are.
 _FIELDS = {
     "data": "dataset", "model": "model", "partition": "partition", "parts": "parts",
-    "sampler": "sampler", "probes": "watch", "loss": "loss",
+    "sampler": "sampler", "work": "work", "probes": "watch", "loss": "loss",
 }  # fmt: skip
-_KINDS = {"parts": "method", "sampler": "sampler", "probes": "probe"}
+_SINGLE = ("sampler", "work")
+_KINDS = {"parts": "method", "sampler": "sampler", "work": "work", "probes": "probe"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def named(spec: RunSpec, objects: Mapping[str, Any]) -> RunSpec:
             continue
         choices = _choices(kind, _as_tuple(objects[name]))
         default = RunSpec.model_fields[_FIELDS[name]].default
-        value = default if choices is None else choices[0] if name == "sampler" else choices
+        value = default if choices is None else choices[0] if name in _SINGLE else choices
         spec = spec.changed(**{_FIELDS[name]: value})
     return spec
 

@@ -1,5 +1,6 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers, cost."""
 
+import inspect
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from fedbench.engine.local import LocalTask
 from fedbench.engine.scoring import Scorer
 from fedbench.sampling.sampler import Sampler
 from fedbench.spec import RunSpec
+from fedbench.work.work import Work
 
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 
@@ -44,6 +46,7 @@ class Problem:
     label_counts: NDArray[np.int64]
     unused: Unused
     sampler: Sampler
+    work: Work
     scorers: dict[str, Scorer]
 
     @property
@@ -56,6 +59,11 @@ class Problem:
     def device(self) -> torch.device:
         """The device that holds the data."""
         return self.task.x.device
+
+    @property
+    def asks_losses(self) -> bool:
+        """Whether the sampler looks at clients' training losses, which they upload then."""
+        return "losses" in inspect.signature(self.sampler).parameters
 
     def for_users(self, purpose: str, t: int) -> AbstractContextManager[None]:
         """A context for users' code outside clients' turns, in which its draws have a seed."""
@@ -123,9 +131,9 @@ def work_per_sample(problem: Problem) -> float:
 
 
 def _epochs(problem: Problem) -> float:
-    """Local epochs, on average over the clients where local work is counted in steps."""
+    """Local epochs, on average over the clients where these differ."""
     spec = problem.spec
     if spec.local_epochs:
-        return spec.local_epochs
+        return problem.work.mean(spec.local_epochs)
     steps_of_an_epoch = float((problem.fed.n / problem.largest_batch).clamp(min=1).mean())
-    return (spec.steps or 1) / steps_of_an_epoch
+    return problem.work.mean(spec.steps or 1) / steps_of_an_epoch

@@ -9,7 +9,9 @@ import torch
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.round import State
 from fedbench.core.spill import Spill
+from fedbench.engine.local import ClientResult
 from fedbench.engine.probe import Cells
+from fedbench.engine.turns import PreparedClient
 from fedbench.spec.sections import Stop
 
 
@@ -115,9 +117,23 @@ class Progress:
     passes: int = 0  # samples passed forward and backward through the model
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
+    losses: dict[int, float] = field(default_factory=dict)  # of clients' last turns, if asked for
     users_draw: bool = False  # see `LocalTask.users`
     memory: list[State] = field(default_factory=list)  # the tensors that each probe stores
     tables: list[list[Cells]] = field(default_factory=list)  # the rows that each probe wrote
+
+    def count(self, c: PreparedClient, reply: ClientResult, size: int, losses: bool) -> None:
+        """Take what a client stores and its loss, if needed; count its passes and its traffic.
+
+        size: the numbers of a model; losses: whether the clients upload their losses.
+        """
+        self.clients[c.client] = reply.state
+        self.passes += sum(len(rows) for rows in c.batches.rows)
+        self.traffic.broadcast(size, [t.msg for t in c.turns])
+        self.traffic.collect(size, reply.upload)
+        if losses:
+            self.losses[c.client] = float(reply.loss)
+            self.traffic.up += 1
 
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
@@ -131,6 +147,7 @@ class Progress:
             "passes": self.passes,
             "seconds": self.seconds,
             "diverged": self.diverged,
+            "losses": self.losses,
             "users_draw": self.users_draw,
             "memory": self.memory,
             "tables": self.tables,

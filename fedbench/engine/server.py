@@ -1,13 +1,17 @@
 """The server's side of a round: draws the cohort, and computes the next global model."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fedbench.base import seeds
+from fedbench.base.checks import with_named
 from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Buffers, Model
 from fedbench.core.part import Part, overriding, same_shape
@@ -18,16 +22,21 @@ from fedbench.engine.problem import Problem
 from fedbench.spec import RunSpec
 
 
-def open_round(problem: Problem, global_model: Model, t: int) -> Round:
-    """Round t with its cohort, mixing weights and learning rate."""
+def open_round(
+    problem: Problem, global_model: Model, t: int, losses: Mapping[int, float] | None = None
+) -> Round:
+    """Round t with its cohort, mixing weights and learning rate.
+
+    losses: those of the clients' last turns by their numbers, if the sampler asks for them.
+    """
     spec, fed = problem.spec, problem.fed
-    clients = _cohort(problem, t)
+    drawn = _cohort(problem, t, losses or {})
+    amounts, dropped = _local_work(problem, t, list(drawn))
+    clients = list(amounts)
     counts = fed.n[clients]
-    p = (
-        counts / counts.sum()
-        if spec.weights == "samples"
-        else torch.full_like(counts, 1 / len(clients))
-    )
+    times = counts.new_tensor([drawn[i] for i in clients])
+    share = counts * times if spec.weights == "samples" else times
+    p = share / share.sum()
     lr = spec.lr * spec.lr_decay**t
     return Round(
         fed=fed,
@@ -38,28 +47,64 @@ def open_round(problem: Problem, global_model: Model, t: int) -> Round:
         clients=clients,
         counts=counts,
         p=p,
+        amounts=amounts,
+        dropped=dropped,
         validate=problem.validate,
         proxy=problem.proxy,
     )
 
 
-def _cohort(problem: Problem, t: int) -> list[int]:
-    """The clients of round t, ascending, in numbers of Python's own, as checkpoints have."""
-    spec = problem.spec
-    rng = seeds.numpy_generator(spec.seed, t, seeds.EVERYONE, "cohort")
-    drawn = problem.sampler(rng, spec.clients, spec.participation, problem.label_counts)
-    clients: list[int] = np.sort(np.asarray(drawn)).tolist()
-    _require_cohort(clients, spec)
+def _local_work(
+    problem: Problem, t: int, clients: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Local epochs or steps by client: of those whose results are sent, and of all others."""
+    spec, rule = problem.spec, problem.work
+    rng, always = (
+        seeds.numpy_generator(spec.seed, at, seeds.EVERYONE, "work") for at in (t, seeds.ALWAYS)
+    )
+    drawn = with_named(rule, clients, spec.most, rng, t=t, K=spec.clients, always=always)
+    amounts, sent = drawn if isinstance(drawn, tuple) else (drawn, np.ones(len(clients), bool))
+    _require_work(np.asarray(amounts), np.asarray(sent), len(clients), spec)
+    each = list(zip(clients, np.asarray(amounts).tolist(), sent, strict=True))
+    return {i: n for i, n, on in each if on}, {i: n for i, n, on in each if not on}
+
+
+def _require_work(amounts: NDArray[Any], sent: NDArray[Any], m: int, spec: RunSpec) -> None:
+    """Raise `FedbenchError` unless a rule of local work gave each client of m an amount."""
+    whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()
+    if not whole or sent.shape != (m,) or not sent.any():
+        raise FedbenchError(
+            f"work: {spec.work} gave {shown(amounts)}, sent {shown(sent)}; it must give each of "
+            f"{m} clients a whole number of epochs or steps, at least 1, and one must be in time"
+        )
+
+
+def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[int]:
+    """The clients of round t, ascending, and how often each was drawn.
+
+    They are numbers of Python's own, as checkpoints have.
+    """
+    spec, K = problem.spec, problem.spec.clients
+    rng, always = (
+        seeds.numpy_generator(spec.seed, at, seeds.EVERYONE, "cohort") for at in (t, seeds.ALWAYS)
+    )
+    drawn = with_named(
+        problem.sampler, rng, K, spec.participation, problem.label_counts,
+        t=t, always=always, losses=np.array([losses.get(i, np.nan) for i in range(K)]),
+    )  # fmt: skip
+    clients = Counter(np.sort(np.asarray(drawn)).tolist())
+    _require_cohort(clients, problem)
     return clients
 
 
-def _require_cohort(clients: Sequence[int], spec: RunSpec) -> None:
-    """Raise `FedbenchError` unless a sampler drew different clients that there are."""
+def _require_cohort(clients: Counter[int], problem: Problem) -> None:
+    """Raise `FedbenchError` unless a sampler drew clients that there are, as often as it may."""
+    spec, again = problem.spec, problem.sampler.replacement
     known = all(isinstance(i, int) and 0 <= i < spec.clients for i in clients)
-    if not clients or not known or len({*clients}) < len(clients):
+    if not clients or not known or (not again and clients.total() > len(clients)):
         raise FedbenchError(
-            f"sampler: {spec.sampler} drew the clients {shown(clients)}; it must draw at least one "
-            f"of 0…{spec.clients - 1}, each once"
+            f"sampler: {spec.sampler} drew the clients {shown(sorted(clients.elements()))}; it "
+            f"must draw at least one of 0…{spec.clients - 1}, each once"
         )
 
 

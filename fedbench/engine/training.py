@@ -35,7 +35,7 @@ from fedbench.engine.problem import Problem, require_score, warn_unused, work_pe
 from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
 from fedbench.engine.record import Result, describe, tables
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
-from fedbench.engine.turns import PreparedClient, exchange, prepare, snapshot
+from fedbench.engine.turns import PreparedClient, exchange, prepare, rows_of_batches, snapshot
 from fedbench.engine.workers import Workers
 from fedbench.spec import RunSpec
 from fedbench.store import RunFolder, locked
@@ -57,8 +57,8 @@ def run(
 
     `out`: a folder for the run's files. A run that was killed there is resumed; if the folder holds
     a finished run, that is an error. `data_dir`: the folder with data files and published weights.
-    `data`, `model`, `partition`, `parts`, `sampler`, `probes` and `loss` may be given as objects in
-    place of what the spec names; they are then part of the run's identity (see `engine/identity`).
+    `data`, `model`, `partition`, `parts`, `sampler`, `work`, `probes` and `loss` may be given as
+    objects in place of what the spec names; they are then part of the run's identity.
     `watch` is called with each evaluated round. `searched`: the spec whose search chose these
     settings, which identifies the run. Raises `FedbenchError` on bad input.
 
@@ -143,7 +143,7 @@ class Training:
 
     def _round(self, t: int) -> None:
         progress = self.progress
-        r = open_round(self.problem, progress.global_model, t)
+        r = open_round(self.problem, progress.global_model, t, progress.losses)
         copies = copies_for_parts(self.problem, r, progress.server)
         with self.clock.phase("train"):
             clients, replies = self._train(r, copies)
@@ -183,6 +183,9 @@ class Training:
         progress, size = self.progress, model_floats(self.fed.d, r.buffers)
         messages = [part.send(copy) for part, copy in zip(self.parts, copies, strict=True)]
         clients = [prepare(self.problem, r, i, messages, self._stored(i)) for i in r.clients]
+        for i, amount in r.dropped.items():  # they trained in vain
+            progress.passes += sum(map(len, rows_of_batches(self.problem, r.round, i, amount)))
+            progress.traffic.broadcast(size, messages)
         for copy in copies:
             copy.set_steps([len(c.batches.rows) for c in clients])
         progress.traffic.up += exchange(self.problem, copies, clients)
@@ -193,10 +196,7 @@ class Training:
         for c, reply in zip(clients, replies, strict=True):
             for part, t in zip(self.parts, c.turns, strict=True):
                 require_tensors(part, t.msg, t.upload, t.state)
-            progress.clients[c.client] = reply.state
-            progress.passes += sum(len(rows) for rows in c.batches.rows)
-            progress.traffic.broadcast(size, [t.msg for t in c.turns])
-            progress.traffic.collect(size, reply.upload)
+            progress.count(c, reply, size, self.problem.asks_losses)
         return before, replies
 
     def _stored(self, client: int) -> list[State]:

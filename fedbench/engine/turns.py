@@ -37,7 +37,7 @@ def prepare(
 
     messages: what each part sends; stored: what each part stored after the client's last turn.
     """
-    rows = _batches(problem, r.round, client)
+    rows = rows_of_batches(problem, r.round, client, r.amounts.get(client, problem.spec.most))
     n, labels = problem.fed.n[client], problem.fed.labels[client]
     spec, decays = problem.spec, problem.task.decays
     decay = spec.weight_decay if decays is None else spec.weight_decay * decays
@@ -134,7 +134,8 @@ def _pieces(rows: Tensor, whole: bool) -> list[Tensor]:
     return pieces
 
 
-def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
+def rows_of_batches(problem: Problem, t: int, client: int, amount: int) -> list[Tensor]:
+    """The rows of each batch of a client's turn of so many epochs or, by the spec, steps."""
     spec = problem.spec
     indices = batches(
         spec.seed,
@@ -142,8 +143,8 @@ def _batches(problem: Problem, t: int, client: int) -> list[Tensor]:
         client,
         problem.rows[client],
         spec.batch,
-        spec.local_epochs,
-        spec.steps,
+        None if spec.steps else amount,
+        amount if spec.steps else None,
         drop_single=problem.task.net.has_batch_norm,
     )
     rows = torch.cat(indices).to(problem.device)  # one copy, not one per batch

@@ -16,7 +16,7 @@ from fedbench.spec import Choice, RunSpec
 
 Replacements = dict[str, Choice]
 
-_SUBSTITUTED = ("dataset", "model", "partition", "sampler", "parts", "watch")
+_SUBSTITUTED = ("dataset", "model", "partition", "sampler", "work", "parts", "watch")
 _SHARES = ("participation", "validation")
 
 
@@ -133,8 +133,9 @@ class Cut(Numbers):
     cases: tuple[ScaleCase, ...] = ()
     """Further changes to the runs of some data sets or models."""
     substitutes: dict[str, Replacements] = Field(default_factory=dict)
-    """What replaces what, by kind ('dataset', 'model', 'partition', 'sampler', 'parts', 'watch'):
-    {dataset: {cifar10: digits}}. Where the name stays, only the parameters given are replaced."""
+    """What replaces what, by kind ('dataset', 'model', 'partition', 'sampler', 'work', 'parts',
+    'watch'): {dataset: {cifar10: digits}}. Where the name stays, only the parameters given are
+    replaced."""
     keep: tuple[str, ...] | None = None
     """The tables, figures and facts that are made, by name; all of them by default."""
     levels: dict[str, tuple[Level, ...]] = Field(default_factory=dict)

@@ -23,7 +23,7 @@ from fedbench.plan.search import scored, trial_runs
 from fedbench.spec import RunSpec
 
 _KINDS = {  # the setting → the kind of what it names
-    **{name: name for name in ("dataset", "model", "partition", "sampler")},
+    **{name: name for name in ("dataset", "model", "partition", "sampler", "work")},
     **{"parts": "method", "watch": "probe"},
 }
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has

@@ -123,9 +123,8 @@ def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
 def _passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
     cohort = cohort_size(run.clients, run.participation)
     share = train * (1 - run.validation) / run.clients
-    work = (
-        run.steps * min(run.batch or share, share) if run.steps else (run.local_epochs or 1) * share
-    )
+    unit = min(run.batch or share, share) if run.steps else share
+    work = run.work.build("work").mean(run.most) * unit
     scored = (test + train * run.validation) * (run.rounds // run.eval_every)
     return run.rounds * cohort * work, scored
 
@@ -134,7 +133,7 @@ def _decisive(run: RunSpec) -> tuple[object, ...]:
     """Everything that the cost follows from."""
     local = (run.epochs, run.steps, run.batch, run.clients, run.participation)
     scored = (run.rounds, run.eval_every, run.validation)
-    choices = (run.dataset, run.model)
+    choices = (run.dataset, run.model, run.work)
     return (*local, *scored, *(part for each in choices for part in (each.name, repr(each.params))))
 
 

@@ -34,6 +34,7 @@ from fedbench.methods.fedprox import FedProx
 from fedbench.methods.selfconfidence import SelfConfidence
 from fedbench.models.architecture import BodyHead
 from fedbench.probes.scores import mean_accuracy
+from fedbench.work.work import Constant
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ def _on_features(
         decays=None if decays is None else decays[in_head],
     )
     fed = replace(problem.fed, net=head, d=head.d, start=start, lr=spec.lr)
-    return replace(problem, spec=spec, task=task, fed=fed)
+    return replace(problem, spec=spec, task=task, fed=fed, work=Constant())
 
 
 def _tuned(small: Problem) -> Tensor:

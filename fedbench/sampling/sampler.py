@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,27 @@ _COVERAGE_DRAWS = 1000
 class Sampler(Checked, ABC):
     """A rule that draws the cohort of a round."""
 
+    replacement: ClassVar[bool] = False  # it may draw a client twice, who then counts twice
+
     @abstractmethod
     def __call__(
-        self, rng: np.random.Generator, K: int, participation: float, labels: NDArray[np.int64]
+        self,
+        rng: np.random.Generator,
+        K: int,
+        participation: float,
+        labels: NDArray[np.int64],
+        *args: Any,
+        **asked: Any,
     ) -> list[int]:
-        """Draw client numbers, ascending, of K clients with participation C.
+        """Draw client numbers, in any order, of K clients with participation C.
 
-        `labels` are the label counts of all clients, (K, classes).
+        `labels` are the label counts of all clients, (K, classes). A rule may also take, by their
+        names, the round `t` from 0, `always`, a generator that draws the same numbers in every
+        round, and `losses` (K,), each client's mean training loss in its last turn, NaN before it.
         """
+
+    def require(self, K: int, participation: float) -> None:
+        """Raise `FedbenchError`, before any training, if the rule does not fit these numbers."""
 
 
 def cohort_size(K: int, participation: float) -> int:

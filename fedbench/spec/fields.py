@@ -29,6 +29,9 @@ class RunSettings(Strict):
     """The share C of the clients that train in a round: a cohort of max(1, round(C·K))."""
     sampler: Choice = Choice(name="uniform")
     """The rule that draws the cohort of a round (`fedbench list samplers`)."""
+    work: Choice = Choice(name="constant")
+    """The rule that says how many of the epochs or steps each client makes (`fedbench list
+    work`)."""
     weights: Literal["uniform", "samples"] = "uniform"
     """How the models of a cohort are mixed: all alike, or with samples by their clients' numbers of
     samples, as McMahan et al. do."""

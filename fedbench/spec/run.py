@@ -22,7 +22,7 @@ from fedbench.spec.fields import RunSettings
 from fedbench.spec.numerics import NUMERICS, changed_since, given
 from fedbench.spec.sections import Augment, Tune
 
-NAMED = ("dataset", "model", "partition", "sampler")  # settings that are chosen by a name
+NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 SLUG = 150  # characters; the name of a folder may have 255
@@ -130,6 +130,11 @@ class RunSpec(RunSettings):
     def local_epochs(self) -> int | None:
         """E, 1 unless `steps` is given."""
         return None if self.steps else self.epochs or 1
+
+    @property
+    def most(self) -> int:
+        """The local epochs E or, where `steps` is given, steps H of a client with all its work."""
+        return self.steps or self.epochs or 1
 
     @property
     def partition_seed(self) -> int:

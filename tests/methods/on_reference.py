@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from fedbench import Dataset, Machine, Part, RunSpec, run
+from fedbench import Dataset, Machine, Part, RunSpec, Work, run
 
 
 def trajectory(s, parts, **settings):
@@ -29,9 +29,20 @@ def trajectory(s, parts, **settings):
         **settings,
     )
     film = Film()
-    machine = Machine(device="cpu", workers=1)
-    run(spec, machine=machine, data=data, model=model, partition=s.rows, parts=(*parts, film))
+    rules = {"partition": s.rows, "parts": (*parts, film)}
+    rules |= {"work": ByClient(s.work)} if s.work else {}
+    run(spec, machine=Machine(device="cpu", workers=1), data=data, model=model, **rules)
     return np.array([w.numpy().reshape(s.w0.shape) for w in film.frames])
+
+
+@dataclass(frozen=True)
+class ByClient(Work):
+    """Each client makes its own number of epochs."""
+
+    epochs: tuple[int, ...]
+
+    def __call__(self, clients, most, rng):
+        return np.array([self.epochs[i] for i in clients])
 
 
 @dataclass(frozen=True)

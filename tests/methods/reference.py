@@ -31,6 +31,7 @@ class Setting:
     weight_decay: float = 0.01
     seed: int = 0
     by_samples: bool = False
+    work: tuple[int, ...] | None = None  # epochs by client; None: all make `epochs`
 
     def cohort(self, t):
         """S_t."""
@@ -40,7 +41,9 @@ class Setting:
     def batches(self, t, i):
         """Client i's batches in round t, as row numbers."""
         rows = torch.as_tensor(self.rows[i])
-        found = batches(self.seed, t, i, rows, self.batch, self.epochs, None)
+        found = batches(
+            self.seed, t, i, rows, self.batch, self.work[i] if self.work else self.epochs, None
+        )
         return [b.numpy() for b in found]
 
     def eta(self, t):
@@ -62,12 +65,16 @@ class Setting:
 
 
 def problem(**changes):
-    """Six clients with 3, 5, 8, 9, 11 and 14 samples of four classes, five features."""
+    """Six clients with 3, 5, 8, 9, 11 and 14 samples of four classes, five features.
+
+    Where the clients' models count by their samples, the clients do unequal work, too.
+    """
     rng = np.random.default_rng(42)
     sizes = [3, 5, 8, 9, 11, 14]
     x, y = rng.normal(size=(sum(sizes), 5)), rng.integers(0, 4, sum(sizes))
     y[: sizes[0] + sizes[1]] = 1  # the two smallest know one class only
     rows = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    changes = {"work": (2, 1, 3, 1, 2, 4) if changes.get("by_samples") else None, **changes}
     return Setting(x, y, rows, 0.1 * rng.normal(size=(4, 5)), **changes)
 
 

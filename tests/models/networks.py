@@ -17,6 +17,7 @@ DIGITS, PAIRS = Inputs((1, 8, 8), 10), Inputs((1, 16, 16), 100)
 # Narrowed for 8×8 digits and for 16×16 pairs of them.
 SMALL = {
     "mlp": {"hidden": 16},
+    "logistic": {},
     "lenet5": {"width": 0.5, "padding": 2},
     "fedavgcnn": {"width": 0.25},
     "acnn": {"width": 0.25, "side": 16},

@@ -118,7 +118,7 @@ def test_conditions_are_what_all_runs_share() -> None:
     assert shared == {
         **{"dataset": "Digits", "model": "MLP", "clients": 100, "rounds": 150, "seeds": 2},
         "cohort": {"size": 10, "about": False},
-        "local": {"unit": "epoch", "number": 1},
+        "local": {"unit": "epoch", "number": 1, "most": False},
     }  # but not the batches
     assert conditions([]) == {}
     facts = ("Digits", "MLP", "100 clients", "10 of them", "1 local epoch", "150 rounds", "2 seeds")

@@ -177,7 +177,7 @@ def _told(run: RunSpec) -> dict[str, Any]:
             "size": cohort_size(run.clients, run.participation),
             "about": run.sampler.name == "bernoulli",
         },
-        "local": {"unit": local[0], "number": local[1]},
+        "local": {"unit": local[0], "number": local[1], "most": run.work.name != "constant"},
         "batch": run.batch or 0,
         "rounds": run.rounds,
     }

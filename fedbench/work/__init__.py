@@ -1,0 +1,1 @@
+"""Local work: the rules that say how much each client of a cohort trains."""

@@ -16,16 +16,18 @@ Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 
 
-def read(file: Path, name: str, fewer: Sequence[str] = ()) -> Arrays:
+def read(file: Path, name: str, fewer: Sequence[str] = (), optional: Sequence[str] = ()) -> Arrays:
     """Read the arrays `FIELDS` of an npz file, or `fewer` where it has these and not all of them.
 
+    Those `optional` ones that it has are read, too.
     Pickled objects are never loaded.
     """
     where = f"{name} ({file})"
     with _opened(file, where) as archive:
         held = set(archive.files)
         wanted = fewer if fewer and held >= set(fewer) and not held >= set(FIELDS) else FIELDS
-        return {field: _member(archive, field, where, wanted) for field in wanted}
+        more = [field for field in optional if field in held]
+        return {field: _member(archive, field, where, wanted) for field in (*wanted, *more)}
 
 
 def write(file: Path, arrays: Arrays) -> None:

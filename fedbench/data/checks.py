@@ -27,6 +27,15 @@ def check_features(where: str, name: str, x: Any) -> None:
     _check_finite(where, name, x)
 
 
+def check_groups(where: str, name: str, groups: Any, samples: int) -> None:
+    """Refuse anything but None, and one whole number ≥ 0 for each sample."""
+    if groups is None:
+        return
+    whole = isinstance(groups, np.ndarray) and groups.dtype.kind in "iu"
+    if not whole or groups.shape != (samples,) or (groups < 0).any():
+        raise FedbenchError(f"{where}: {name} must be {samples} whole numbers ≥ 0, one per sample")
+
+
 def channels_last(where: str, name: str, x: Any, channels: str | None) -> Any:
     """Images (N, H, W, C), whose order `channels` names; refuses an order that nobody may mean."""
     if channels not in ("first", "last", None):

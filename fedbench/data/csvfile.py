@@ -5,7 +5,7 @@ pandas reads it; the module csv names the columns, and finds the line of what pa
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -30,16 +30,22 @@ _CELLS = 2_000_000  # that are in memory at a time, beside the result
 
 
 class LabelledRows(NamedTuple):
-    """Numbers (N, features), labels (N,), which are int64 or words, and the columns' names."""
+    """Numbers (N, features), labels (N,), which are int64 or words, and the columns' names.
+
+    `groups` (N,) are the words of the column that says whose each row is, if there is one.
+    """
 
     x: NDArray[np.float32]
     y: NDArray[Any]
     columns: tuple[str, ...]  # of x
     label: str  # of y
+    groups: NDArray[Any] | None = None
 
 
-def read_csv(file: Path, where: str, label: str) -> LabelledRows:
+def read_csv(file: Path, where: str, label: str, group: str = "") -> LabelledRows:
     """The rows of a CSV file; their labels stand in the column `label`, or in the last if it is ''.
+
+    The column `group` says whose each row is and is no feature.
 
     Raises `FedbenchError`, which begins with `where`, if the file is not such a table, or names
     line and column of a cell that is not a finite number, of a missing label, or of a row with too
@@ -47,17 +53,17 @@ def read_csv(file: Path, where: str, label: str) -> LabelledRows:
     """
     try:
         columns = _names(file, where)
-        _check_columns(where, columns, label)
-        at = columns.index(label) if label else len(columns) - 1
-        x, words = _read(file, where, columns, at)
+        _check_columns(where, columns, label, group)
+        label = label or columns[-1]
+        x, words = _read(file, where, columns, [label] + [group] * bool(group))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FedbenchError(
             f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
         ) from error
-    names = tuple(columns[:at] + columns[at + 1 :])
+    names = tuple(name for name in columns if name not in words)
     _refuse_index(where, x, names)
-    y = _labels(words, f"{where}: column {columns[at]!r}")
-    return LabelledRows(x, y, names, columns[at])
+    y = _labels(words[label], f"{where}: column {label!r}")
+    return LabelledRows(x, y, names, label, np.array(words[group]) if group else None)
 
 
 def _opened(file: Path) -> TextIO:
@@ -102,33 +108,35 @@ def _rows(reader: Any, where: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read(
-    file: Path, where: str, columns: Sequence[str], at: int
-) -> tuple[NDArray[np.float32], list[str]]:
-    """The features, and the labels as they are written."""
+    file: Path, where: str, columns: Sequence[str], texts: Sequence[str]
+) -> tuple[NDArray[np.float32], dict[str, list[str]]]:
+    """The features, and by name the columns `texts` as they are written."""
     x: list[NDArray[np.float32]] = []
-    words: list[str] = []
+    words: dict[str, list[str]] = {name: [] for name in texts}
+    at = {str(columns.index(name)): name for name in texts}
     try:
         with _opened(file) as stream:
             next(_rows(csv.reader(stream, strict=True), where))  # pandas begins below the names
             for frame in _frames(stream, len(columns), at):
-                labels = frame.pop(str(at)).str.strip()
-                values = _single(frame.to_numpy(np.float64))
-                if not np.isfinite(values).all() or labels.isin(MISSING).any():
+                told = frame[[*at]].apply(lambda cells: cells.str.strip())
+                values = _single(frame.drop(columns=[*at]).to_numpy(np.float64))
+                if not np.isfinite(values).all() or told.isin(MISSING).any(axis=None):
                     raise ValueError("a number that is not finite, or a label that is missing")
-                words.extend(labels)
+                for place, name in at.items():
+                    words[name].extend(told[place])
                 x.append(values)
     except (ValueError, pd.errors.ParserError) as error:
         for allowed in (_TRUTH, ()):  # these are numbers only if all cells of a column are
-            _refuse_first(file, where, columns, at, allowed, sound=len(words))
+            _refuse_first(file, where, columns, texts, allowed, sound=sum(map(len, x)))
         raise FedbenchError(f"{where}: pandas cannot read the table ({short(error)})") from error
     return np.concatenate(x), words
 
 
-def _frames(stream: TextIO, width: int, at: int) -> Iterator[pd.DataFrame]:
-    """The rows below the names, some at a time; column `at` is text as it is written."""
+def _frames(stream: TextIO, width: int, at: Collection[str]) -> Iterator[pd.DataFrame]:
+    """The rows below the names, some at a time; columns `at` are text as it is written."""
     return pd.read_csv(
         stream, header=None, names=[str(k) for k in range(width)], index_col=False, na_filter=False,
-        dtype={str(k): object if k == at else np.float64 for k in range(width)},
+        dtype={str(k): object if str(k) in at else np.float64 for k in range(width)},
         chunksize=max(1, _CELLS // width),
     )  # fmt: skip
 
@@ -139,7 +147,12 @@ def _single(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _refuse_first(
-    file: Path, where: str, columns: Sequence[str], at: int, words: Sequence[str], sound: int
+    file: Path,
+    where: str,
+    columns: Sequence[str],
+    texts: Sequence[str],
+    words: Sequence[str],
+    sound: int,
 ) -> None:
     """Raise `FedbenchError` with line and column of the first cell that is not as it must be.
 
@@ -148,9 +161,10 @@ def _refuse_first(
     with _opened(file) as stream:
         rows = _rows(csv.reader(stream, strict=True), where)
         for line, cells in islice(rows, 1 + sound, None):
-            _refuse_label(cells[at].strip(), f"{where}: line {line}", columns[at])
+            for name in texts:
+                _refuse_label(cells[columns.index(name)].strip(), f"{where}: line {line}", name)
             for name, cell in zip(columns, cells, strict=True):
-                if name != columns[at] and not (cell.strip().lower() in words or _finite(cell)):
+                if name not in texts and not (cell.strip().lower() in words or _finite(cell)):
                     raise FedbenchError(
                         f"{where}: line {line}, column {name!r} has {cell!r}; "
                         "features must be finite numbers"
@@ -183,7 +197,7 @@ def _refuse_index(where: str, x: NDArray[np.float32], columns: Sequence[str]) ->
             )
 
 
-def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
+def _check_columns(where: str, columns: Sequence[str], label: str, group: str) -> None:
     if all(_is_number(name) for name in columns):
         raise FedbenchError(f"{where}: line 1 has only numbers; it must name the columns")
     for name in columns:
@@ -195,12 +209,22 @@ def _check_columns(where: str, columns: Sequence[str], label: str) -> None:
     twice = [name for name in columns if columns.count(name) > 1]
     if twice:
         raise FedbenchError(f"{where}: two columns are named {twice[0]!r}; names must differ")
-    if label and label not in columns:
+    _check_texts(where, columns, label, group)
+
+
+def _check_texts(where: str, columns: Sequence[str], label: str, group: str) -> None:
+    """Refuse names of the columns of labels and groups that there are not, and too few columns."""
+    for name, use in ((label, "the labels"), (group, "the groups")):
+        if name and name not in columns:
+            raise FedbenchError(
+                f"{where}: there is no column {name!r} for {use}, only "
+                f"{', '.join(map(repr, columns))}"
+            )
+    if group and group == (label or columns[-1]):
         raise FedbenchError(
-            f"{where}: there is no column {label!r} for the labels, only "
-            f"{', '.join(map(repr, columns))}"
+            f"{where}: the column {group!r} cannot hold labels and groups; `label` names the labels"
         )
-    if len(columns) < 2:
+    if len(columns) < 2 + bool(group):
         found = [mark for mark in (";", "\t", "|") if mark in columns[0]]
         other = f" (cells are separated by {found[0]!r}, not by commas)" if found else ""
         raise FedbenchError(

@@ -13,6 +13,7 @@ from fedbench.base.errors import FedbenchError
 from fedbench.data.checks import (
     channels_last,
     check_features,
+    check_groups,
     check_labels,
     check_normalisation,
     check_tokens,
@@ -62,8 +63,10 @@ class Dataset:
     the arrays came from (source, file, sha256). `normalisation` is what the literature usually
     applies to the pixels; a run applies it if its setting `normalise` says so. `x_held_out` and
     `y_held_out` are an official validation set, where there is one: a run that validates then
-    holds out no training sample. Images (N, channels, H, W) are taken with `channels="first"`, and
-    are (N, H, W, channels) then; without it a shape such as (N, 3, 32, 32) is refused, unless
+    holds out no training sample. `groups` says by a number ≥ 0 whose each training sample is, a
+    user's, writer's or site's, and `groups_test` of each test sample: the partition
+    `natural` makes clients of them. Images (N, channels, H, W) are taken with `channels="first"`,
+    and are (N, H, W, channels) then; without it a shape such as (N, 3, 32, 32) is refused, unless
     `channels="last"` says that it is meant. Raises `FedbenchError` if shapes, types, ranges or
     lengths do not fit.
     """
@@ -80,6 +83,8 @@ class Dataset:
     columns: tuple[str, ...] = ()  # names of the features, if the file names them
     x_held_out: Features | None = None
     y_held_out: Labels | None = None
+    groups: NDArray[np.int64] | None = None
+    groups_test: NDArray[np.int64] | None = None
     channels: Literal["first", "last"] | None = None
 
     def __post_init__(self) -> None:
@@ -100,6 +105,8 @@ class Dataset:
             raise FedbenchError(
                 f"{where}: {len(self.columns)} columns are named; x_train has {self.shape[0]}"
             )
+        check_groups(where, "groups", self.groups, len(self.y_train))
+        check_groups(where, "groups_test", self.groups_test, len(self.y_test))
         if self.normalisation is not None:
             check_normalisation(where, *self.normalisation, channels=self.shape[0])
 
@@ -108,7 +115,8 @@ class Dataset:
         classes = f"{self.classes} classes" if self.classes else "no classes"
         held_out = "" if self.y_held_out is None else f" + {len(self.y_held_out):,} validation"
         counts = f"{len(self.y_train):,} training{held_out} + {len(self.y_test):,} test"
-        return f"Dataset({self.name!r}: {counts} {self.inputs.words}, {classes})"
+        of = "" if self.groups is None else f" of {len(np.unique(self.groups)):,} groups"
+        return f"Dataset({self.name!r}: {counts} {self.inputs.words}{of}, {classes})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -134,8 +142,9 @@ class Dataset:
         digest = hashlib.sha256(repr((self.inputs, self.normalisation)).encode())
         if self.x_train.dtype == np.uint8 and not self.pixels:
             digest.update(b"unscaled")  # runs that divided such tables by 255 saw other data
-        held_out = [each for each in (self.x_held_out, self.y_held_out) if each is not None]
-        for array in (self.x_train, self.y_train, self.x_test, self.y_test, *held_out):
+        more = (self.x_held_out, self.y_held_out, self.groups, self.groups_test)
+        given = [each for each in more if each is not None]
+        for array in (self.x_train, self.y_train, self.x_test, self.y_test, *given):
             digest.update(f"{array.dtype.str} {array.shape}".encode())
             for first in range(0, len(array), _CHUNK):
                 digest.update(np.ascontiguousarray(array[first : first + _CHUNK]).data)

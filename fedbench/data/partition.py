@@ -26,8 +26,9 @@ EQUAL_SIZES = "the partition 'dp' or 'dr', which give all clients equally many"
 class Partition(Checked, ABC):
     """A rule that divides a training set over clients; each is a file in `data/partitions`.
 
-    A rule that knows more of a sample than its label, such as whose it is, takes a fourth argument
-    `rows`: row `rows[k]` of the training set has the label `labels[k]`.
+    A rule that looks at more of a sample than its label takes a fourth argument `groups`, the
+    number of the user or site whose each sample is, or `rows`: row `rows[k]` of the training set
+    has the label `labels[k]`.
     """
 
     by_labels: ClassVar[bool] = False  # it needs to know nothing else of the samples
@@ -39,17 +40,24 @@ class Partition(Checked, ABC):
         clients: int,
         rng: np.random.Generator,
         rows: Indices | None = None,
+        groups: Indices | None = None,
     ) -> list[Indices]:
         """Divide the samples: per client one ascending array of sample numbers, none twice.
 
-        `rows`: their rows in the training set; None if they are all of it.
+        `rows`: their rows in the training set; None if they are all of it. `groups`: whose they
+        are; None if the data set does not say.
         """
         if clients < 1 or clients > len(labels):
             raise FedbenchError(
                 f"{self}: clients = {clients} is not allowed; "
                 f"it must be 1…{len(labels)}, the number of training samples"
             )
-        asks = "rows" in inspect.signature(self.split).parameters
+        asks = inspect.signature(self.split).parameters.keys() & {"rows", "groups"}
+        if "groups" in asks and groups is None:
+            raise FedbenchError(
+                f"{self}: it needs data that say whose each sample is: a table with a column that "
+                "`group` names, an npz file with `groups`, or a source such as leaf"
+            )
         if rows is not None and not self.by_labels and not asks:
             raise FedbenchError(
                 f"{self}: with held-out data it gets the samples that are left and cannot know "
@@ -57,7 +65,7 @@ class Partition(Checked, ABC):
                 "`by_labels = True` in the class if it needs to know labels alone"
             )
         every = np.arange(len(labels)) if rows is None else rows
-        drawn = with_named(self.split, labels, clients, rng, rows=every)
+        drawn = with_named(self.split, labels, clients, rng, rows=every, groups=groups)
         parts = [np.asarray(part) for part in drawn]
         for client, part in enumerate(parts):
             require_rows(part, len(labels), f"{self}: client {client}", _PLACES)

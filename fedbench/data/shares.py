@@ -18,18 +18,18 @@ Rows = Sequence[NDArray[np.int64]]  # of each client, the row numbers of its sam
 def hold_out(data: Dataset, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw the rows held out for validation; returns (training rows, held-out rows).
 
-    The same share (0 ≤ share < 1) of every class is held out; nothing is if the data set brings a
-    validation set.
+    The same share (0 ≤ share < 1) of every class is held out or, where the data are of users or
+    sites, of every one of these; nothing is if the data set brings a validation set.
     """
     everything = np.arange(len(data.y_train))
     if not share or data.x_held_out is not None:
         return everything, everything[:0]
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "held-out")
     shuffled = rng.permutation(everything)
-    labels = data.y_train[shuffled]
-    groups = (
-        [shuffled[labels == label] for label in np.unique(labels)] if data.classes else [shuffled]
-    )
+    strata = data.y_train if data.groups is None else data.groups
+    labels = strata[shuffled]
+    whole = not data.classes and data.groups is None
+    groups = [shuffled] if whole else [shuffled[labels == label] for label in np.unique(labels)]
     out = np.sort(np.concatenate([g[: round(share * len(g))] for g in groups]))
     if not len(out):
         raise FedbenchError(f"validation = {share} holds out no sample; it must be larger")
@@ -42,7 +42,8 @@ def draw_partition(
     """Divide the rows `train` (n,) over the clients by the rule, with draws of this seed."""
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "partition")
     whole = len(train) == len(data.y_train)
-    drawn = rule(data.y_train[train], clients, rng, None if whole else train)
+    groups = None if data.groups is None else data.groups[train]
+    drawn = rule(data.y_train[train], clients, rng, None if whole else train, groups)
     check_partition(drawn, len(train), clients, np.array([], np.int64))
     if not rule.overlap:
         refuse_overlap(drawn, f"{rule}: ")
@@ -107,6 +108,20 @@ def check_partition(rows: Rows, samples: int, clients: int, held_out: NDArray[np
             raise FedbenchError(f"partition: client {i} has a sample twice")
         if np.isin(chosen, held_out).any():
             raise FedbenchError(f"partition: client {i} names a sample held out for validation")
+
+
+def own_test_rows(data: Dataset, rows: Rows) -> list[Indices] | None:
+    """Each client's test rows, those of its users or sites; None if the data do not say whose.
+
+    That is also so where two clients share a user. A client whose users have no test sample has no
+    row.
+    """
+    if data.groups is None or data.groups_test is None:
+        return None
+    owned = [np.unique(data.groups[held]) for held in rows]
+    if len(np.unique(np.concatenate(owned))) < sum(map(len, owned)):
+        return None
+    return [np.flatnonzero(np.isin(data.groups_test, groups)) for groups in owned]
 
 
 def mirror(

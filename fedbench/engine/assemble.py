@@ -19,7 +19,14 @@ from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices
-from fedbench.data.shares import Rows, Unused, check_partition, hold_out, refuse_overlap
+from fedbench.data.shares import (
+    Rows,
+    Unused,
+    check_partition,
+    hold_out,
+    own_test_rows,
+    refuse_overlap,
+)
 from fedbench.engine import scoring
 from fedbench.engine.build import (
     build_model,
@@ -125,11 +132,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    counts = _label_counts(data, rows)
+    counts, own = _label_counts(data, rows), own_test_rows(data, rows)
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=constants(spec, data, counts, net, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
+        own_test=own and [torch.as_tensor(r, device=device) for r in own],
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
         sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
         work=objects["work"] if "work" in objects else build_work(spec),

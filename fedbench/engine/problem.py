@@ -32,7 +32,8 @@ _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes tw
 class Problem:
     """Everything that a run needs and that stays the same in all rounds.
 
-    rows[i]: the rows of client i's training samples; label_counts: (K, C), beside those of `fed`,
+    rows[i]: the rows of client i's training samples; own_test[i]: those of its test samples, None
+    if the data do not say whose these are; label_counts: (K, C), beside those of `fed`,
     for who does not compute on the device; scorers: by the prefix of the columns that they write,
     '' for the test set and 'val_' for held-out data.
     """
@@ -43,6 +44,7 @@ class Problem:
     fed: Federation
     task: LocalTask
     rows: list[Tensor]
+    own_test: list[Tensor] | None
     label_counts: NDArray[np.int64]
     unused: Unused
     sampler: Sampler

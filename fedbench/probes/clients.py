@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Model
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
 from fedbench.probes.scores import (
+    accuracy_at,
     class_accuracy,
-    client_accuracy,
     mean_accuracy,
     require_tested,
     worst_tenth,
@@ -29,7 +27,9 @@ class PerClient(Probe):
     client_accuracy, the unweighted mean over all clients; client_worst, the mean over the worst
     tenth of them; client_spread, their standard deviation (ddof = 1). Classes without test samples
     are left out, and so are clients that hold no other: a warning says how many when the run
-    starts, and where there are some they stand in the column client_untested. Table, at the last
+    starts, and where there are some they stand in the column client_untested. Where the data say
+    whose test samples are (`groups_test`), and no two clients share an owner, the accuracy at a
+    client is that on its own test samples. Table, at the last
     round: client, accuracy. Cost: a pass through the test set.
     """
 
@@ -52,7 +52,7 @@ class PerClient(Probe):
         """Measure the scored model in evaluated rounds."""
         if not s.evaluated:
             return Sight({}, [])
-        each = client_accuracy(s.r.fed.labels, class_accuracy(s.problem, s.scored))
+        each = accuracy_at(s.problem, s.scored, range(s.r.fed.K))
         sound = each[~each.isnan()]
         columns = {
             "client_accuracy": float(sound.mean()),
@@ -72,7 +72,8 @@ def _rows(each: Tensor) -> list[Cells]:
 class Personal(Probe):
     """Accuracy of the cohort's own models after local training, each on its client's class shares.
 
-    A client's test data have the class shares of its training data, as for the probe `perclient`;
+    A client's test data are its own or have the class shares of its training data, as for the probe
+    `perclient`;
     clients that hold only classes without test samples are left out, which a warning says.
     Columns, at every evaluated round: personal_accuracy, the mean over the cohort; personal_worst,
     the mean over its worst tenth, at least one client; personal_gain, by how much the first is
@@ -93,19 +94,14 @@ class Personal(Probe):
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client of the cohort with its own model, and with the global one."""
-        held = s.r.fed.labels[torch.as_tensor(s.r.clients, device=s.r.fed.labels.device)]
-        own = torch.cat([_at(s, model, held[[i]]) for i, model in enumerate(s.local)])
-        before = _at(s, s.global_model, held)
+        each = zip(s.r.clients, s.local, strict=True)
+        own = torch.cat([accuracy_at(s.problem, model, [i]) for i, model in each])
+        before = accuracy_at(s.problem, s.global_model, s.r.clients)
         return {
             "personal_accuracy": float(own.nanmean()),
             "personal_worst": float(worst_tenth(own)),
             "personal_gain": float((own - before).nanmean()),
         }
-
-
-def _at(s: Scene, model: Model, held: Tensor) -> Tensor:
-    """The model's accuracy at the clients that hold these labels (clients, C)."""
-    return client_accuracy(held, class_accuracy(s.problem, model))
 
 
 @dataclass(frozen=True)

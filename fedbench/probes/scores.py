@@ -41,16 +41,33 @@ def client_accuracy(counts: Tensor, per_class: Tensor) -> Tensor:
     return held @ per_class[tested] / held.sum(1)
 
 
+def accuracy_at(problem: Problem, model: Model, clients: Sequence[int]) -> Tensor:
+    """A model's accuracy at these clients: on their own test samples, if the data have them.
+
+    Else it is that of `client_accuracy`. NaN for a client that cannot be tested.
+    """
+    if problem.own_test is None:
+        held = problem.fed.labels[torch.as_tensor(clients, device=problem.fed.labels.device)]
+        return client_accuracy(held, class_accuracy(problem, model))
+    scorer = problem.scorers[""]
+    right = (predictions(scorer.logits(model)) == scorer.y).double()
+    return torch.stack([right[problem.own_test[i]].mean() for i in clients])
+
+
 def require_tested(probe: Probe, problem: Problem) -> None:
-    """Warn of clients that the probe leaves out: all of their classes lack test samples.
+    """Warn of clients that the probe leaves out, as nothing of theirs is in the test set.
 
     Raises `FedbenchError` if it leaves out all clients, or if the data have no classes.
     """
     require_classes(probe, problem)
     name, clients = type(probe).__name__.lower(), problem.fed.K
-    tested = np.unique(problem.scorers[""].y.cpu().numpy())
-    left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
-    why = "hold only classes of which the test set has no sample"
+    if problem.own_test is None:
+        tested = np.unique(problem.scorers[""].y.cpu().numpy())
+        left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
+        why = "hold only classes of which the test set has no sample"
+    else:
+        left_out = sum(not len(rows) for rows in problem.own_test)
+        why = "have no test sample of their own"
     if left_out == clients:
         raise FedbenchError(f"watch: {name} has nothing to measure: all {clients} clients {why}")
     if left_out:

@@ -16,6 +16,7 @@ from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 
 _PAIR = ("x", "y")
+_GROUPS = ("groups", "groups_train", "groups_test")
 _ENDINGS = (".npz", ".csv")
 
 
@@ -30,12 +31,18 @@ class File(Source):
     `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
     numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
     for it by `seed`; where one is given, other values of these two are refused.
+
+    Whose a row is, a user's or site's, say the column `group` of a table and the array `groups` of
+    an npz file (with `x_train`: `groups_train` and, if the test samples have owners,
+    `groups_test`), in numbers or words: the partition `natural` makes clients of them. A test set
+    is then drawn from each of them in place of each class.
     """
 
     numerics: ClassVar[dict[str, int]] = {"mlp": 4}  # tiny networks train in step
 
     path: str = ""  # ends in .npz or .csv
     label: str = ""  # a column of the CSV table
+    group: str = ""  # another one, which says whose each row is
     test: Annotated[float, Gt(0), Lt(1)] = 0.2
     seed: Natural = 0
     channels: Literal["first", "last"] | None = None  # of images; None: last, if that is plain
@@ -48,18 +55,21 @@ class File(Source):
         origin |= {"label": label} if label else {}
         if "y" in arrays:
             different(f"{where}: y", arrays["y"])
-            arrays = self._split(where, arrays["x"], arrays["y"])
-            origin["test set"] = f"{self.test:g} of every class, drawn by seed {self.seed}"
+            arrays = self._split(where, arrays)
+            strata = "group" if "groups_train" in arrays else "class"
+            origin["test set"] = f"{self.test:g} of every {strata}, drawn by seed {self.seed}"
         else:
             self._require_used(where)
         classes = different(f"{where}: y_train", arrays["y_train"])
         y_train, y_test = (
             numbered(f"{where}: {name}", arrays[name], classes) for name in ("y_train", "y_test")
         )
+        groups, groups_test = _numbered_groups(where, arrays)
         origin |= {"labels": ", ".join(map(str, classes)), "sha256": archive.checksum(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
             classes=len(classes), origin=origin, columns=columns, channels=self.channels,
+            groups=groups, groups_test=groups_test,
         )  # fmt: skip
 
     def _require_used(self, where: str) -> None:
@@ -98,26 +108,52 @@ class File(Source):
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
         """The arrays, and for a table the names of its features and of its labels' column."""
         if file.suffix.lower() == ".csv":
-            rows = read_csv(file, where, self.label)
-            return {"x": rows.x, "y": rows.y}, rows.columns, rows.label
-        if self.label:
-            raise FedbenchError(
-                f"File: label = {self.label!r} is not allowed; {file} is not a table: its labels "
-                "are y_train and y_test, or y"
-            )
-        return archive.read(file, "file", fewer=_PAIR), (), ""
+            rows = read_csv(file, where, self.label, self.group)
+            groups = {} if rows.groups is None else {"groups": rows.groups}
+            return {"x": rows.x, "y": rows.y, **groups}, rows.columns, rows.label
+        for name, arrays in (("label", "y_train and y_test, or y"), ("group", "in groups")):
+            if value := getattr(self, name):
+                raise FedbenchError(
+                    f"File: {name} = {value!r} is not allowed; {file} is not a table: its {name}s "
+                    f"are {arrays}"
+                )
+        return archive.read(file, "file", fewer=_PAIR, optional=_GROUPS), (), ""
 
-    def _split(self, where: str, x: archive.Array, y: archive.Array) -> archive.Arrays:
+    def _split(self, where: str, arrays: archive.Arrays) -> archive.Arrays:
+        x, y, groups = arrays["x"], arrays["y"], arrays.get("groups")
         if x.shape[:1] != y.shape:
             raise FedbenchError(
                 f"{where}: x has shape {x.shape} and y {y.shape}; each sample needs one label"
             )
-        test = set_apart(y, self.test, self.seed)
+        if groups is not None and groups.shape != y.shape:
+            raise FedbenchError(
+                f"{where}: groups has shape {groups.shape} and y {y.shape}; each sample needs one"
+            )
+        test = set_apart(y if groups is None else groups, self.test, self.seed)
         if not test.any():
             raise FedbenchError(
                 f"{where}: test = {self.test} of {len(y)} samples is none; it must be larger"
             )
-        return {"x_train": x[~test], "y_train": y[~test], "x_test": x[test], "y_test": y[test]}
+        of = {} if groups is None else {"groups_train": groups[~test], "groups_test": groups[test]}
+        split = {"x_train": x[~test], "y_train": y[~test], "x_test": x[test], "y_test": y[test]}
+        return split | of
+
+
+def _numbered_groups(
+    where: str, arrays: archive.Arrays
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Whose the training and the test samples are, numbered in sorted order; None if not told."""
+    train, test = arrays.get("groups_train"), arrays.get("groups_test")
+    if train is None:
+        if test is not None or "groups" in arrays:
+            raise FedbenchError(f"{where}: x_train needs groups_train, beside it groups_test")
+        return None, None
+    given = [train] if test is None else [train, test]
+    if any(each.ndim != 1 or each.dtype.kind not in "iuU" for each in given):
+        raise FedbenchError(f"{where}: groups must be whole numbers or words, one per sample")
+    names = np.unique(np.concatenate(given))
+    numbers = [np.searchsorted(names, each).astype(np.int64) for each in given]
+    return numbers[0], numbers[1] if len(numbers) > 1 else None
 
 
 def different(where: str, y: NDArray[Any]) -> NDArray[Any]:

@@ -49,6 +49,10 @@ def data(
     facts = {"name": loaded.name, "train": len(loaded.y_train), "test": len(loaded.y_test)}
     if loaded.classes:
         facts["largest"] = int(np.bincount(loaded.y_test).max())
+    if loaded.groups is not None:
+        sizes = np.unique(loaded.groups, return_counts=True)[1]
+        sizes_said = {"least": int(sizes.min()), "most": int(sizes.max())}
+        facts["groups"] = {"number": len(sizes), **sizes_said}
     facts |= {"classes": loaded.classes, "samples": loaded.inputs.words}
     if tables.is_table(loaded):
         facts["features"] = tables.described(loaded)

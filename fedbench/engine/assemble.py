@@ -137,7 +137,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=constants(spec, data, counts, net, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=own and [torch.as_tensor(r, device=device) for r in own],
+        own_test=None if own is None else [torch.as_tensor(r, device=device) for r in own],
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
         sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
         work=objects["work"] if "work" in objects else build_work(spec),

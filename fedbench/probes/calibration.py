@@ -65,9 +65,9 @@ class Calibration(Probe):
     personal_gain_whole_lowest and personal_gain_whole_highest, their gains over the scored model's
     accuracy on the whole test set; personal_clients, the number of clients in the table.
     Batch, optimiser, weight decay and clip are the run's. `test_split` 'mirrored' divides each
-    class's test samples over clients as its training samples are divided, or gives each client its own
-    where the data say whose they are; 'independent' applies the
-    run's partition rule to the test set, as the author's library does.
+    class's test samples over clients as its training samples are divided; 'independent' applies the
+    run's partition rule to the test set, as the author's library does. Where the data say whose
+    test samples are, each client has its own.
     Cost: three times, training and test set once through the body, and `epochs` passes of every
     client's data through the classifier.
     """
@@ -171,12 +171,12 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
     Raises `FedbenchError` if a split is to be drawn by a rule that the run does not have, or whose
     draws the test set is too small for.
     """
+    if problem.own_test is not None:
+        return [rows.cpu().numpy() for rows in problem.own_test]
     seed, choice = problem.spec.partition_seed, problem.spec.partition
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
     if split == "mirrored":
         counts = problem.fed.labels.cpu().long().numpy()
-        if problem.own_test is not None:
-            return [rows.cpu().numpy() for rows in problem.own_test]
         return mirror(counts, problem.data.y_test.astype(np.int64), rng)
     if "partition" in problem.identity.objects:
         raise FedbenchError(

@@ -1,0 +1,107 @@
+"""LEAF: data of real users, in the JSON files that LEAF's scripts write."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.base.errors import FedbenchError, short
+from fedbench.data.archive import checksum
+from fedbench.data.dataset import Dataset
+from fedbench.data.source import Source
+
+_SIDE = 28  # pixels of FEMNIST
+
+
+class _Users(NamedTuple):
+    """The samples of a subset, those of one user after those of another."""
+
+    x: list[Any]
+    y: list[Any]
+    names: list[str]  # whose each sample is
+
+
+@dataclass(frozen=True)
+class Leaf(Source):
+    """FEMNIST's characters of 3,550 writers, or the next letter in Shakespeare's plays by role.
+
+    Caldas et al., "LEAF: A Benchmark for Federated Settings", 2018. The folder leaf/<name> of the
+    data folder holds `train/*.json` and `test/*.json` as LEAF's preprocess.sh writes them, with
+    `-t sample`, so that every user has samples in both. FEMNIST: 28 × 28 grey pixels from 0 to 1,
+    62 classes. Shakespeare: 80 letters, and the class is the one that follows. Users are the data's
+    groups: see the partition `natural`.
+    """
+
+    SHAPE: ClassVar[tuple[int, int, int]] = (1, _SIDE, _SIDE)  # of FEMNIST
+
+    name: Literal["femnist", "shakespeare"] = "femnist"
+
+    def load(self, folder: Path) -> Dataset:
+        """Read the files; raises `FedbenchError` if there are none, or on one that is damaged."""
+        home = folder / "leaf" / self.name
+        train, test = (self._read(home, subset) for subset in ("train", "test"))
+        owners = np.unique([*train.names, *test.names])
+        groups = [np.searchsorted(owners, each.names).astype(np.int64) for each in (train, test)]
+        files = [*home.glob("*/*.json")]
+        origin = {
+            "source": "LEAF",
+            "file": str(home),
+            "sha256": ", ".join(map(checksum, sorted(files))),
+        }
+        prepare = self._pixels if self.name == "femnist" else self._letters
+        x, y, more = prepare(home, train, test)
+        return Dataset(
+            self.name, x[0], y[0], x[1], y[1], origin=origin,
+            groups=groups[0], groups_test=groups[1], **more,
+        )  # fmt: skip
+
+    def _read(self, home: Path, subset: str) -> _Users:
+        files = sorted((home / subset).glob("*.json"))
+        if not files:
+            raise FedbenchError(
+                f"leaf: {home / subset} has no JSON files; run LEAF's data/{self.name}/"
+                "preprocess.sh (github.com/TalwalkarLab/leaf) with `-s niid --sf 1.0 -k 0 -t "
+                f"sample`, and copy its data/train and data/test into {home}"
+            )
+        users = _Users([], [], [])
+        for file in files:
+            try:
+                content = json.loads(file.read_text(encoding="utf-8"))
+                for name in content["users"]:
+                    held = content["user_data"][name]
+                    users.x.extend(held["x"])
+                    users.y.extend(held["y"])
+                    users.names.extend([name] * len(held["x"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise FedbenchError(f"{file}: is not a file of LEAF ({short(error)})") from None
+        if not users.x or len(users.x) != len(users.y):
+            raise FedbenchError(f"{home / subset}: {len(users.x)} samples, {len(users.y)} labels")
+        return users
+
+    def _pixels(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:
+        try:
+            x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in subsets]
+            y = [np.asarray(each.y, np.int64) for each in subsets]
+        except (ValueError, TypeError) as error:
+            raise FedbenchError(f"{home}: samples must be {_SIDE**2} numbers ({error})") from None
+        return x, y, {"classes": 62}
+
+    def _letters(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:
+        widths = {len(text) for each in subsets for text in each.x}
+        if len(widths) > 1 or any(len(letter) != 1 for each in subsets for letter in each.y):
+            raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")
+        known = np.unique([letter for each in subsets for letter in _letters_of(each.x)])
+        classes = np.unique([letter for each in subsets for letter in each.y])
+        x = [
+            1 + np.searchsorted(known, _letters_of(each.x)).reshape(len(each.x), -1)
+            for each in subsets
+        ]
+        y = [np.searchsorted(classes, each.y) for each in subsets]
+        return x, y, {"classes": len(classes), "vocabulary": len(known) + 1}
+
+
+def _letters_of(texts: list[str]) -> NDArray[np.str_]:
+    return np.array(list("".join(texts)))

@@ -44,6 +44,7 @@ KINDS = {
     "model": Kind("models", "models", "Architecture"),
     "dataset": Kind("data.sources", "data", "Source"),
     "partition": Kind("data.partitions", "partitions", "Partition"),
+    "shift": Kind("data.shifts", "shifts", "Shift"),
     "sampler": Kind("sampling", "samplers", "Sampler"),
     "work": Kind("work", "work", "Work"),
     "probe": Kind("probes", "probes", "Probe"),

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     datasets = "datasets"
     models = "models"
     partitions = "partitions"
+    shifts = "shifts"
     samplers = "samplers"
     work = "work"
     probes = "probes"

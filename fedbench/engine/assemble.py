@@ -10,28 +10,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
 from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
+from fedbench.core.rng import seeded
 from fedbench.core.round import Federation
 from fedbench.core.spill import Spill
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Indices
-from fedbench.data.shares import (
-    Rows,
-    Unused,
-    check_partition,
-    hold_out,
-    own_test_rows,
-    refuse_overlap,
-)
+from fedbench.data.shares import Rows, Unused, check_partition, hold_out, refuse_overlap
+from fedbench.data.shift import Shifted, shifted
 from fedbench.engine import scoring
 from fedbench.engine.build import (
     build_model,
     build_parts,
     build_sampler,
+    build_shifts,
     build_work,
     data_of,
     optimiser,
@@ -48,7 +45,7 @@ from fedbench.engine.identity import identify, named
 from fedbench.engine.inputs import images, laid_out, preparation, refuse_without_images, targets
 from fedbench.engine.local import LocalTask, Loss, UsersCode
 from fedbench.engine.machine import Machine, float32_by_default, same_bits_on
-from fedbench.engine.problem import Problem
+from fedbench.engine.problem import OwnTest, Problem
 from fedbench.engine.scoring import Scorer
 from fedbench.engine.threads import Threads
 from fedbench.sampling.sampler import Sampler, cohort_size
@@ -115,7 +112,8 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
     rows = _rows(spec, objects, data, train, held_out)
     floats = preparation(data, spec, train, device, dtype)
-    x, y = images(data.x_train, device), targets(data.y_train, device, dtype)
+    seen = _as_clients_see(spec, data, rows)
+    x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
     example = _as_first_seen(floats(x[:1]))
     module = _module(spec, objects, data, example, folder).to(device, dtype)
     net = Net(module, spec.precision == "bfloat16")
@@ -132,12 +130,12 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         crop=spec.augment.crop if spec.augment else 0,
         threads=Threads(machine.threads()), users=UsersCode(_users_act(spec, objects)),
     )  # fmt: skip
-    counts, own = _label_counts(data, rows), own_test_rows(data, rows)
+    counts = _label_counts(seen.data, rows)
     return Problem(
         spec=spec, identity=identify(spec, objects), data=data, task=task,
         fed=constants(spec, data, counts, net, machine),
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
-        own_test=None if own is None else [torch.as_tensor(r, device=device) for r in own],
+        own_test=_own_test(task, seen),
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
         sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
         work=objects["work"] if "work" in objects else build_work(spec),
@@ -199,6 +197,22 @@ def _loss(objects: Objects, data: Dataset, net: Net, x: Tensor, y: Tensor) -> Lo
         return scoring.cross_entropy if data.classes else scoring.half_squared_error
     refuse_mean(objects["loss"], net, x, y)
     return objects["loss"]
+
+
+def _as_clients_see(spec: RunSpec, data: Dataset, rows: Rows) -> Shifted:
+    """The data with the shifts that the spec lists; draws of users' rules have one seed."""
+    number = seeds.number(spec.partition_seed, seeds.ALWAYS, seeds.EVERYONE, "users' shift")
+    with seeded(number, torch.device("cpu"), users=True):
+        return shifted(data, rows, build_shifts(spec), spec.partition_seed)
+
+
+def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
+    """Clients' own test data, if there are any."""
+    if seen.own is None or seen.x_test is None:
+        return None
+    device, y = task.x.device, targets(seen.data.y_test, task.x.device, task.net.start().w.dtype)
+    scorer = Scorer(task, images(seen.x_test, device), y, seen.data.classes)
+    return OwnTest(scorer, [torch.as_tensor(rows, device=device) for rows in seen.own])
 
 
 def _scorers(

@@ -17,6 +17,7 @@ from fedbench.core.rng import seeded
 from fedbench.data.dataset import Dataset
 from fedbench.data.partition import Partition
 from fedbench.data.shares import Rows, draw_partition
+from fedbench.data.shift import Shift
 from fedbench.data.source import data_folder, load_data
 from fedbench.engine.fit import require_room
 from fedbench.models.architecture import Architecture, with_projection
@@ -50,6 +51,11 @@ def build_sampler(spec: RunSpec) -> Sampler:
     sampler: Sampler = spec.sampler.build("sampler")
     sampler.require(spec.clients, spec.participation)
     return sampler
+
+
+def build_shifts(spec: RunSpec) -> tuple[Shift, ...]:
+    """The shifts of clients' data that the spec lists, in order."""
+    return tuple(shift.build("shift") for shift in spec.shift)
 
 
 def build_work(spec: RunSpec) -> Work:
@@ -106,5 +112,6 @@ def _check(spec: RunSpec, checked: set[str]) -> None:
     refuse_optimiser(parts, optimiser(spec))
     build_sampler(spec)
     build_work(spec)
+    build_shifts(spec)
     for probe in spec.watch:
         probe.build("probe")

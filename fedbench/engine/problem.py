@@ -4,6 +4,7 @@ import inspect
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -28,12 +29,19 @@ from fedbench.work.work import Work
 _FORWARD, _BACKWARD = 1 / 3, 2 / 3  # of a sample pass; a backward pass takes twice a forward one
 
 
+class OwnTest(NamedTuple):
+    """A scorer on the test samples as clients see them, of which client i has the rows rows[i]."""
+
+    scorer: Scorer
+    rows: list[Tensor]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """Everything that a run needs and that stays the same in all rounds.
 
-    rows[i]: the rows of client i's training samples; own_test[i]: those of its test samples, None
-    if the data do not say whose these are; label_counts: (K, C), beside those of `fed`,
+    rows[i]: the rows of client i's training samples; own_test: None where clients have no test data
+    of their own; label_counts: (K, C), beside those of `fed`,
     for who does not compute on the device; scorers: by the prefix of the columns that they write,
     '' for the test set and 'val_' for held-out data.
     """
@@ -44,7 +52,7 @@ class Problem:
     fed: Federation
     task: LocalTask
     rows: list[Tensor]
-    own_test: list[Tensor] | None
+    own_test: OwnTest | None
     label_counts: NDArray[np.int64]
     unused: Unused
     sampler: Sampler

@@ -24,7 +24,7 @@ from fedbench.spec import RunSpec
 
 _KINDS = {  # the setting → the kind of what it names
     **{name: name for name in ("dataset", "model", "partition", "sampler", "work")},
-    **{"parts": "method", "watch": "probe"},
+    **{"shift": "shift", "parts": "method", "watch": "probe"},
 }
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
 _Runs = dict[str, str]  # the id of a run, by the levels on all other axes and the seed

@@ -149,7 +149,9 @@ def calibrate(
     require_classifier(problem)
     small = _on_features(problem, global_model, parts, how)
     heads = _tuned(small) if how.epochs else small.fed.start.w.expand(problem.spec.clients, -1)
-    x = problem.task.outputs(global_model, images(problem.data.x_test, problem.device))[1]
+    own = problem.own_test
+    samples = own.scorer.x if own else images(problem.data.x_test, problem.device)
+    x = problem.task.outputs(global_model, samples)[1]
     y = torch.as_tensor(problem.data.y_test, device=problem.device)
     right = _right(small, small.fed.start.w, x, y)
     rows = [
@@ -172,7 +174,7 @@ def shares(problem: Problem, split: Literal["mirrored", "independent"]) -> list[
     draws the test set is too small for.
     """
     if problem.own_test is not None:
-        return [rows.cpu().numpy() for rows in problem.own_test]
+        return [rows.cpu().numpy() for rows in problem.own_test.rows]
     seed, choice = problem.spec.partition_seed, problem.spec.partition
     rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "test shares")
     if split == "mirrored":

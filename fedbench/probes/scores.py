@@ -49,9 +49,9 @@ def accuracy_at(problem: Problem, model: Model, clients: Sequence[int]) -> Tenso
     if problem.own_test is None:
         held = problem.fed.labels[torch.as_tensor(clients, device=problem.fed.labels.device)]
         return client_accuracy(held, class_accuracy(problem, model))
-    scorer = problem.scorers[""]
+    scorer, rows = problem.own_test
     right = (predictions(scorer.logits(model)) == scorer.y).double()
-    return torch.stack([right[problem.own_test[i]].mean() for i in clients])
+    return torch.stack([right[rows[i]].mean() for i in clients])
 
 
 def require_tested(probe: Probe, problem: Problem) -> None:
@@ -66,7 +66,7 @@ def require_tested(probe: Probe, problem: Problem) -> None:
         left_out = int((problem.label_counts[:, tested].sum(axis=1) == 0).sum())
         why = "hold only classes of which the test set has no sample"
     else:
-        left_out = sum(not len(rows) for rows in problem.own_test)
+        left_out = sum(not len(rows) for rows in problem.own_test.rows)
         why = "have no test sample of their own"
     if left_out == clients:
         raise FedbenchError(f"watch: {name} has nothing to measure: all {clients} clients {why}")

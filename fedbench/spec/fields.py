@@ -21,6 +21,9 @@ class RunSettings(Strict):
     classifier; null: none."""
     partition: Choice = Choice(name="iid")
     """The rule that deals the training samples to clients (`fedbench list partitions`)."""
+    shift: tuple[Choice, ...] = ()
+    """What makes clients' data differ beyond which samples they hold, in this order (`fedbench list
+    shifts`): noise, rotation, colours, wrong labels."""
     parts: tuple[Choice, ...] = ()
     """The method, as a list of parts (`fedbench list methods`); the empty list is FedAvg."""
     clients: Whole = 10

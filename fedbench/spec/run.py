@@ -111,6 +111,7 @@ class RunSpec(RunSettings):
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
         chosen = [(kind, getattr(self, kind)) for kind in NAMED]
+        chosen += [("shift", shift) for shift in self.shift]
         chosen += [("method", part) for part in self.parts]
         return chosen + [("probe", probe) for probe in self.watch]
 
@@ -149,6 +150,7 @@ class RunSpec(RunSettings):
         """
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
         lists = {
+            "shift": tuple(shift.brief("shift") for shift in self.shift),
             "parts": tuple(part.brief("method") for part in self.parts),
             "watch": tuple(probe.brief("probe") for probe in self.watch),
         }

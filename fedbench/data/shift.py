@@ -1,0 +1,91 @@
+"""The base of shifts: what differs between clients' data beyond which samples they hold."""
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbench.base import seeds
+from fedbench.base.checks import Checked
+from fedbench.base.errors import FedbenchError
+from fedbench.data.dataset import Dataset
+from fedbench.data.shares import Rows, mirror, own_test_rows, refuse_overlap
+
+
+class Place(NamedTuple):
+    """Whose data are changed: client `client` of `K`, with a generator of its own."""
+
+    client: int
+    K: int
+    rng: np.random.Generator
+    """It draws the same numbers in every call for one client, training samples first."""
+
+
+class Shift(Checked, ABC):
+    """Changes the samples of each client; a file in `fedbench/data/shifts`."""
+
+    def require(self, data: Dataset) -> None:
+        """Raise `FedbenchError`, before any training, if the rule does not fit the data."""
+
+    def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
+        """A client's samples (n, …) as they lie in the data set, training or test samples."""
+        return x
+
+    def labels(self, y: NDArray[Any], classes: int, place: Place) -> NDArray[Any]:
+        """The labels (n,) of a client's training samples; those of test samples stay."""
+        return y
+
+
+class Shifted(NamedTuple):
+    """A data set whose training samples are as their clients see them, and clients' test data.
+
+    x_test: the test samples as the clients see them, of whom client i has the rows own[i]; both are
+    None where clients see what all see, and no sample says whose it is.
+    """
+
+    data: Dataset
+    x_test: NDArray[Any] | None
+    own: list[NDArray[np.int64]] | None
+
+
+def shifted(data: Dataset, rows: Rows, shifts: Sequence[Shift], seed: int) -> Shifted:
+    """Apply the shifts, in order, to the samples of each client, with draws of this seed.
+
+    Where data do not say whose test samples are, each class's are divided over clients as its
+    training samples are: a client is tested on samples as it sees them.
+    """
+    own = own_test_rows(data, rows)
+    if not shifts:
+        return Shifted(data, None if own is None else data.x_test, own)
+    refuse_overlap(rows, "shift: ")
+    if own is None and data.classes:
+        counts = [np.bincount(data.y_train[held], minlength=data.classes) for held in rows]
+        rng = seeds.numpy_generator(seed, seeds.ALWAYS, seeds.EVERYONE, "shift's test shares")
+        own = mirror(np.array(counts), data.y_test.astype(np.int64), rng)
+    x, y, x_test = data.x_train.copy(), data.y_train.copy(), data.x_test.copy()
+    for shift in shifts:
+        shift.require(data)
+        for i, held in enumerate(rows):
+            name = f"shift {type(shift).__name__.lower()}"
+            rng = seeds.numpy_generator(seed, seeds.ALWAYS, i, name)
+            place = Place(i, len(rows), rng)
+            x[held] = _same_shape(shift, shift.features(x[held], place), x[held])
+            y[held] = _same_shape(shift, shift.labels(y[held], data.classes, place), y[held])
+            if own is not None:
+                place = place._replace(rng=seeds.numpy_generator(seed, seeds.ALWAYS, i, name))
+                x_test[own[i]] = shift.features(x_test[own[i]], place)
+    return Shifted(replace(data, x_train=x, y_train=y, channels=data.channels), x_test, own)
+
+
+def _same_shape(shift: Shift, value: Any, given: NDArray[Any]) -> NDArray[Any]:
+    """What a shift returned; raises `FedbenchError` on another shape or type of numbers."""
+    made = np.asarray(value)
+    if made.shape != given.shape or made.dtype != given.dtype:
+        raise FedbenchError(
+            f"shift: {shift} made {made.dtype} of shape {made.shape} of {given.dtype} of shape "
+            f"{given.shape}; both must stay"
+        )
+    return made

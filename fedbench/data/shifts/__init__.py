@@ -1,0 +1,1 @@
+"""Shifts: what makes clients' data differ beyond which samples they hold."""

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown
+from fedbench.core.flat import Buffers
 from fedbench.core.round import Batch, Federation, Gradient, Round, State, Turn
 
 
@@ -98,6 +99,7 @@ class Part(Checked):
     repeats: ClassVar[dict[str, str]] = {}  # parameters that, if given, must equal the optimiser's
     uploaded_momentum: ClassVar[str] = ""  # the key in `t.upload` of a client's momentum
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
+    OWN: ClassVar[str] = ""  # the name under which `t.state` holds (`pack`) a client's own model
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
 
     @property
@@ -141,6 +143,10 @@ class Part(Checked):
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """The weights from which local training starts."""
         return w
+
+    def begin_buffers(self, buffers: Buffers, t: Turn) -> Buffers:
+        """The buffers of normalisation layers with which local training starts."""
+        return buffers
 
     def logits(self, z: Tensor, b: Batch, t: Turn) -> Tensor:
         """The logits (B, C) of the model in training, the student."""

@@ -151,6 +151,8 @@ class Batch(OneLine):
     """The network."""
     global_model: Model
     """The global model of the round."""
+    criterion: Callable[[Tensor, Tensor], Tensor]
+    """The run's loss: logits (B, C) and labels (B,) → one value per sample (B,)."""
     seen: Seen = field(default_factory=dict)
     """Outputs of other models that were asked for already."""
 

@@ -39,6 +39,8 @@ def local_round(
     weight decay, momentum buffer, `move`, step. The turns are written to.
     """
     w = begun(task, start, turns)
+    for i in overriding(task.parts, "begin_buffers"):
+        buffers = task.parts[i].begin_buffers(buffers, turns[i])
     steps: StepsInPlace | _StepsOnVector = (
         StepsInPlace(task, start.lr, task.net, w.clone(), buffers)
         if task.is_plain and differentiate is by_autograd
@@ -242,7 +244,7 @@ class _StepLoss:
         """The batch as the parts see it."""
         return Batch(
             x=self.x, y=self.y, logits=z, features=features, w=w, net=self.task.net,
-            global_model=self.global_model, seen=self.seen,
+            global_model=self.global_model, criterion=self.task.loss, seen=self.seen,
         )  # fmt: skip
 
     def show(self, w: Tensor) -> None:

@@ -14,7 +14,7 @@ from fedbench.base.errors import FedbenchError, shown
 from fedbench.core.flat import Model
 from fedbench.core.oneline import OneLine
 from fedbench.core.rng import seeded
-from fedbench.core.round import Round, State
+from fedbench.core.round import Round, State, unpack
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
 from fedbench.engine.turns import PreparedClient
@@ -58,6 +58,15 @@ class Scene(OneLine):
     def local(self) -> list[Model]:
         """The cohort's models y_i, each with its own norm buffers."""
         return [Model(reply.w, reply.buffers) for reply in self.replies]
+
+    @property
+    def own(self) -> list[Model]:
+        """The models that the cohort's clients use themselves: y_i, unless a part has others."""
+        named = [(i, part.OWN) for i, part in enumerate(self.problem.task.parts) if part.OWN]
+        if not named:
+            return self.local
+        i, name = named[-1]
+        return [unpack(reply.state[i], name) for reply in self.replies]
 
     def number(self, purpose: str) -> int:
         """A seed for this round and purpose, which nothing else in the run uses."""

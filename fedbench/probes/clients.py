@@ -71,16 +71,17 @@ def _rows(each: Tensor) -> list[Cells]:
 
 @dataclass(frozen=True)
 class Personal(Probe):
-    """Accuracy of the cohort's own models after local training, each on its client's class shares.
+    """Accuracy of the cohort's own models after local training, each on its client's test data.
 
-    A client's test data are its own or have the class shares of its training data, as for the probe
-    `perclient`;
-    clients that hold only classes without test samples are left out, which a warning says.
-    Columns, at every evaluated round: personal_accuracy, the mean over the cohort; personal_worst,
-    the mean over its worst tenth, at least one client; personal_gain, by how much the first is
-    above the accuracy of the global model that the round began with, on the same clients. To
-    retrain the classifier alone, for all clients, use the probe `calibration`. Cost: a pass through
-    the test set for each client of the cohort, and one more.
+    A client's own model is the one that it trained (FedAvg, fine-tuned for a round), or what a
+    personalised method keeps for it (Ditto, FedBN, FedRep, LocalOnly). A client's test data are its
+    own or have the class shares of its training data, as for the probe `perclient`; clients that
+    hold only classes without test samples are left out, which a warning says. Columns, at every
+    evaluated round: personal_accuracy, the mean over the cohort; personal_worst, the mean over its
+    worst tenth, at least one client; personal_gain, by how much the first is above the accuracy of
+    the global model that the round began with, on the same clients. To retrain the classifier
+    alone, for all clients, use the probe `calibration`. Cost: a pass through the test set for each
+    client of the cohort, and one more.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -95,7 +96,7 @@ class Personal(Probe):
 
     def row(self, s: Scene) -> dict[str, float]:
         """Score each client of the cohort with its own model, and with the global one."""
-        each = zip(s.r.clients, s.local, strict=True)
+        each = zip(s.r.clients, s.own, strict=True)
         own = torch.cat([accuracy_at(s.problem, model, [i]) for i, model in each])
         before = accuracy_at(s.problem, s.global_model, s.r.clients)
         return {

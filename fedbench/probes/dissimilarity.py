@@ -200,8 +200,9 @@ def _batch(problem: Problem, rows: Tensor, model: Model, global_model: Model) ->
     net, x, y = problem.task.net, problem.task.prepare(problem.task.x[rows]), problem.task.y[rows]
     z, features = net.eval(model, x)
     return Batch(
-        x=x, y=y, logits=z, features=features, w=model.w, net=net, global_model=global_model
-    )
+        x=x, y=y, logits=z, features=features, w=model.w, net=net, global_model=global_model,
+        criterion=problem.task.loss,
+    )  # fmt: skip
 
 
 def _term(problem: Problem, part: ASD, b: Batch, client: int) -> tuple[Tensor, float]:

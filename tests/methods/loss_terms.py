@@ -10,6 +10,7 @@ from fedbench import Dataset
 from fedbench.core.flat import Model
 from fedbench.core.round import Batch
 from fedbench.data.shares import hold_out
+from fedbench.engine.scoring import cross_entropy
 from tests.methods import reference
 from tests.methods.on_reference import trajectory
 
@@ -37,7 +38,7 @@ def batch(student, y, teacher=None):
     global_model = model(z.detach() if teacher is None else teacher)
     return Batch(
         x=z, y=torch.as_tensor(y), logits=z, features=z, w=z, net=Echo(),
-        global_model=global_model,
+        global_model=global_model, criterion=cross_entropy,
     )  # fmt: skip
 
 

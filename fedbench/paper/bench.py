@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedbench.base import registry
 from fedbench.base.checks import checked
 from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import exists, read_text, write_text
@@ -176,12 +177,15 @@ def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
 
 
 def _watched(bench: Bench) -> dict[str, Any]:
-    """The probe of the leaderboard's last columns, beside those asked for; it needs classes."""
+    """The probes of the leaderboard's columns beside those asked for; one needs classes."""
     watch = bench.settings.get("watch", [])
     asked = list(watch) if isinstance(watch, list | tuple) else [watch]
     with at("watch"):
         names = [checked(Choice, probe).name for probe in asked]
-    added = [] if bench.metric == "loss" or "perclient" in names else ["perclient"]
+    wanted = [] if bench.metric == "loss" else ["perclient"]
+    probes = registry.entries("probe").items()
+    wanted += [n for n, probe in probes if bench.metric in (probe.constants.get("COLUMNS") or {})]
+    added = [name for name in dict.fromkeys(wanted) if name not in names]
     return {"watch": asked + added} if asked or added else {}
 
 

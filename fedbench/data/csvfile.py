@@ -42,10 +42,12 @@ class LabelledRows(NamedTuple):
     groups: NDArray[Any] | None = None
 
 
-def read_csv(file: Path, where: str, label: str, group: str = "") -> LabelledRows:
+def read_csv(
+    file: Path, where: str, label: str, group: str = "", numbers: bool = False
+) -> LabelledRows:
     """The rows of a CSV file; their labels stand in the column `label`, or in the last if it is ''.
 
-    The column `group` says whose each row is and is no feature.
+    The column `group` says whose each row is and is no feature. With `numbers` labels are numbers.
 
     Raises `FedbenchError`, which begins with `where`, if the file is not such a table, or names
     line and column of a cell that is not a finite number, of a missing label, or of a row with too
@@ -62,7 +64,8 @@ def read_csv(file: Path, where: str, label: str, group: str = "") -> LabelledRow
         ) from error
     names = tuple(name for name in columns if name not in words)
     _refuse_index(where, x, names)
-    y = _labels(words[label], f"{where}: column {label!r}")
+    name_labels = _measured if numbers else _labels
+    y = name_labels(words[label], f"{where}: column {label!r}")
     return LabelledRows(x, y, names, label, np.array(words[group]) if group else None)
 
 
@@ -240,6 +243,14 @@ def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
         first = next(word for word in words if not _WHOLE.fullmatch(word))
         raise FedbenchError(f"{where} has label {first!r}; labels must be whole numbers or words")
     return np.array(words)
+
+
+def _measured(words: Sequence[str], where: str) -> NDArray[Any]:
+    """The labels as finite numbers."""
+    for word in words:
+        if not _finite(word):
+            raise FedbenchError(f"{where} has label {word!r}; labels must be finite numbers")
+    return np.array([float(word) for word in words], dtype=np.float32)
 
 
 def _is_number(cell: str) -> bool:

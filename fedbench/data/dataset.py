@@ -36,6 +36,11 @@ class Inputs(NamedTuple):
     vocabulary: int = 0  # > 0 for text: token ids are 0…vocabulary−1, and 0 is padding
 
     @property
+    def outputs(self) -> int:
+        """The numbers that a model gives for a sample: one per class, or one without classes."""
+        return self.classes or 1
+
+    @property
     def words(self) -> str:
         """What the samples are, as text: 'images of (channels, height, width) = (3, 32, 32)'."""
         if self.vocabulary:

@@ -79,7 +79,7 @@ def build_model(
         module: nn.Module = architecture.build(data.inputs)
         architecture.load(module, data_folder(folder))
         if spec.projection:
-            module = with_projection(module, spec.projection, data.classes, example)
+            module = with_projection(module, spec.projection, data.inputs.outputs, example)
     return module
 
 

@@ -38,6 +38,7 @@ def open_round(
     share = counts * times if spec.weights == "samples" else times
     p = share / share.sum()
     lr = spec.lr * spec.lr_decay**t
+    lr *= spec.schedule.share(t, spec.rounds) if spec.schedule else 1
     return Round(
         fed=fed,
         round=t,

@@ -52,7 +52,7 @@ class LeNet5(Architecture):
             nn.Linear(h1, h2),
             nn.ReLU(),
         )
-        return BodyHead(body, nn.Linear(h2, inputs.classes))
+        return BodyHead(body, nn.Linear(h2, inputs.outputs))
 
     def _side(self, size: int) -> int:
         """The height or width that two convolutions and two poolings leave."""
@@ -97,7 +97,7 @@ class FedAvgCNN(Architecture):
             nn.Linear(c2 * (inputs.shape[1] // 4) * (inputs.shape[2] // 4), hidden),
             nn.ReLU(),
         )
-        return BodyHead(body, nn.Linear(hidden, inputs.classes))
+        return BodyHead(body, nn.Linear(hidden, inputs.outputs))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class SCNN(Architecture):
             nn.Flatten(),
             *dense([channels * left[0] * left[1], *hidden]),
         )
-        return BodyHead(body, nn.Linear(hidden[-1], inputs.classes))
+        return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class SCNNTiny(Architecture):
             layers += [MaxPool2(), nn.ReLU()]
         pixels = (inputs.shape[1] // 8) * (inputs.shape[2] // 8)
         body = nn.Sequential(*layers, nn.Flatten(), *dense([channels * pixels, *hidden]))
-        return BodyHead(body, nn.Linear(hidden[-1], inputs.classes))
+        return BodyHead(body, nn.Linear(hidden[-1], inputs.outputs))
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,8 @@ class ACNN(Architecture):
             before = after
         if self.top == "average":
             body = nn.Sequential(*layers, global_mean())
-            return BodyHead(body, nn.Linear(before, inputs.classes))
+            return BodyHead(body, nn.Linear(before, inputs.outputs))
         pixels = (inputs.shape[1] // 16) * (inputs.shape[2] // 16)
         widths = [before * pixels, *scaled((128, 256, 512, 1024), self.width)]
         body = nn.Sequential(*layers, nn.Flatten(), *dense(widths))
-        return BodyHead(body, nn.Linear(widths[-1], inputs.classes))
+        return BodyHead(body, nn.Linear(widths[-1], inputs.outputs))

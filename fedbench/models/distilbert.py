@@ -69,7 +69,7 @@ class DistilBERT(Architecture):
         from transformers import DistilBertConfig, DistilBertForSequenceClassification
 
         sizes: dict[str, Any] = {
-            "vocab_size": inputs.vocabulary, "num_labels": inputs.classes, "pad_token_id": 0,
+            "vocab_size": inputs.vocabulary, "num_labels": inputs.outputs, "pad_token_id": 0,
             "n_layers": self.layers, "n_heads": self.heads, "dim": self.dim,
             "hidden_dim": self.hidden, "max_position_embeddings": self.positions,
             "dropout": self.dropout, "attention_dropout": self.dropout,

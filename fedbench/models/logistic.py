@@ -28,4 +28,4 @@ class Logistic(Architecture):
                 f"Logistic: samples of shape {inputs.shape} are token ids, not measurements; "
                 "use 'distilbert'"
             )
-        return BodyHead(nn.Flatten(), nn.Linear(math.prod(inputs.shape), inputs.classes))
+        return BodyHead(nn.Flatten(), nn.Linear(math.prod(inputs.shape), inputs.outputs))

@@ -36,4 +36,4 @@ class MLP(Architecture):
             )
         widths = [math.prod(inputs.shape), *[self.hidden] * self.depth]
         body = nn.Sequential(nn.Flatten(), *dense(widths))
-        return BodyHead(body, nn.Linear(self.hidden, inputs.classes))
+        return BodyHead(body, nn.Linear(self.hidden, inputs.outputs))

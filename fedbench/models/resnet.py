@@ -48,7 +48,7 @@ class RN20(Architecture):
                 stride = 2 if first and stage else 1
                 layers.append(_Block(before if first else after, after, stride, norm))
         body = nn.Sequential(*layers, global_mean())
-        return BodyHead(body, nn.Linear(c[-1], inputs.classes))
+        return BodyHead(body, nn.Linear(c[-1], inputs.outputs))
 
 
 class _Block(nn.Module):
@@ -205,4 +205,4 @@ def _network(
     for layer in body.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
-    return BodyHead(body, nn.Linear(before, inputs.classes))
+    return BodyHead(body, nn.Linear(before, inputs.outputs))

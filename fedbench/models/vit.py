@@ -45,7 +45,7 @@ class ViTSmall(Architecture):
         first, inputs = at_side("ViTSmall", inputs, self.side)
         backbone = self._backbone(inputs)
         body = nn.Sequential(first, backbone, _Xavier(self.dim, self.bottleneck))
-        return BodyHead(body, _Xavier(self.bottleneck, inputs.classes))
+        return BodyHead(body, _Xavier(self.bottleneck, inputs.outputs))
 
     def load(self, module: nn.Module, folder: Path) -> None:
         """Read the backbone; the published classifier is left out."""
@@ -137,7 +137,7 @@ class TinyViT(Architecture):
         sides = [-(-min(inputs.shape[1:]) // (4 * 2**stage)) for stage in range(4)]
         return TinyVit(
             in_chans=inputs.shape[0],
-            num_classes=inputs.classes,
+            num_classes=inputs.outputs,
             embed_dims=tuple(heads * per_head for heads in _HEADS),
             depths=tuple(scaled(_BLOCKS, self.depth)),
             num_heads=_HEADS,

@@ -199,7 +199,8 @@ def _on_features(
     """
     refuse_conflicts(parts)
     net, lr = problem.task.net, how.lr or problem.spec.lr
-    work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0, "augment": None}
+    work = {"epochs": how.epochs or 1, "steps": None, "lr": lr, "lr_decay": 1.0}
+    work |= {"schedule": None, "augment": None}
     spec = problem.spec.changed(**work)
     head = Net(BodyHead(nn.Identity(), net.module().get_submodule("head")))
     in_head, decays = net.head_mask().to(global_model.w.device), problem.task.decays

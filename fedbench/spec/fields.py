@@ -6,7 +6,7 @@ from pydantic import Field
 
 from fedbench.base.checks import Strict
 from fedbench.spec.choice import Choice
-from fedbench.spec.sections import Augment, Stop, Tune, Whole
+from fedbench.spec.sections import Augment, Schedule, Stop, Tune, Whole
 
 
 class RunSettings(Strict):
@@ -50,6 +50,8 @@ class RunSettings(Strict):
     """The learning rate of the first round; that of round t is lr·lr_decay^t."""
     lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """What the learning rate is multiplied by after each round."""
+    schedule: Schedule | None = None
+    """A cosine or steps by which the rate falls over the rounds; null: none."""
     optimizer: Literal["sgd", "adam"] = "sgd"
     """The optimiser of the local steps."""
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0

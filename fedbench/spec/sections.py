@@ -32,6 +32,34 @@ class Augment(Strict):
         return Augment(flip=self.flip) if self.flip else None
 
 
+class Schedule(Strict):
+    """How the learning rate falls over the rounds; `lr_decay` acts besides."""
+
+    kind: Literal["cosine", "step"] = "cosine"
+    """cosine: from lr to least·lr along half a cosine, which the last round's successor would end;
+    step: it is multiplied by `factor` at each of the rounds `at`."""
+    least: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """What share of lr the cosine ends at."""
+    at: tuple[Whole, ...] = ()
+    """The rounds after which a step is made."""
+    factor: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """What a step multiplies the rate by."""
+
+    @model_validator(mode="after")
+    def _used(self) -> "Schedule":
+        if self.kind == "step" and (not self.at or self.least):
+            raise ValueError("kind = 'step' needs `at`, the rounds of its steps, and no `least`")
+        if self.kind == "cosine" and (self.at or self.factor != 0.1):
+            raise ValueError("at and factor have no effect with kind = 'cosine'; leave them out")
+        return self
+
+    def share(self, t: int, rounds: int) -> float:
+        """What lr is multiplied by in round t of `rounds`, counted from 0."""
+        if self.kind == "step":
+            return math.prod(self.factor for after in self.at if t >= after)
+        return self.least + (1 - self.least) * (1 + math.cos(math.pi * t / rounds)) / 2
+
+
 class Stop(Strict):
     """A run ends at the first evaluated round at which a score reaches a target, or stands still.
 

@@ -188,3 +188,31 @@ def test_the_command_data_counts_them(tmp_path, cli):
     assert json.loads(cli("data", "file", *params).output)["groups"] == {
         "number": 4, "least": 8, "most": 8,
     }  # fmt: skip
+
+
+def test_a_table_of_its_own_to_test_on(tmp_path):
+    params = table(tmp_path)
+    text = (tmp_path / "patients.csv").read_text().splitlines()
+    (tmp_path / "later.csv").write_text("\n".join([text[0], *text[10:13]]) + "\n")
+    data = load_data("file", params | {"test_path": str(tmp_path / "later.csv")}, tmp_path)
+    assert (len(data.y_train), len(data.y_test)) == (40, 3)
+    assert data.groups_test.tolist() == [1, 2, 3]
+    assert "test set" not in data.origin
+    (tmp_path / "later.csv").write_text("age,hospital,ill\n1,A,no\n2,B,yes\n")
+    with pytest.raises(FedbenchError, match="same columns"):
+        load_data("file", params | {"test_path": "later.csv"}, tmp_path)
+
+
+def test_a_table_of_numbers_to_predict(tmp_path):
+    params = table(tmp_path) | {"label": "dose", "regression": True, "group": ""}
+    file = tmp_path / "patients.csv"
+    file.write_text(file.read_text().replace("yes", "1").replace("no", "0"))
+    lines = file.read_text().splitlines()
+    file.write_text(
+        "\n".join(line.replace(f",{'ABCD'[k % 4 - 1]},", ",1,") for k, line in enumerate(lines))
+    )
+    data = load_data("file", params, tmp_path)
+    assert (data.classes, data.inputs.outputs) == (0, 1)
+    assert data.y_train.dtype == np.float32
+    spec = RunSpec(dataset={"file": params}, model="logistic", rounds=1, clients=2)
+    assert run(spec, data_dir=tmp_path, machine=CPU).status == "finished"

@@ -146,3 +146,40 @@ def test_one_model_labels_all_points_if_iid_and_none_does_at_one_one():
         fitted = LogisticRegression(max_iter=300).fit(data.x_train[some], data.y_train[some])
         accuracy[name] = fitted.score(data.x_train[~some], data.y_train[~some])
     assert accuracy["iid"] > 0.85 > 0.5 > accuracy["far"]
+
+
+def photographs(home, **counts):
+    """Grey squares in folders: counts['a/cat'] of them in a/cat, each as bright as its number."""
+    from PIL import Image
+
+    for place, count in counts.items():
+        folder = home / place.replace("__", "/")
+        folder.mkdir(parents=True)
+        for k in range(count):
+            Image.new("L", (6, 8), 10 * k).save(folder / f"{k}.png")
+
+
+def test_a_folder_per_class(tmp_path):
+    photographs(tmp_path / "pets", cat=5, dog=10)
+    data = load_data("folder", {"path": "pets", "side": 4}, tmp_path)
+    assert data.x_train.shape == (12, 4, 4, 3)
+    assert np.bincount(data.y_train).tolist() == [4, 8]
+    assert np.bincount(data.y_test).tolist() == [1, 2]
+    assert max(x.max() for x in [*data.x_train, *data.x_test]) == 90
+    assert data.groups is None
+
+
+def test_a_folder_per_client_and_class_and_one_to_test_on(tmp_path):
+    photographs(tmp_path, train__ann__cat=2, train__ann__dog=1, train__bob__dog=3, test__bob__cat=1)
+    data = load_data("folder", {"path": ".", "by": "client", "side": 4}, tmp_path)
+    assert data.groups.tolist() == [0, 0, 0, 1, 1, 1]
+    assert data.y_train.tolist() == [0, 0, 1, 1, 1, 1]
+    assert (data.groups_test.tolist(), data.y_test.tolist()) == ([1], [0])
+
+
+def test_a_folder_without_images_is_named(tmp_path):
+    photographs(tmp_path / "pets", cat=2)
+    with pytest.raises(FedbenchError, match="no images as <client>/<class>/<image>"):
+        load_data("folder", {"path": "pets", "by": "client"}, tmp_path)
+    with pytest.raises(FedbenchError, match="only the label 'cat'"):
+        load_data("folder", {"path": "pets"}, tmp_path)

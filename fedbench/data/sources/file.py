@@ -1,6 +1,6 @@
 """File: a data set that the user brings, as npz arrays or as a CSV table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -28,9 +28,10 @@ class File(Source):
     that `channels` names, or feature vectors as in `Dataset`. CSV: the first line names the
     columns; the column `label` (the last one if it is not given) holds the labels, all others hold
     finite numbers, or True and False, which are read as float32 and not scaled (a run's
-    `normalise` scales them). Labels are whole numbers ≥ 0 or words and are
-    numbered in sorted order. Where no test set is given, the share `test` of every class is drawn
-    for it by `seed`; where one is given, other values of these two are refused.
+    `normalise` scales them). Labels are whole numbers ≥ 0 or words and are numbered in sorted
+    order; with `regression` they are numbers, and a model has one output. Where no test set is
+    given, the share `test` of every class is drawn for it by `seed`; where one is given, other
+    values of these two are refused.
 
     Whose a row is, a user's or site's, say the column `group` of a table and the array `groups` of
     an npz file (with `x_train`: `groups_train` and, if the test samples have owners,
@@ -43,6 +44,8 @@ class File(Source):
     path: str = ""  # ends in .npz or .csv
     label: str = ""  # a column of the CSV table
     group: str = ""  # another one, which says whose each row is
+    regression: bool = False  # labels are numbers, not classes
+    test_path: str = ""  # a second table, with the same columns, to test on
     test: Annotated[float, Gt(0), Lt(1)] = 0.2
     seed: Natural = 0
     channels: Literal["first", "last"] | None = None  # of images; None: last, if that is plain
@@ -53,24 +56,55 @@ class File(Source):
         where, origin = f"file ({file})", {"source": file.suffix.lower()[1:], "file": str(file)}
         arrays, columns, label = self._contents(file, where)
         origin |= {"label": label} if label else {}
+        if self.test_path:
+            arrays = self._with_test_table(folder, where, arrays, columns)
+            origin["test file"] = str(self.files(folder)[1])
         if "y" in arrays:
-            different(f"{where}: y", arrays["y"])
+            self._require_labels(where, "y", arrays["y"])
             arrays = self._split(where, arrays)
-            strata = "group" if "groups_train" in arrays else "class"
-            origin["test set"] = f"{self.test:g} of every {strata}, drawn by seed {self.seed}"
+            strata = "all rows" if self.regression else "every class"
+            strata = "every group" if "groups_train" in arrays else strata
+            origin["test set"] = f"{self.test:g} of {strata}, drawn by seed {self.seed}"
         else:
             self._require_used(where)
-        classes = different(f"{where}: y_train", arrays["y_train"])
+        classes = self._require_labels(where, "y_train", arrays["y_train"])
         y_train, y_test = (
-            numbered(f"{where}: {name}", arrays[name], classes) for name in ("y_train", "y_test")
+            arrays[name].astype(np.float32)
+            if self.regression
+            else numbered(f"{where}: {name}", arrays[name], classes)
+            for name in ("y_train", "y_test")
         )
         groups, groups_test = _numbered_groups(where, arrays)
-        origin |= {"labels": ", ".join(map(str, classes)), "sha256": archive.checksum(file)}
+        told = "numbers" if self.regression else ", ".join(map(str, classes))
+        origin |= {"labels": told, "sha256": archive.checksum(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
             classes=len(classes), origin=origin, columns=columns, channels=self.channels,
             groups=groups, groups_test=groups_test,
         )  # fmt: skip
+
+    def _require_labels(self, where: str, name: str, y: archive.Array) -> NDArray[Any]:
+        """The classes, none for regression; refuses labels of another kind."""
+        if not self.regression:
+            return different(f"{where}: {name}", y)
+        if y.ndim != 1 or y.dtype.kind not in "iuf":
+            raise FedbenchError(f"{where}: {name} is {y.dtype}; for regression it must be numbers")
+        return np.array([])
+
+    def _with_test_table(
+        self, folder: Path, where: str, train: archive.Arrays, columns: tuple[str, ...]
+    ) -> archive.Arrays:
+        """Training and test rows of two tables, which must have the same columns."""
+        other = replace(self, path=self.test_path, test_path="")
+        file = other._file(folder)
+        test, found, _ = other._contents(file, f"file ({file})")
+        if "y" not in train or "y" not in test or found != columns:
+            raise FedbenchError(
+                f"{where}: test_path = {self.test_path!r} needs two tables with the same columns; "
+                f"here they are {', '.join(columns) or 'arrays'} and {', '.join(found) or 'arrays'}"
+            )
+        named = {"train": train, "test": test}
+        return {f"{k}_{subset}": v for subset, each in named.items() for k, v in each.items()}
 
     def _require_used(self, where: str) -> None:
         """Refuse what draws a test set where the file brings one: it would make other runs."""
@@ -83,11 +117,12 @@ class File(Source):
                 )
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """The file that is read."""
-        return (folder / Path(self.path).expanduser(),)
+        """The files that are read."""
+        paths = [self.path, self.test_path] if self.test_path else [self.path]
+        return tuple(folder / Path(path).expanduser() for path in paths)
 
     def _file(self, folder: Path) -> Path:
-        (file,) = self.files(folder)
+        file = self.files(folder)[0]
         if file.suffix.lower() not in _ENDINGS:
             raise FedbenchError(
                 f"File: path = {self.path!r} is not allowed; it must name a file that ends in "
@@ -108,7 +143,7 @@ class File(Source):
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
         """The arrays, and for a table the names of its features and of its labels' column."""
         if file.suffix.lower() == ".csv":
-            rows = read_csv(file, where, self.label, self.group)
+            rows = read_csv(file, where, self.label, self.group, self.regression)
             groups = {} if rows.groups is None else {"groups": rows.groups}
             return {"x": rows.x, "y": rows.y, **groups}, rows.columns, rows.label
         for name, arrays in (("label", "y_train and y_test, or y"), ("group", "in groups")):
@@ -129,7 +164,8 @@ class File(Source):
             raise FedbenchError(
                 f"{where}: groups has shape {groups.shape} and y {y.shape}; each sample needs one"
             )
-        test = set_apart(y if groups is None else groups, self.test, self.seed)
+        strata = np.zeros(len(y)) if self.regression else y
+        test = set_apart(strata if groups is None else groups, self.test, self.seed)
         if not test.any():
             raise FedbenchError(
                 f"{where}: test = {self.test} of {len(y)} samples is none; it must be larger"

@@ -1,5 +1,6 @@
 """The state of an unfinished run, which checkpoints store."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -117,6 +118,8 @@ class Progress:
     passes: int = 0  # samples passed forward and backward through the model
     seconds: dict[str, float] = field(default_factory=_no_seconds)
     diverged: bool = False
+    best: State = field(default_factory=dict)  # the model that was best on held-out data, and…
+    best_score: float = -math.inf  # … its accuracy there, without classes its negative loss
     losses: dict[int, float] = field(default_factory=dict)  # of clients' last turns, if asked for
     users_draw: bool = False  # see `LocalTask.users`
     memory: list[State] = field(default_factory=list)  # the tensors that each probe stores
@@ -135,6 +138,13 @@ class Progress:
             self.losses[c.client] = float(reply.loss)
             self.traffic.up += 1
 
+    def keep_best(self, scored: Model, row: Row) -> None:
+        """Keep the model if none before was as good on held-out data, by the row's scores."""
+        if "val_loss" in row:
+            score = row.get("val_accuracy", -row["val_loss"])
+            if score > self.best_score:
+                self.best, self.best_score = {"w": scored.w, **scored.buffers}, score
+
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
         return {
@@ -147,6 +157,8 @@ class Progress:
             "passes": self.passes,
             "seconds": self.seconds,
             "diverged": self.diverged,
+            "best": self.best,
+            "best_score": self.best_score,
             "losses": self.losses,
             "users_draw": self.users_draw,
             "memory": self.memory,

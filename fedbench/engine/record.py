@@ -1,7 +1,7 @@
 """The record and the tables of a run for its folder, and the result that `run` returns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,8 @@ class Result:
     None if it was loaded from a folder that does not hold it; buffers: the running statistics of
     its norm layers; status: 'finished', or 'diverged' if the weights became infinite or NaN;
     record: the content of `run.json`; tables: 'clients' (client, label, count), and one for each
-    probe that wrote rows, under the probe's name.
+    probe that wrote rows, under the probe's name; best: with held-out data the model of the first
+    round that was best on these: its weights `w` and its buffers.
 
         result = Result.load("results/runs/digits-mlp-iid-fedavg-s0-…")
         print(result.accuracy)
@@ -78,6 +79,7 @@ class Result:
     status: str
     record: dict[str, Any]
     tables: dict[str, pd.DataFrame]
+    best: dict[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
@@ -89,7 +91,9 @@ class Result:
         if (record := files.record()) is None:
             raise FedbenchError(f"{folder}: no finished run; a folder in results/runs holds one")
         names = {Path(name).stem for name in record["files"] if name.endswith(".parquet")}
-        tensors = files.tensors(record)
+        stored = files.tensors(record)
+        best = {k: v for k, v in stored.items() if k.startswith("best/")}
+        tensors = {k: v for k, v in stored.items() if k not in best}
         return cls(
             spec=RunSpec(
                 **{
@@ -103,6 +107,7 @@ class Result:
             buffers=tensors,
             status=record["status"],
             record=record,
+            best={name.removeprefix("best/"): value for name, value in best.items()},
             tables={name: files.table(name, record) for name in sorted(names - {"rounds"})},
         )
 

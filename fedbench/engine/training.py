@@ -159,6 +159,7 @@ class Training:
         progress.diverged |= due and not math.isfinite(row["loss"])
         last = last or progress.diverged or (due and ended(self.spec.stop, [*progress.rows, row]))
         scored = Model(next(iter(models.values())), progress.global_model.buffers)
+        progress.keep_best(scored, row)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
             scored=scored, evaluated=due, last=last,
@@ -279,11 +280,12 @@ class Training:
         w, buffers = progress.global_model
         written = tables(self.problem, self.probes, progress)
         if self.folder:
-            tensors = {"w": w, **buffers} if self.machine.keep_model else {}
+            best = {f"best/{name}": value for name, value in progress.best.items()}
+            tensors = {"w": w, **buffers, **best} if self.machine.keep_model else {}
             self.folder.finish(record, history, tensors, written)
         return Result(
             spec=self.spec, history=history, weights=w, buffers=buffers, status=status,
-            record=record, tables=written,
+            record=record, tables=written, best=progress.best,
         )  # fmt: skip
 
 

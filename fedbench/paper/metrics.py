@@ -164,7 +164,8 @@ def _check_column(place: str, column: str, told: Any, taken: Collection[str]) ->
 
 _PLAIN = ("", "fraction")  # units that are not written behind a label
 _MOMENTS = {
-    "final": "final", "best": "best", "mean": "mean", "median": "median",
+    "final": "final", "best": "best", "held-out": "at the round best on held-out data",
+    "mean": "mean", "median": "median",
     "std": "standard deviation over the rounds", "jumps": "mean change between rounds",
 }  # fmt: skip
 _MODELS = {  # names that parts give to the models that they score, beside the headline

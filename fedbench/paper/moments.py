@@ -10,7 +10,7 @@ import math
 import pandas as pd
 
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import At, Reading, reading
+from fedbench.paper.notation import HELD_OUT, At, Reading, reading
 
 _BYTES = 4  # of a number as it is sent: convention 14
 _KILO, _MEGA = 1e3, 1e6
@@ -31,6 +31,8 @@ def values(frame: pd.DataFrame, metric: str, at: At) -> dict[str, float]:
         read_off = at_target(rows, asked)
     elif isinstance(asked.at, int):
         read_off = at_round(rows[rows["round"] <= asked.at], asked.metric)
+    elif asked.at == "held-out":
+        read_off = at_round(_best_held_out(rows), asked.metric)
     elif asked.at == "final":
         read_off = at_round(rows, asked.metric)
     else:
@@ -57,6 +59,14 @@ def at_round(rows: pd.DataFrame, metric: str) -> pd.Series:
     """The last value of each run in these rows."""
     last: pd.Series = rows.drop_duplicates("run_id", keep="last").set_index("run_id")[metric]
     return last
+
+
+def _best_held_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """The row of each run at which the accuracy on held-out data was first the best."""
+    if HELD_OUT not in rows:
+        return rows.iloc[:0]
+    scored = rows[rows[HELD_OUT].notna()]
+    return scored.loc[scored.groupby("run_id")[HELD_OUT].idxmax()]
 
 
 def at_target(rows: pd.DataFrame, asked: Reading) -> pd.Series:

@@ -58,10 +58,11 @@ def number_in(level: Level) -> float | None:
     return value if math.isfinite(value) else None
 
 
-Word = Literal["final", "best", "mean", "median", "std", "jumps", "last", "to"]
+Word = Literal["final", "best", "held-out", "mean", "median", "std", "jumps", "last", "to"]
 At = Word | int
 _WORDS: tuple[Word, ...] = get_args(Word)
 _VARYING = ("std", "jumps")  # they need two rounds
+HELD_OUT = "val_accuracy"  # the column that decides for 'held-out'
 _RENAMED = {"kilopasses": "thousand_sample_passes"}  # columns by their names up to version 0.1.0
 
 
@@ -79,13 +80,15 @@ class Target(NamedTuple):
 class Reading(NamedTuple):
     """A column of the history, and the moment at which it is read: one round, or several.
 
-    `at` is a round, 'final' or 'best', or what is computed over evaluated rounds: 'mean', 'median',
-    'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute change from one evaluated
-    round to the next); the last two are low where the curve is smooth. With `last` above 0 it is
-    computed over the evaluated rounds among the run's `last` rounds; 'last:5' is the mean over the
-    last 5 rounds that were evaluated, however many rounds lie between. With 'to' it is the first
-    evaluated round at which the `target` is reached: 'round@to:0.45' is how many rounds an accuracy
-    of 0.45 takes, 'megabytes@to:loss=0.3' how much traffic a test loss of 0.3.
+    `at` is a round, 'final', 'best' or 'held-out', the first round at which the accuracy on
+    held-out data was best, which looks at no test sample; or what is computed over evaluated
+    rounds: 'mean', 'median', 'std' (the standard deviation, ddof = 1) or 'jumps' (the mean absolute
+    change from one evaluated round to the next); the last two are low where the curve is smooth.
+    With `last` above 0 it is computed over the evaluated rounds among the run's `last` rounds;
+    'last:5' is the mean over the last 5 rounds that were evaluated, however many rounds lie
+    between. With 'to' it is the first evaluated round at which the `target` is reached:
+    'round@to:0.45' is how many rounds an accuracy of 0.45 takes, 'megabytes@to:loss=0.3' how much
+    traffic a test loss of 0.3.
     """
 
     metric: str
@@ -102,6 +105,8 @@ class Reading(NamedTuple):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the history that it needs."""
+        if self.at == "held-out":
+            return (self.metric, HELD_OUT)
         return (self.metric, self.target.column) if self.target else (self.metric,)
 
     @property
@@ -132,8 +137,8 @@ def reading(text: str, usual: At = "final") -> Reading:
 
 def _window(word: Word, last: str) -> int:
     """The number of last rounds; raises `FedbenchError` on one that is not allowed."""
-    if word == "final":
-        raise FedbenchError("final is one round; write mean:N for the mean of the last N")
+    if word in ("final", "held-out"):
+        raise FedbenchError(f"{word} is one round; write mean:N for the mean of the last N")
     fewest = 2 if word in _VARYING else 1
     if not _is_count(last, fewest):
         raise FedbenchError(f"after {word}: must stand a number of rounds ≥ {fewest}")

@@ -19,15 +19,15 @@ class Binary(Probe):
     Class 1 is the positive one, the second of a file's labels in sorted order. Columns, at every
     evaluated round: auc, the probability that a positive sample has a larger output z_1 − z_0 than
     a negative one, ties counting half (NaN if an output is not finite, or a class has no sample);
-    precision, the share of positives among what is called positive (0 if nothing is); recall, the
+    precision_score, the share of positives among what is called positive (0 if nothing is); recall_score, the
     share of positives that are called so; specificity, the same of negatives. Table, at the last
     round: label, predicted, count. Cost: a pass through the test set.
     """
 
     COLUMNS: ClassVar[Columns] = {
         "auc": ("AUC", "fraction", "higher"),
-        "precision": ("Precision", "fraction", "higher"),
-        "recall": ("Recall", "fraction", "higher"),
+        "precision_score": ("Precision", "fraction", "higher"),
+        "recall_score": ("Recall", "fraction", "higher"),
         "specificity": ("Specificity", "fraction", "higher"),
     }
     TABLE: ClassVar[Columns] = {
@@ -54,8 +54,8 @@ class Binary(Probe):
         (tn, fp), (fn, tp) = held.tolist()
         columns = {
             "auc": area(z[:, 1] - z[:, 0], scorer.y == 1),
-            "precision": tp / max(1, tp + fp),
-            "recall": tp / max(1, tp + fn),
+            "precision_score": tp / max(1, tp + fp),
+            "recall_score": tp / max(1, tp + fn),
             "specificity": tn / max(1, tn + fp),
         }
         cells = [(label, predicted) for label in (0, 1) for predicted in (0, 1)]

@@ -58,8 +58,8 @@ def test_the_columns_of_a_run_are_scikit_learn_s():
     z, last = outputs(result, data), result.history.iloc[-1]
     called, y = z.argmax(1), data.y_test
     assert last["auc"] == pytest.approx(metrics.roc_auc_score(y, z[:, 1] - z[:, 0]))
-    assert last["precision"] == pytest.approx(metrics.precision_score(y, called))
-    assert last["recall"] == pytest.approx(metrics.recall_score(y, called))
+    assert last["precision_score"] == pytest.approx(metrics.precision_score(y, called))
+    assert last["recall_score"] == pytest.approx(metrics.recall_score(y, called))
     assert last["specificity"] == pytest.approx(metrics.recall_score(1 - y, 1 - called))
     table = result.tables["binary"]["count"].to_numpy().reshape(2, 2)
     assert (table == metrics.confusion_matrix(y, called)).all()
@@ -91,4 +91,4 @@ def test_one_class_in_the_test_set_has_no_area():
     none = Dataset("one", data.x_train, data.y_train, data.x_test, np.zeros(40, int), classes=2)
     last = trained(none, watch=["binary"]).history.iloc[-1]
     assert np.isnan(last["auc"])
-    assert (last["recall"], last["precision"]) == (0, 0)
+    assert (last["recall_score"], last["precision_score"]) == (0, 0)

@@ -48,10 +48,11 @@ def papers(workflow: Path) -> list[Row]:
 
     `about` has a line for each of them: 'table1  Table I'.
     """
-    from fedbench.paper.paper import load_papers
+    from fedbench.paper.paper import load_papers, with_rounds
 
     rows: list[Row] = []
-    for name, paper in load_papers(workflow).items():
+    for name, raw in load_papers(workflow).items():
+        paper = with_rounds(raw)
         tables, figures = (
             {key: item.title for key, item in items.items()}
             for items in (paper.tables, paper.figures)

@@ -65,7 +65,8 @@ class Item(Strict):
     title: str
     """Its name in the paper, such as 'Table 2', or what it shows."""
     caption: str = ""
-    """What it shows, as plain text."""
+    """What it shows, as plain text. In both `{rounds}` stands for the rounds that its runs have at
+    the scale."""
 
 
 class ItemOfRuns(Item):

@@ -1,6 +1,8 @@
 """What a paper's YAML file may say: grids of runs, the tables and figures drawn from them."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field, model_validator
 
@@ -15,8 +17,10 @@ from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level as Level
 from fedbench.paper.notation import Where as Where
 from fedbench.paper.references import check_references
-from fedbench.spec import Choice
+from fedbench.spec import Choice, RunSpec
 
+_ROUNDS = "{rounds}"
+ItemT = TypeVar("ItemT", Table, Figure)
 _PAGES = ("index", "run")  # pages of a report beside those of papers
 
 
@@ -119,6 +123,27 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     for name, file in chosen.items():  # it must do for paths and links
         require_paper_name("the file's name", name, file)
     return {name: load(file, Paper) for name, file in chosen.items()}
+
+
+def with_rounds(paper: Paper, rounds: Mapping[str, Collection[int]] | None = None) -> Paper:
+    """The paper with the numbers of rounds of each grid's runs for `{rounds}` in what it prints.
+
+    By default they are those of the paper's settings.
+    """
+    if rounds is None:
+        usual = RunSpec.model_fields["rounds"].default
+        of_all = paper.settings.get("rounds", usual)
+        rounds = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
+
+    def told(item: ItemT) -> ItemT:
+        found = sorted({*rounds.get(item.grid, ())})
+        words = f"{found[0]} to {found[-1]}" if len(found) > 1 else "".join(map(str, found))
+        texts = {name: getattr(item, name) for name in ("title", "caption")}
+        return item.model_copy(update={k: v.replace(_ROUNDS, words) for k, v in texts.items()})
+
+    tables = {key: told(table) for key, table in paper.tables.items()}
+    figures = {key: told(figure) for key, figure in paper.figures.items()}
+    return paper.model_copy(update={"tables": tables, "figures": figures})
 
 
 def require_paper_name(what: str, name: str, place: object) -> None:

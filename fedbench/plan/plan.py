@@ -13,7 +13,7 @@ from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
 from fedbench.paper.notation import Level, Where
-from fedbench.paper.paper import Paper, load_papers
+from fedbench.paper.paper import Paper, load_papers, with_rounds
 from fedbench.paper.references import kept_claims
 from fedbench.paper.scale import Cut, cut, load_scale
 from fedbench.plan.checks import check_paper, check_scale, check_tables
@@ -129,12 +129,14 @@ def make_plan(
         for cell in _cells(files[name], name, paper, cuts.of(name))
     ]
     shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
+    shown = {name: with_rounds(paper, _rounds(name, cells)) for name, paper in shown.items()}
     left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
     runs, searches, trials = _runs(cells)
     extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
     for name, file in files.items():
         check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
     texts = {name: read_text(file) for name, file in files.items()}
+    asked = {name: with_rounds(paper) for name, paper in asked.items()}
     head = (scale, cuts.about, cuts.speeds, tables)
     return Plan(*head, texts, asked, shown, left_out, cells, runs, searches, trials)
 
@@ -153,6 +155,15 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
 def _trials(run: RunSpec) -> list[RunSpec]:
     with at(f"the search of run {run.id}"):
         return trial_runs(run)
+
+
+def _rounds(paper: str, cells: Iterable[Cell]) -> dict[str, set[int]]:
+    """The numbers of rounds of a paper's runs, by grid."""
+    found: dict[str, set[int]] = {}
+    for cell in cells:
+        if cell.paper == paper:
+            found.setdefault(cell.grid, set()).add(cell.run.rounds)
+    return found
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

@@ -19,9 +19,9 @@ class Binary(Probe):
     Class 1 is the positive one, the second of a file's labels in sorted order. Columns, at every
     evaluated round: auc, the probability that a positive sample has a larger output z_1 − z_0 than
     a negative one, ties counting half (NaN if an output is not finite, or a class has no sample);
-    precision_score, the share of positives among what is called positive (0 if nothing is); recall_score, the
-    share of positives that are called so; specificity, the same of negatives. Table, at the last
-    round: label, predicted, count. Cost: a pass through the test set.
+    precision_score, the share of positives among what is called positive (0 if nothing is);
+    recall_score, the share of positives that are called so; specificity, the same of negatives.
+    Table, at the last round: label, predicted, count. Cost: a pass through the test set.
     """
 
     COLUMNS: ClassVar[Columns] = {

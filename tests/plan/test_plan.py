@@ -497,3 +497,15 @@ def test_a_table_or_figure_without_any_point_is_left_out_by_name(tmp_path):
     found = plan.left_out["tiny"]
     assert [gone.title for gone in found.items] == ["Table II", "Fig. 1"]
     assert found.levels == {"alpha": (1,)}
+
+
+def test_a_title_may_say_how_many_rounds_the_runs_of_a_scale_have(tmp_path):
+    text = PAPER.replace("title: Table I,", "title: 'After {rounds}', caption: 'in {rounds}',")
+    workflow = make_project(tmp_path, text) / "workflow"
+    (workflow / "scales/small.yaml").write_text("about: small\nlimit: {rounds: 1}\n")
+    table, cut = (
+        make_plan(workflow, x).papers["tiny"].tables["table1"] for x in ("paper", "small")
+    )
+    assert (table.title, table.caption) == ("After 2", "in 2")
+    assert (cut.title, cut.caption) == ("After 1", "in 1")
+    assert make_plan(workflow, "small").asked["tiny"].tables["table1"].title == "After 2"

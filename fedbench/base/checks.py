@@ -228,10 +228,24 @@ def _finite(value: Any) -> str:
     return " and finite" if value in (float("inf"), float("-inf")) else ""
 
 
-def with_named(function: Callable[..., R], *given: Any, **offered: Any) -> R:
-    """Call a user's rule with `given`, and with those of `offered` that it names as parameters."""
-    named = inspect.signature(function).parameters
-    return function(*given, **{name: each for name, each in offered.items() if name in named})
+def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
+    """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
+
+    Only what it names is made.
+    """
+    asked = names_of(rule)
+    return rule(*given, **{name: make() for name, make in offered.items() if name in asked})
+
+
+def names_of(rule: Callable[..., Any]) -> frozenset[str]:
+    """The parameters of a function or method, or of what an object does when it is called."""
+    plain = rule if inspect.isroutine(rule) else type(rule).__call__
+    return _names_of(getattr(plain, "__func__", plain))
+
+
+@cache
+def _names_of(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
 
 
 class Checked:

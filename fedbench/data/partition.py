@@ -1,6 +1,5 @@
 """The base of partitions: a rule takes training labels and gives each client its samples."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from fedbench.base.checks import Checked, with_named
+from fedbench.base.checks import Checked, names_of, with_named
 from fedbench.base.errors import FedbenchError
 
 Indices = NDArray[np.int64]
@@ -52,7 +51,7 @@ class Partition(Checked, ABC):
                 f"{self}: clients = {clients} is not allowed; "
                 f"it must be 1…{len(labels)}, the number of training samples"
             )
-        asks = inspect.signature(self.split).parameters.keys() & {"rows", "groups"}
+        asks = names_of(self.split) & {"rows", "groups"}
         if "groups" in asks and groups is None:
             raise FedbenchError(
                 f"{self}: it needs data that say whose each sample is: a table with a column that "
@@ -65,7 +64,8 @@ class Partition(Checked, ABC):
                 "`by_labels = True` in the class if it needs to know labels alone"
             )
         every = np.arange(len(labels)) if rows is None else rows
-        drawn = with_named(self.split, labels, clients, rng, rows=every, groups=groups)
+        offered = {"rows": lambda: every, "groups": lambda: groups}
+        drawn = with_named(self.split, labels, clients, rng, **offered)
         parts = [np.asarray(part) for part in drawn]
         for client, part in enumerate(parts):
             require_rows(part, len(labels), f"{self}: client {client}", _PLACES)

@@ -1,6 +1,5 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers, cost."""
 
-import inspect
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedbench.base import seeds
+from fedbench.base.checks import names_of
 from fedbench.base.errors import FedbenchError
 from fedbench.core.flat import Model
 from fedbench.core.part import Sizes
@@ -73,7 +73,7 @@ class Problem:
     @property
     def asks_losses(self) -> bool:
         """Whether the sampler looks at clients' training losses, which they upload then."""
-        return "losses" in inspect.signature(self.sampler).parameters
+        return "losses" in names_of(self.sampler)
 
     def for_users(self, purpose: str, t: int) -> AbstractContextManager[None]:
         """A context for users' code outside clients' turns, in which its draws have a seed."""

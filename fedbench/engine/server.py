@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,11 @@ def _local_work(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Local epochs or steps by client: of those whose results are sent, and of all others."""
     spec, rule = problem.spec, problem.work
-    rng, always = (
-        seeds.numpy_generator(spec.seed, at, seeds.EVERYONE, "work") for at in (t, seeds.ALWAYS)
-    )
-    drawn = with_named(rule, clients, spec.most, rng, t=t, K=spec.clients, always=always)
+    draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="work")
+    drawn = with_named(
+        rule, clients, spec.most, draws(t),
+        t=lambda: t, K=lambda: spec.clients, always=lambda: draws(seeds.ALWAYS),
+    )  # fmt: skip
     amounts, sent = drawn if isinstance(drawn, tuple) else (drawn, np.ones(len(clients), bool))
     _require_work(np.asarray(amounts), np.asarray(sent), len(clients), spec)
     each = list(zip(clients, np.asarray(amounts).tolist(), sent, strict=True))
@@ -86,12 +88,11 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
     They are numbers of Python's own, as checkpoints have.
     """
     spec, K = problem.spec, problem.spec.clients
-    rng, always = (
-        seeds.numpy_generator(spec.seed, at, seeds.EVERYONE, "cohort") for at in (t, seeds.ALWAYS)
-    )
+    draws = partial(seeds.numpy_generator, spec.seed, client=seeds.EVERYONE, purpose="cohort")
     drawn = with_named(
-        problem.sampler, rng, K, spec.participation, problem.label_counts,
-        t=t, always=always, losses=np.array([losses.get(i, np.nan) for i in range(K)]),
+        problem.sampler, draws(t), K, spec.participation, problem.label_counts,
+        t=lambda: t, always=lambda: draws(seeds.ALWAYS),
+        losses=lambda: np.array([losses.get(i, np.nan) for i in range(K)]),
     )  # fmt: skip
     clients = Counter(np.sort(np.asarray(drawn)).tolist())
     _require_cohort(clients, problem)

@@ -13,6 +13,7 @@ PACKAGES = {
     "text": ("tokenizers", "transformers"),
     "vit": ("timm",),
     "curvature": ("curvlinops",),
+    "huggingface": ("datasets",),
 }  # extra of pyproject.toml → what it installs, by import name
 
 

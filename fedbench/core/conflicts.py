@@ -35,8 +35,9 @@ def refuse_conflicts(parts: Sequence[Part]) -> None:
 def _refuse_company(part: Part, i: int, names: Sequence[str]) -> None:
     """Raise `FedbenchError` if the i-th part may not stand where it does among the named ones."""
     me = f"'{names[i]}'"
+    others = {name: part.alone for name in names if part.alone and name != names[i]}
     rules = (
-        (part.excludes, names, f"{me} cannot stand beside '{{}}'"),
+        (part.excludes | others, names, f"{me} cannot stand beside '{{}}'"),
         (part.follows, names[i:], f"{me} must stand after '{{}}'"),
         (part.precedes, names[:i], f"'{{}}' must stand after {me}"),
     )

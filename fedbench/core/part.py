@@ -87,6 +87,7 @@ DECISIONS = (SERVER_OPTIMISER, GLOBAL_MOMENTUM, LOCAL_MOMENTUM, STEP_LENGTH)
 class Part(Checked):
     """Base class of all parts; a subclass is a frozen dataclass that overrides some hooks."""
 
+    alone: ClassVar[str] = ""  # why it can be combined with no other part; '' if it can
     excludes: ClassVar[dict[str, str]] = {}  # parts that it cannot be combined with, and why
     follows: ClassVar[dict[str, str]] = {}  # parts that must be listed before it, and why
     precedes: ClassVar[dict[str, str]] = {}  # parts that must be listed after it, and why

@@ -280,7 +280,7 @@ class Training:
         w, buffers = progress.global_model
         written = tables(self.problem, self.probes, progress)
         if self.folder:
-            best = {f"best/{name}": value for name, value in progress.best.items()}
+            best = {f"best/{name}": value.clone() for name, value in progress.best.items()}
             tensors = {"w": w, **buffers, **best} if self.machine.keep_model else {}
             self.folder.finish(record, history, tensors, written)
         return Result(

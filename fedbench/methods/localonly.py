@@ -20,6 +20,7 @@ class LocalOnly(Part):
     `personal`. In truth nothing would be sent; the traffic that is counted is FedAvg's.
     """
 
+    alone: ClassVar[str] = "nothing of its clients is averaged or sent"
     OWN: ClassVar[str] = "own"
 
     def client(self, w: Tensor, fed: Federation) -> State:

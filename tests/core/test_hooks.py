@@ -47,6 +47,10 @@ class Spy(Part):
         self.note("draw")
         return {"d": torch.rand(1, generator=rng, dtype=torch.float64)}
 
+    def begin_buffers(self, buffers, t):
+        self.note("begin_buffers", sorted(buffers))
+        return buffers
+
     def begin(self, w, t):
         self.note("begin", float(w[0]), sorted(t.msg), sorted(t.state), sorted(t.drawn), t.k, t.H)
         return w
@@ -106,7 +110,7 @@ def test_hooks_are_called_in_order():
     train([[0.0]], w=4.0, parts=[spy], lr=0.5, steps=2)
     one_step = ["grad in", "logits", "loss", "grad out", "decay", "move", "after"]
     assert [entry[0] for entry in spy.log] == [
-        *["server", "send", "client", "draw", "ask", "answer", "begin"],
+        *["server", "send", "client", "draw", "ask", "answer", "begin", "begin_buffers"],
         *one_step,
         *one_step,
         *["end", "weigh", "receive", "step", "evaluate"],

@@ -16,6 +16,8 @@ from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
 PROBES = sorted(registry.entries("probe"))
+WITH_CLASSES = [n for n in PROBES if n not in ("angles", "regression", "steps", "spectrum")]
+OTHER = {"binary": 2, "regression": 0}  # classes, where it is not three that a probe looks at
 
 # Options that make a probe quick, and those it needs to see something here
 FEW = {
@@ -27,6 +29,8 @@ FEW = {
 
 # What each promises: columns of the history, columns of its table, rounds that have rows
 COLUMNS = {
+    "binary": "auc precision_score recall_score specificity",
+    "regression": "mse mae r2",
     "angles": (
         "angle_mean angle_share_obtuse s_mean residual_variance scaled_variance delta_variance "
         "update_cosine update_variance residual_relative_variance scaled_relative_variance "
@@ -51,6 +55,8 @@ COLUMNS = {
     + " update_similarity",
 }
 TABLES = {
+    "binary": "label predicted count",
+    "regression": "",
     "angles": "round client angle length along residual scaled s",
     "calibration": "client kind accuracy",
     "changes": "round client label count held before after change",
@@ -70,10 +76,10 @@ SETTINGS = {
 }
 
 
-def net(normed):
+def net(normed, outputs=3):
     torch.manual_seed(0)
     body = [nn.Linear(2, 6), *([nn.BatchNorm1d(6)] if normed else []), nn.Tanh()]
-    return BodyHead(nn.Sequential(*body), nn.Linear(6, 3))
+    return BodyHead(nn.Sequential(*body), nn.Linear(6, outputs))
 
 
 def points(n, seed):
@@ -82,25 +88,32 @@ def points(n, seed):
     return x, (x[:, 0] > 0).astype(np.int64) + (x[:, 1] > 1)
 
 
-def objects(normed=False):
-    """A plane of three classes: a problem that every probe can look at."""
-    data = Dataset("plane", *points(160, 0), *points(60, 1), classes=3)
-    return {"data": data, "model": net(normed)}
+def objects(normed=False, classes=3):
+    """A plane of three classes: a problem that nearly every probe can look at."""
+    sets = [points(160, 0), points(60, 1)]
+    if classes < 3:
+        sets = [(x, np.minimum(y, 1) if classes else y.astype(x.dtype)) for x, y in sets]
+    data = Dataset("plane", *sets[0], *sets[1], classes=classes)
+    return {"data": data, "model": net(normed, classes or 1)}
 
 
 def spec_of(probe, **settings):
     watch = [{probe: FEW[probe]} if probe in FEW else probe] if probe else []
-    return RunSpec(**{**SETTINGS, "partition": {"dy": {"alpha": 1.0}}, "watch": watch, **settings})
+    split = "iid" if OTHER.get(probe) == 0 else {"dy": {"alpha": 1.0}}
+    return RunSpec(**{**SETTINGS, "partition": split, "watch": watch, **settings})
 
 
 def seen(probe, normed=False, **settings):
-    spec = spec_of(probe, **settings)
-    return run(spec, machine=Machine(device="cpu", workers=1), **objects(normed))
+    things = objects(normed, OTHER.get(probe, 3))
+    return run(spec_of(probe, **settings), machine=Machine(device="cpu", workers=1), **things)
 
 
 @functools.cache
-def plain(normed=False, parts=()):
-    return seen("", normed, parts=list(parts))
+def plain(normed=False, parts=(), probe=""):
+    """The run without the probe, on its data."""
+    spec = spec_of(probe, parts=list(parts)).changed(watch=())
+    things = objects(normed, OTHER.get(probe, 3))
+    return run(spec, machine=Machine(device="cpu", workers=1), **things)
 
 
 CASES = [(False, ()), (False, ("fedprox", "asd")), (True, ("feddyn",))]
@@ -109,8 +122,9 @@ CASES = [(False, ()), (False, ("fedprox", "asd")), (True, ("feddyn",))]
 @pytest.mark.parametrize(("normed", "parts"), CASES)
 @pytest.mark.parametrize("probe", PROBES)
 def test_it_changes_no_bit_of_the_run_and_writes_what_it_promises(probe, normed, parts):
+    parts = tuple(part for part in parts if part != "asd" or OTHER.get(probe, 3))
     watched, drawn = seen(probe, normed, parts=list(parts)), torch.get_rng_state()
-    usual = plain(normed, parts)
+    usual = plain(normed, parts, probe if probe in OTHER else "")
     assert torch.equal(watched.weights, usual.weights)
     assert all(torch.equal(v, usual.buffers[k]) for k, v in watched.buffers.items())
     own = watched.history.filter(regex="^(?!.*_seconds$)").columns
@@ -139,7 +153,7 @@ def kill(spec, out, rounds, monkeypatch):
             run(spec, out=out, machine=Machine(device="cpu", workers=1))
 
 
-@pytest.mark.parametrize("probe", [name for name in PROBES if name != "regions"])
+@pytest.mark.parametrize("probe", [name for name in PROBES if name not in {"regions", *OTHER}])
 def test_a_killed_run_ends_with_the_same_columns_and_rows(cpu, probe, tmp_path, monkeypatch):
     few = {"model": {"mlp": {"hidden": 4}}, "clients": 3, "participation": 1.0, "epochs": None}
     spec = spec_of(probe, **few, batch=64)
@@ -173,7 +187,7 @@ def numbers():
     return Dataset("numbers", x, x[:, 0], x, x[:, 0], classes=0)
 
 
-@pytest.mark.parametrize("probe", [n for n in PROBES if n not in ("angles", "steps", "spectrum")])
+@pytest.mark.parametrize("probe", WITH_CLASSES)
 def test_data_without_classes_are_refused_before_any_training(probe, monkeypatch):
     monkeypatch.setattr(Training, "_round", None)
     said = refusal(probe, numbers(), nn.Linear(2, 1), partition="iid")

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbench.base import extras
 from fedbench.base.errors import FedbenchError, require_among, short
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
@@ -22,6 +23,8 @@ class HuggingFace(Source):
     the partition `natural` makes clients of them. Nothing is downloaded. It needs the extra
     `huggingface`.
     """
+
+    EXTRA: ClassVar[str] = "huggingface"
 
     path: str = ""
     x: str = "image"
@@ -70,12 +73,9 @@ def _plain(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def _loaded(home: Path, where: str) -> Any:
-    try:
-        from datasets import load_from_disk
-    except ImportError:
-        raise FedbenchError(
-            "huggingface: needs the library `datasets`; install fedbench[huggingface]"
-        ) from None
+    extras.require("huggingface", "data set 'huggingface'")
+    from datasets import load_from_disk
+
     if not home.is_dir():
         raise FedbenchError(f"{where}: there is no such folder; `path` must name one")
     try:

@@ -30,7 +30,8 @@ class Synthetic(Source):
     on `seed` alone, not on the seed of the run.
     """
 
-    CLASSES: ClassVar[int] = _CLASSES
+    SAMPLES: ClassVar[tuple[int, int]] = (20_101, 2_248)  # by default
+    CLASSES: ClassVar[int] = 10
     SHAPE: ClassVar[tuple[int]] = (60,)  # features
 
     alpha: NonNegative = 1.0  # how much the users' models differ

@@ -436,7 +436,7 @@ def test_a_method_works_beside_a_distillation(refuses, name):
     case = few(name, {})
     spec = spec_of(case, "asd")
     one, asd = build_parts(spec)
-    if "asd" in one.excludes or name in asd.excludes:
+    if "asd" in one.excludes or name in asd.excludes or one.alone:
         with refuses("cannot stand beside"):
             trained(spec)
         return

@@ -17,8 +17,9 @@ class Noise(Shift):
     """Add Gaussian noise whose standard deviation grows from 0 at the first client to `level`.
 
     Li et al., "Federated Learning on Non-IID Data Silos: An Experimental Study" (NIID-Bench), ICDE
-    2022, feature skew: client i's is level·i/(K − 1). In units of pixel/255 for images of uint8,
-    which stay whole numbers from 0 to 255; other numbers are taken as they are.
+    2022, have noise that grows with the client's number; here client i's is level·i/(K − 1), in
+    units of pixel/255 for images of uint8, which stay whole numbers from 0 to 255, and of the
+    numbers themselves for others.
     """
 
     level: Positive = 0.1

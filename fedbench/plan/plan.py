@@ -129,7 +129,7 @@ def make_plan(
         for cell in _cells(files[name], name, paper, cuts.of(name))
     ]
     shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
-    shown = {name: with_rounds(paper, _rounds(name, cells)) for name, paper in shown.items()}
+    shown = {name: told(name, paper, cells) for name, paper in shown.items()}
     left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
     runs, searches, trials = _runs(cells)
     extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
@@ -157,13 +157,13 @@ def _trials(run: RunSpec) -> list[RunSpec]:
         return trial_runs(run)
 
 
-def _rounds(paper: str, cells: Iterable[Cell]) -> dict[str, set[int]]:
-    """The numbers of rounds of a paper's runs, by grid."""
+def told(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:
+    """The paper of that name, whose titles say how many rounds its runs have."""
     found: dict[str, set[int]] = {}
     for cell in cells:
-        if cell.paper == paper:
+        if cell.paper == name:
             found.setdefault(cell.grid, set()).add(cell.run.rounds)
-    return found
+    return with_rounds(paper, found)
 
 
 def only(name: str, paper: Paper, tables: tuple[str, ...] | None) -> Paper:

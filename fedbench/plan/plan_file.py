@@ -15,9 +15,9 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
-from fedbench.paper.paper import Paper
+from fedbench.paper.paper import Paper, with_rounds
 from fedbench.plan.left_out import LeftOut
-from fedbench.plan.plan import Cell, Plan, only, part_of
+from fedbench.plan.plan import Cell, Plan, only, part_of, told
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
@@ -200,16 +200,18 @@ class PlanFile:
             whole = {name: Paper(**read_value(text)) for name, text in texts.items()}
         self._require_as_named(runs, ())
         asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
+        shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
+        cells = [cell for point in content.points for cell in _cells(point, runs)]
         return Plan(
             scale=content.scale,
             about=content.about,
             speeds=content.speeds,
             tables=content.tables,
             texts=texts,
-            asked=asked,
-            papers={n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts},
+            asked={name: with_rounds(paper) for name, paper in asked.items()},
+            papers={name: told(name, paper, cells) for name, paper in shown.items()},
             left_out=content.left_out,
-            cells=[cell for point in content.points for cell in _cells(point, runs)],
+            cells=cells,
             runs=runs,
             searches=content.searches,
             trials={search: list(ids) for search, ids in content.trials.items()},

@@ -125,15 +125,14 @@ def load_papers(workflow: Path, names: tuple[str, ...] = ()) -> dict[str, Paper]
     return {name: load(file, Paper) for name, file in chosen.items()}
 
 
-def with_rounds(paper: Paper, rounds: Mapping[str, Collection[int]] | None = None) -> Paper:
+def with_rounds(paper: Paper, known: Mapping[str, Collection[int]] | None = None) -> Paper:
     """The paper with the numbers of rounds of each grid's runs for `{rounds}` in what it prints.
 
-    By default they are those of the paper's settings.
+    Those of grids that are not `known` are the paper's own.
     """
-    if rounds is None:
-        usual = RunSpec.model_fields["rounds"].default
-        of_all = paper.settings.get("rounds", usual)
-        rounds = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
+    of_all = paper.settings.get("rounds", RunSpec.model_fields["rounds"].default)
+    own = {key: [grid.settings.get("rounds", of_all)] for key, grid in paper.grids.items()}
+    rounds = own | dict(known or {})
 
     def told(item: ItemT) -> ItemT:
         found = sorted({*rounds.get(item.grid, ())})

@@ -130,13 +130,13 @@ def make_plan(
     ]
     shown = {name: _with_points(name, paper, cells) for name, paper in kept.items()}
     shown = {name: told(name, paper, cells) for name, paper in shown.items()}
+    asked = {name: told(name, paper, cells) for name, paper in asked.items()}
     left_out = {n: left_out_of(paper, shown[n], cuts.of(n)) for n, paper in asked.items()}
     runs, searches, trials = _runs(cells)
     extras.require_all({(k, choice.name) for run in runs.values() for k, choice in run.choices()})
     for name, file in files.items():
         check_paper(file, whole[name], shown[name], [x for x in cells if x.paper == name], searches)
     texts = {name: read_text(file) for name, file in files.items()}
-    asked = {name: with_rounds(paper) for name, paper in asked.items()}
     head = (scale, cuts.about, cuts.speeds, tables)
     return Plan(*head, texts, asked, shown, left_out, cells, runs, searches, trials)
 

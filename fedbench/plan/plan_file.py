@@ -15,7 +15,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
-from fedbench.paper.paper import Paper, with_rounds
+from fedbench.paper.paper import Paper
 from fedbench.plan.left_out import LeftOut
 from fedbench.plan.plan import Cell, Plan, only, part_of, told
 from fedbench.plan.substitutions import Substitutions
@@ -208,7 +208,7 @@ class PlanFile:
             speeds=content.speeds,
             tables=content.tables,
             texts=texts,
-            asked={name: with_rounds(paper) for name, paper in asked.items()},
+            asked={name: told(name, paper, cells) for name, paper in asked.items()},
             papers={name: told(name, paper, cells) for name, paper in shown.items()},
             left_out=content.left_out,
             cells=cells,

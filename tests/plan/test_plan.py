@@ -508,4 +508,4 @@ def test_a_title_may_say_how_many_rounds_the_runs_of_a_scale_have(tmp_path):
     )
     assert (table.title, table.caption) == ("After 2", "in 2")
     assert (cut.title, cut.caption) == ("After 1", "in 1")
-    assert make_plan(workflow, "small").asked["tiny"].tables["table1"].title == "After 2"
+    assert make_plan(workflow, "small").asked["tiny"].tables["table1"].title == "After 1"

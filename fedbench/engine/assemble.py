@@ -137,9 +137,22 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
         own_test=_own_test(task, seen),
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
-        sampler=objects["sampler"] if "sampler" in objects else build_sampler(spec),
-        work=objects["work"] if "work" in objects else build_work(spec),
+        sampler=_sampler(spec, objects), work=_work(spec, objects),
     )  # fmt: skip
+
+
+def _sampler(spec: RunSpec, objects: Objects) -> Sampler:
+    """The sampler that is given or named; `FedbenchError` if it does not fit the clients."""
+    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
+    sampler.require(spec.clients, spec.participation)
+    return sampler
+
+
+def _work(spec: RunSpec, objects: Objects) -> Work:
+    """The rule of local work that is given or named; `FedbenchError` if it does not fit."""
+    work = objects["work"] if "work" in objects else build_work(spec)
+    work.require(spec.most)
+    return work
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:

@@ -117,6 +117,13 @@ def test_workers_change_no_bit(work, method):
 def test_least_above_the_epochs_is_refused_before_training():
     with pytest.raises(FedbenchError, match=r"least = 4 .* at most 3"):
         run(RunSpec(**LINE, work={"uniform": {"least": 4}}), data=line(), machine=CPU)
+    with pytest.raises(FedbenchError, match=r"least = 4 .* at most 3"):
+        run(RunSpec(**LINE), data=line(), machine=CPU, work=Mine(4))
+
+
+@dataclass(frozen=True)
+class Mine(Uniform):
+    """A rule that is given as an object, and has no name."""
 
 
 @dataclass(frozen=True)

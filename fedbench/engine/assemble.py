@@ -104,9 +104,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
-    parts = objects["parts"] if "parts" in objects else build_parts(spec)
-    refuse_conflicts(parts)
-    refuse_optimiser(parts, optimiser(spec))
+    parts = _parts(spec, objects)
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
@@ -139,6 +137,14 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
         sampler=_sampler(spec, objects), work=_work(spec, objects),
     )  # fmt: skip
+
+
+def _parts(spec: RunSpec, objects: Objects) -> tuple[Part, ...]:
+    """The parts that are given or named; `FedbenchError` if they cannot train together."""
+    parts = objects["parts"] if "parts" in objects else build_parts(spec)
+    refuse_conflicts(parts)
+    refuse_optimiser(parts, optimiser(spec))
+    return parts
 
 
 def _sampler(spec: RunSpec, objects: Objects) -> Sampler:

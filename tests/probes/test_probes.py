@@ -16,7 +16,7 @@ from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
 PROBES = sorted(registry.entries("probe"))
-WITH_CLASSES = [n for n in PROBES if n not in ("angles", "regression", "steps", "spectrum")]
+WITH_CLASSES = [n for n in PROBES if n not in ("angles", "objective", "regression", "steps", "spectrum")]
 OTHER = {"binary": 2, "regression": 0}  # classes, where it is not three that a probe looks at
 
 # Options that make a probe quick, and those it needs to see something here
@@ -44,6 +44,7 @@ COLUMNS = {
     "dissimilarity": "dissimilarity dissimilarity_local",
     "embedding": "local_accuracy silhouette silhouette_local",
     "locals": "local_accuracy",
+    "objective": "objective gradient_variance",
     "perclient": "client_accuracy client_worst client_spread",
     "personal": "personal_accuracy personal_worst personal_gain",
     "regions": "",
@@ -63,6 +64,7 @@ TABLES = {
     "dissimilarity": "lam weights model dissimilarity",
     "embedding": "model x y label predicted accuracy",
     "locals": "",
+    "objective": "",
     "perclient": "client accuracy",
     "personal": "",
     "regions": "model kind x1 x2 predicted label",

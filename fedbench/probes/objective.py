@@ -19,8 +19,8 @@ class Objective(Probe):
     """The global objective, and the variance of the clients' gradients, at the scored model.
 
     Li et al., "Federated Optimization in Heterogeneous Networks", MLSys 2020, Figs. 1 and 2, after
-    the released code: f = Σ_k (n_k/n) F_k, where F_k is the mean base loss of client k's n_k samples
-    in evaluation mode, and 1/K Σ_k ‖∇F_k − ∇f‖² over all K clients.
+    the released code: f = Σ_k (n_k/n) F_k, where F_k is the mean base loss of client k's samples in
+    evaluation mode, and 1/K Σ_k ‖∇F_k − ∇f‖² over all K clients.
 
     Columns: objective, f; gradient_variance. Cost of an evaluation: a pass forward and backward
     through all training data.

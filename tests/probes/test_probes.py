@@ -16,7 +16,8 @@ from fedbench.engine.training import Training
 from fedbench.models.architecture import BodyHead
 
 PROBES = sorted(registry.entries("probe"))
-WITH_CLASSES = [n for n in PROBES if n not in ("angles", "objective", "regression", "steps", "spectrum")]
+ANY_DATA = ("angles", "objective", "regression", "spectrum", "steps")
+WITH_CLASSES = [n for n in PROBES if n not in ANY_DATA]
 OTHER = {"binary": 2, "regression": 0}  # classes, where it is not three that a probe looks at
 
 # Options that make a probe quick, and those it needs to see something here

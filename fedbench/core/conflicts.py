@@ -87,7 +87,7 @@ def _refuse_strays(part: Part, name: str) -> None:
 def _refuse_idle(part: Part, name: str) -> None:
     """Raise `FedbenchError` if the class has no hook: the run would be FedAvg under its name."""
     hooks = [hook for hook in vars(Part) if not hook.startswith("_") and callable(vars(Part)[hook])]
-    if not any(overriding([part], hook) for hook in hooks if hook != "cost"):
+    if not part.SETTINGS and not any(overriding([part], x) for x in hooks if x != "cost"):
         raise FedbenchError(
             f"parts: '{name}' overrides no hook, so that it would be FedAvg; hooks are "
             f"{', '.join(sorted({*hooks} - {'cost'}))}"

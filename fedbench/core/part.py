@@ -11,7 +11,7 @@ times the step.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -102,6 +102,7 @@ class Part(Checked):
     needs_projection: ClassVar[bool] = False  # whether the model must have a projection head
     OWN: ClassVar[str] = ""  # the name under which `t.state` holds (`pack`) a client's own model
     MODELS: ClassVar[tuple[str, ...]] = ()  # names that `evaluate` gives; a literal
+    SETTINGS: ClassVar[dict[str, Any]] = {}  # of a run with it, whatever else is given; a literal
 
     @property
     def sequential(self) -> str:

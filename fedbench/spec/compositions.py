@@ -147,6 +147,15 @@ def require_free(kind: str, name: object, reserved: Mapping[str, str]) -> None:
         )
 
 
+def fixed_settings(parts: Sequence[Any]) -> dict[str, Any]:
+    """The settings that a run of these parts always has, whatever else is given."""
+    entries, fixed = registry.entries("method"), dict[str, Any]()
+    for each in parts:
+        entry = entries.get(checked(Choice, each).name)
+        fixed |= entry.constants.get("SETTINGS", {}) if entry else {}
+    return fixed
+
+
 def spelled_out(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with each named method replaced by its parts.
 

@@ -17,7 +17,7 @@ from fedbench.base.errors import FedbenchError, of_file, require_among
 from fedbench.base.plugins import plugin_folders
 from fedbench.base.yamlfile import read_yaml
 from fedbench.spec.choice import Choice, assign, no_part
-from fedbench.spec.compositions import compositions, full, spelled_out
+from fedbench.spec.compositions import compositions, fixed_settings, full, parts_of, spelled_out
 from fedbench.spec.fields import RunSettings
 from fedbench.spec.numerics import NUMERICS, changed_since, given
 from fedbench.spec.sections import Augment, Tune
@@ -39,7 +39,10 @@ class RunSpec(RunSettings):
     @model_validator(mode="before")
     @classmethod
     def _with_parts_of_methods(cls, value: Any) -> Any:
-        return spelled_out(value) if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        settings = spelled_out(value)
+        return settings | fixed_settings(parts_of(settings))
 
     @field_validator("augment")
     @classmethod

@@ -36,7 +36,7 @@ THEME: Any = {
 BLUE, _ORANGE, GREEN, RED, _PURPLE, *_, _SKY = sns.color_palette("colorblind").as_hex()
 _OLIVE, GREY = "#b3a200", "#7a8290"
 # Darker shades, for methods that stand beside another of the same colour.
-_NAVY, _BROWN, _FOREST = "#003F66", "#8A3B00", "#005F46"
+_NAVY, _BROWN, _FOREST, _PLUM = "#003F66", "#8A3B00", "#005F46", "#8A1A5A"
 _COLOURS = (BLUE, RED, GREEN, _PURPLE, _SKY, _ORANGE, _OLIVE)
 _LONG: Dashes = (0, (7, 2))
 _CHAIN: Dashes = (0, (3, 1, 1, 1, 1, 1))
@@ -95,7 +95,7 @@ _METHODS = {
     "RMFL": Style(RED, "--", "s"),
     "SCAFFOLD": Style(BLUE, "--", "v"),
     "MimeLite": Style(_SKY, "--", "D"),
-    "FedNova": Style(_ORANGE, "--", "^"),
+    "FedNova": Style(_ORANGE, _LONG, "<"),
     "FedACG": Style(_PURPLE, "--", "s"),
     "FedAdagrad": Style(_OLIVE, "--", "o"),
     "FedAdam": Style(RED, "--", "X"),
@@ -158,10 +158,10 @@ def _ordered(numbers: list[Level]) -> dict[Level, Style]:
 
 
 def _diverging(values: list[float]) -> Any:
-    """Blue below 0, the darker the further away; grey at 0; above it from orange to brown."""
+    """Blue below 0, the darker the further away; grey at 0; above it from olive to plum."""
     below, above = sum(x < 0 for x in values), sum(x > 0 for x in values)
     cold = sns.blend_palette([_NAVY, BLUE, _SKY], below)
-    warm = sns.blend_palette([_ORANGE, RED, _BROWN], above)
+    warm = sns.blend_palette([_OLIVE, RED, _PLUM], above)
     return sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
 
 

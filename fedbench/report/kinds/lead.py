@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pandas as pd
+import seaborn as sns
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
@@ -115,6 +116,7 @@ class Lead(Kind):
             )
         room = 0.05 * (lead.mean.max() - lead.mean.min()) + 1.1 * lead.usual
         axes.set_xlim(lead.mean.min() - room, lead.mean.max() + room)
+        _mark_cut(axes, rows)
         axes.axvline(0, color=INK, linewidth=0.8)
         name_lines(axes, names)
         for label in axes.get_yticklabels():
@@ -126,6 +128,14 @@ class Lead(Kind):
             fontsize=8.5,
             loc="left",
         )
+
+
+def _mark_cut(axes: Axes, rows: pd.DataFrame) -> None:
+    """Arrows where intervals go on beyond the panel's ends."""
+    for end, sign, arrow in zip(axes.get_xlim(), (-1, 1), "<>", strict=True):
+        cut = rows[sign * (rows["lead"] + sign * rows["half"] - end) > 0]
+        look = {"color": GREY, "s": 14, "linewidth": 0, "marker": arrow, "clip_on": False}
+        sns.scatterplot(x=[end] * len(cut), y=list(cut.index), ax=axes, **look)
 
 
 def _untested(lead: Leads) -> str:

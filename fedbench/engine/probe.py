@@ -1,7 +1,7 @@
 """The base class of probes, which measure something in a run without changing it."""
 
 from abc import ABC
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, TypeVar
@@ -36,7 +36,7 @@ class Scene(OneLine):
     training (reply.w is y_i); new: x_{t+1}; scored: the model whose accuracy is the run's (new if
     the round is not evaluated); evaluated: whether this round is a row of the history; last:
     whether it is the run's last; state: tensors that the probe stores from round to round, which it
-    replaces and never changes in place.
+    replaces and never changes in place; stored: what the parts have stored for a client.
     """
 
     problem: Problem
@@ -48,6 +48,7 @@ class Scene(OneLine):
     evaluated: bool
     last: bool
     state: State = field(default_factory=dict)
+    stored: Callable[[int], Sequence[State]]
 
     @property
     def global_model(self) -> Model:
@@ -62,11 +63,15 @@ class Scene(OneLine):
     @property
     def own(self) -> list[Model]:
         """The models that the cohort's clients use themselves: y_i, unless a part has others."""
+        return self.own_of(self.replies)
+
+    def own_of(self, replies: Sequence[ClientResult]) -> list[Model]:
+        """The models that the clients with these results use themselves."""
         named = [(i, part.OWN) for i, part in enumerate(self.problem.task.parts) if part.OWN]
         if not named:
-            return self.local
+            return [Model(reply.w, reply.buffers) for reply in replies]
         i, name = named[-1]
-        return [unpack(reply.state[i], name) for reply in self.replies]
+        return [unpack(reply.state[i], name) for reply in replies]
 
     def number(self, purpose: str) -> int:
         """A seed for this round and purpose, which nothing else in the run uses."""

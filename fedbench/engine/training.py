@@ -162,7 +162,7 @@ class Training:
         progress.keep_best(scored, row)
         scene = Scene(
             problem=self.problem, r=r, clients=clients, replies=replies, new=progress.global_model,
-            scored=scored, evaluated=due, last=last,
+            scored=scored, evaluated=due, last=last, stored=self._stored,
         )  # fmt: skip
         row |= {} if progress.diverged else self._watch(scene, {*row, *self._clocks()})
         self.clock.settle(progress.seconds)

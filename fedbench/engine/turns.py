@@ -85,19 +85,23 @@ def exchange(problem: Problem, copies: Sequence[Round], clients: Sequence[Prepar
     copies: of the round, one per part. The answers are added to the clients' messages. Returns how
     many numbers the clients sent.
     """
-    parts, net, sent = problem.task.parts, problem.task.net, 0
+    parts, sent = problem.task.parts, 0
     for i in overriding(parts, "ask"):
-        asks = []
-        for c in clients:
-            turn = c.turns[i]
-            turn.full_gradient = full_gradient(problem.task, turn.buffers, problem.rows[c.client])
-            with dropout(problem.task, c) if net.has_dropout else contextlib.nullcontext():
-                asks.append(parts[i].ask(turn.w, turn))
-            turn.full_gradient = only_in_ask
+        asks = [asked(problem, c, i) for c in clients]
         answer = parts[i].answer(asks, copies[i].p, copies[i])
         for c in clients:
             c.turns[i].msg = {**c.turns[i].msg, **answer}
         sent += sum(value.numel() for ask in asks for value in ask.values())
+    return sent
+
+
+def asked(problem: Problem, c: PreparedClient, i: int) -> State:
+    """What part number i sends from this client in the extra exchange."""
+    turn, task = c.turns[i], problem.task
+    turn.full_gradient = full_gradient(task, turn.buffers, problem.rows[c.client])
+    with dropout(task, c) if task.net.has_dropout else contextlib.nullcontext():
+        sent = task.parts[i].ask(turn.w, turn)
+    turn.full_gradient = only_in_ask
     return sent
 
 

@@ -8,8 +8,12 @@ from torch import Tensor
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
+from fedbench.core.part import overriding
+from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.probe import Cells, Columns, Probe, Scene, Sight, require_classes
 from fedbench.engine.problem import Problem
+from fedbench.engine.turns import asked, prepare
+from fedbench.engine.workers import train_alone
 from fedbench.probes.scores import (
     accuracy_at,
     class_accuracy,
@@ -79,9 +83,11 @@ class Personal(Probe):
     hold only classes without test samples are left out, which a warning says. Columns, at every
     evaluated round: personal_accuracy, the mean over the cohort; personal_worst, the mean over its
     worst tenth, at least one client; personal_gain, by how much the first is above the accuracy of
-    the global model that the round began with, on the same clients. To retrain the classifier
-    alone, for all clients, use the probe `calibration`. Cost: a pass through the test set for each
-    client of the cohort, and one more.
+    the global model that the round began with, on the same clients. With `everyone` all of this is
+    over all K clients: those outside the cohort, and those whose results were dropped, train too,
+    with what they have stored, all their epochs or steps and no effect. To retrain the classifier
+    alone use the probe `calibration`. Cost: a pass through the test set for each client, and one
+    more; with `everyone` also the training of K clients at each evaluation.
     """
 
     COLUMNS: ClassVar[Columns] = {
@@ -90,20 +96,34 @@ class Personal(Probe):
         "personal_gain": ("Gain of the own over the global model", "fraction", "higher"),
     }
 
+    everyone: bool = False  # score all clients, not the round's alone
+
     def require(self, problem: Problem) -> None:
         """Raise `FedbenchError` if the data have no classes, or no client has a tested one."""
         require_tested(self, problem)
 
     def row(self, s: Scene) -> dict[str, float]:
-        """Score each client of the cohort with its own model, and with the global one."""
-        each = zip(s.r.clients, s.own, strict=True)
-        own = torch.cat([accuracy_at(s.problem, model, [i]) for i, model in each])
-        before = accuracy_at(s.problem, s.global_model, s.r.clients)
+        """Score each client with its own model, and with the global one."""
+        models = dict(zip(s.r.clients, s.own, strict=True))
+        if self.everyone:
+            others = [i for i in range(s.problem.fed.K) if i not in models]
+            models |= zip(others, s.own_of([_trained(s, i) for i in others]), strict=True)
+        own = torch.cat([accuracy_at(s.problem, model, [i]) for i, model in models.items()])
+        before = accuracy_at(s.problem, s.global_model, list(models))
         return {
             "personal_accuracy": float(own.nanmean()),
             "personal_worst": float(worst_tenth(own)),
             "personal_gain": float((own - before).nanmean()),
         }
+
+
+def _trained(s: Scene, client: int) -> ClientResult:
+    """What a client outside the cohort would have replied in this round."""
+    messages = [turn.msg for turn in s.clients[0].turns]
+    prepared = prepare(s.problem, s.r, client, messages, s.stored(client))
+    for i in overriding(s.problem.task.parts, "ask"):
+        asked(s.problem, prepared, i)
+    return train_alone(s.problem.task, RoundStart(s.global_model, s.r.lr), prepared)
 
 
 @dataclass(frozen=True)

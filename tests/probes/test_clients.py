@@ -75,3 +75,30 @@ def test_each_client_s_own_model_knows_its_class():
     row = two_sides(["personal"], lr=1.0).history.iloc[-1]
     assert row["personal_accuracy"] == row["personal_worst"] == 1.0
     assert row["personal_gain"] == 0.5  # the first global model: 0 at client 0, 1 at client 1
+
+
+EVERYONE = {"personal": {"everyone": True}}
+OWN = ("personal_accuracy", "personal_worst", "personal_gain")
+
+
+def skewed(parts, **settings):
+    usual = {"clients": 6, "rounds": 1, "partition": {"dp": {"delta": 0.3}}, "lr": 0.1}
+    return run(RunSpec(parts=parts, **usual | settings), machine=CPU)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[], ["ditto"], ["localonly"], ["fedrep"], ["scaffold"], [{"scaffold": {"option": "I"}}]],
+)
+def test_everyone_is_scored_as_if_all_had_taken_part_in_the_round(parts):
+    third = skewed(parts, participation=0.34, watch=[EVERYONE])
+    whole = skewed(parts, participation=1.0, watch=["personal"])
+    for column in OWN:
+        assert third.history[column].tolist() == pytest.approx(whole.history[column].tolist())
+
+
+def test_scoring_everyone_changes_no_bit_of_the_run_and_no_count():
+    plain = skewed(["ditto"], participation=0.34, rounds=3)
+    seen = skewed(["ditto"], participation=0.34, rounds=3, watch=[EVERYONE])
+    assert (plain.weights == seen.weights).all()
+    assert plain.history["sample_passes"].equals(seen.history["sample_passes"])

@@ -26,7 +26,7 @@ from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 _OWN = PluginFolder(Path(__file__).parents[1], "fedbench")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # there is one of each, so that it can be a key
 class Entry:
     """A class that YAML files name: where it is defined and what its file says, without import."""
 

@@ -6,6 +6,7 @@ column at a moment, such as 'accuracy@best'.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from fedbench.base import registry
@@ -78,17 +79,18 @@ _TAKEN = {  # by what a probe declares: columns that are there without it
 
 def columns(run: RunSpec) -> set[str]:
     """The columns of a run's history; scores have one per model that the run's parts name."""
-    models = [name for part in run.parts for name in _declared("method", part.name, "MODELS")]
+    parts = [registry.find("method", part.name).constants for part in run.parts]
+    models = [name for part in parts for name in part.get("MODELS", ())]
     suffixes = ["", *(f"[{name}]" for name in ("next", *models) if models)]
     prefixes = ["", "val_"] if run.validation else [""]
     scores = {f"{p}{score}{s}" for p in prefixes for score in SCORES for s in suffixes}
-    watched = {name for probe in run.watch for name in _declared("probe", probe.name, "COLUMNS")}
+    watched = {name for probe in run.watch for name in _declared(probe.name, "COLUMNS")}
     return {*ENGINE, *scores, *watched}
 
 
 def tables(run: RunSpec) -> set[str]:
     """The columns of a run's other tables, as 'table/column', such as 'steps/cosine'."""
-    written = {p.name: _declared("probe", p.name, "TABLE") for p in run.watch}
+    written = {p.name: _declared(p.name, "TABLE") for p in run.watch}
     return {f"{table}/{name}" for table, names in (written | HELD).items() for name in names}
 
 
@@ -101,9 +103,9 @@ def meaning(name: str) -> Meaning | None:
     table, _, column = name.rpartition("/")
     probes = registry.entries("probe")
     if table:
-        groups = [_declared("probe", table, "TABLE") if table in probes else HELD.get(table, {})]
+        groups = [_declared(table, "TABLE") if table in probes else HELD.get(table, {})]
     else:
-        groups = [SCORES, ENGINE, *(_declared("probe", probe, "COLUMNS") for probe in probes)]
+        groups = [SCORES, ENGINE, *(_declared(probe, "COLUMNS") for probe in probes)]
     return next((Meaning(*group[column]) for group in groups if column in group), None)
 
 
@@ -116,7 +118,7 @@ def require_column(name: str, runs: list[RunSpec]) -> None:
         return
     constant, column = ("TABLE", name.partition("/")[2]) if "/" in name else ("COLUMNS", name)
     for probe in registry.entries("probe"):
-        if column in _declared("probe", probe, constant) and name in (column, f"{probe}/{column}"):
+        if column in _declared(probe, constant) and name in (column, f"{probe}/{column}"):
             raise FedbenchError(f"'{name}' is written by the probe '{probe}', which no run watches")
     raise unknown("metric", name, names)
 
@@ -127,11 +129,14 @@ def _deciding(run: RunSpec) -> tuple[object, ...]:
     return (*(choice and choice.name for choice in choices), bool(run.validation))
 
 
-def _declared(kind: str, name: str, constant: str) -> Any:
-    """A class's literal constant: models by name, or columns with what they mean."""
-    declared = registry.find(kind, name).constants.get(constant, {})
-    if kind != "probe":
-        return declared
+def _declared(name: str, constant: str) -> Any:
+    """The columns that a probe declares, with what they mean."""
+    return _checked(registry.find("probe", name), constant)
+
+
+@cache
+def _checked(probe: registry.Entry, constant: str) -> Any:
+    name, declared = probe.name, probe.constants.get(constant, {})
     place = f"probe '{name}': {constant}"
     if not isinstance(declared, dict):
         raise FedbenchError(f"{place} = {shown(declared)} must be a mapping, by column's name")
@@ -253,10 +258,7 @@ class Metric:
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better.
-
-        They are of how much a curve varies, and of what it takes to reach a target.
-        """
+        """Whether lower values are better, as of a spread and of what reaching a target takes."""
         spent = self.target is not None and self._meaning.better == ""
         return self._varies or spent or self._meaning.better == "lower"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from fontTools.subset import Options
 from matplotlib.font_manager import findfont, fontManager, get_font
 from matplotlib.text import Text
 
@@ -28,6 +29,8 @@ _SAVED: dict[str, Any] = {
     ".png": {"metadata": {"Software": None}, "dpi": 200},
     ".pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
+# Tables of ligatures and kerning, which a PDF has no use for; to cut them took most of its time
+Options._drop_tables_default += ["GPOS", "GSUB"]  # it has no setting for it
 _BOXES = "Last Resort"  # the start of the names of fonts that draw boxes in place of all letters
 _POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
 

@@ -35,11 +35,11 @@ class Lead(Kind):
 
     note: ClassVar[str] = (
         "Bars: 95 % confidence intervals (Student's t) of the mean difference of pairs with the "
-        "same seed, each for its method alone. Filled: significant at 5 % among all methods "
-        "together (Westfall and Young's max-T test over all flips of signs, with three seeds in "
-        "each of several settings, or ten in one). Squares are not tested: a run diverged or is "
-        "near chance, or its settings are not settled. Luck in tuning is not included. Methods "
-        "that lack a run are left out; your own are in bold."
+        "same seed, each for its method alone; at an arrow they go on. Filled: significant at 5 % "
+        "among all methods together (Westfall and Young's max-T test over all flips of signs, with "
+        "three seeds in each of several settings, or ten in one). Squares are not tested: a run "
+        "diverged or is near chance, or its settings are not settled. Luck in tuning is not "
+        "included. Methods that lack a run are left out; your own are in bold."
     )
 
     lack: ClassVar[str] = "too few seeds are finished"

@@ -14,6 +14,8 @@ import hashlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -101,6 +103,18 @@ def search_also(folder: Path) -> None:
         )
     folders = [name for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     os.environ[VARIABLE] = os.pathsep.join([*folders, str(folder.resolve())])
+
+
+@contextmanager
+def same_folders_after() -> Iterator[None]:
+    """A context whose end takes back what `search_also` added in it."""
+    before = os.environ.get(VARIABLE)
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 def project() -> Path:

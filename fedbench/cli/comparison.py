@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.plugins import project, search_also
+from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
 from fedbench.cli.workflow import reproduce
 
@@ -74,17 +74,19 @@ def compare(
         board.plot()
 
     """
-    comparison = prepare(
-        Path(out), Path(results), methods, datasets, partitions, seeds, tune or {}, metric, targets,
-        settings,
-    )  # fmt: skip
-    try:
-        comparison.train(str(cores), device=device, reports=comparison.reports, data_dir=data_dir)
-    except typer.Exit as end:
-        raise FedbenchError(
-            f"the workflow ended with code {end.exit_code}; what it printed says why, and the same "
-            "call goes on from there"
-        ) from None
+    with same_folders_after():  # another comparison may have the same name
+        comparison = prepare(
+            Path(out), Path(results), methods, datasets, partitions, seeds, tune or {}, metric,
+            targets, settings,
+        )  # fmt: skip
+        try:
+            reports = comparison.reports
+            comparison.train(str(cores), device=device, reports=reports, data_dir=data_dir)
+        except typer.Exit as end:
+            raise FedbenchError(
+                f"the workflow ended with code {end.exit_code}; what it printed says why, and the "
+                "same call goes on from there"
+            ) from None
     return comparison
 
 

@@ -134,8 +134,9 @@ def test_compare_gives_the_same_board_in_python(folder, monkeypatch):
 
 def test_compare_says_that_the_workflow_failed(tmp_path, monkeypatch, refuses):
     monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 3))
-    with refuses("the workflow ended with code 3"):
-        compare(["FedAvg", "FedProx"], out=tmp_path / "mine", results=tmp_path / "results")
+    for folder in ("one", "two"):  # the second comparison of a name does not see the first
+        with refuses("the workflow ended with code 3"):
+            compare(["FedAvg", "FedProx"], out=tmp_path / folder / "mine", results=tmp_path / "x")
     with refuses("name two or more"):
         compare(["FedAvg"], out=tmp_path / "mine")
     with refuses("no field in RunSpec 'round'; did you mean 'rounds'"):

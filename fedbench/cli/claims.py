@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group
@@ -13,13 +14,20 @@ from rich.text import Text
 
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
-from fedbench.cli.app import Panel, app, console, print_json, print_line
+from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+
+if TYPE_CHECKING:
+    from fedbench.plan.plan import Plan
 
 _ONLY = (
     "Only claims that one of these words describes, separated by commas: here-supported, "
     "here-not-supported, here-undecided or here-not-tested by the runs; reading-supported, "
     "reading-not-supported or reading-undecided where that rests on a reading of ours; "
     "printed-holds, printed-fails, printed-undecided or printed-none by the paper's own numbers."
+)
+_COST = (
+    "Only claims of which runs are missing, the cheapest in hours of this machine first, "
+    "searches included. What a scale leaves out needs another scale."
 )
 _COLOURS = {"supported": "green", "not-supported": "red", "holds": "green", "fails": "red"}
 _GROUPS = {
@@ -35,6 +43,7 @@ def claims(
     papers: options.Papers = "",
     only: Annotated[str, typer.Option("--only", metavar="WORDS", help=_ONLY)] = "",
     full: options.Full = False,
+    cost: Annotated[bool, typer.Option("--cost", help=_COST)] = False,
     as_json: options.AsJson = False,
     workflow: options.Workflow = options.WORKFLOW,
     results: options.Results = options.RESULTS,
@@ -52,6 +61,9 @@ def claims(
         print_json(judged, indent=2)
         return
     print_line(_counts(judged))
+    if cost:
+        console.print(table_of(_costs(plan, judged, workflow, results)))
+        return
     for paper, members in groupby(judged, key=lambda claim: claim["paper"]):
         console.print(Text(f"\n{paper}", "bold underline"))
         if full:
@@ -59,6 +71,26 @@ def claims(
                 console.print(Padding(_verdicts(claim), (0, 0, 1, 2)))
         else:
             console.print(_lines(members))
+
+
+def _costs(
+    plan: "Plan", judged: list[dict[str, Any]], workflow: Path, results: Path
+) -> Iterable[dict[str, str]]:
+    """The claims whose runs are not all finished, with the hours that they take, cheapest first."""
+    from fedbench.paper.scale import load_scale
+    from fedbench.plan.cost import hours_left, in_words, measured_speeds
+    from fedbench.store import Results
+
+    claims = {f"{claim['paper']}.{claim['claim']}": claim for claim in judged}
+    runs = Results(results)
+    finished = {run_id for run_id in plan.runs if runs.run(run_id).record() is not None}
+    speeds = measured_speeds(results, load_scale(workflow, plan.scale).speeds)
+    asked = {name: {*claim["runs"]} for name, claim in claims.items()}
+    hours = hours_left(plan, asked, speeds, finished)
+    missing = {name: len(asked[name] - finished) for name in asked}
+    for name in sorted(filter(missing.get, hours), key=lambda name: hours[name]):
+        told = {"runs missing": str(missing[name]), "hours here": in_words(hours[name])}
+        yield {"claim": name, **told, "verdict": claims[name]["measured"]}
 
 
 def _lines(judged: Iterable[dict[str, Any]]) -> Table:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -158,8 +158,8 @@ class Budget:
         return {
             "runs": str(self.runs),
             "sample passes": f"{self.sample_passes:.2e}",
-            "hours here": _hours(self.hours_here),
-            "GPU hours": _hours(self.gpu_hours),
+            "hours here": in_words(self.hours_here),
+            "GPU hours": in_words(self.gpu_hours),
             "disk": f"{self.disk_mb:.0f} MB",
         }
 
@@ -193,6 +193,25 @@ def by_table(
     return {name: _budget(plan, ids, all_costs, on) for name, ids in needed.items()}
 
 
+def hours_left(
+    plan: Plan,
+    claims: Mapping[str, Collection[str]],
+    speeds: Speeds,
+    finished: Container[str],
+    folder: Path = Path(),
+) -> dict[str, float]:
+    """By claim, the hours here until its runs that are not finished are, trials included.
+
+    claims: the ids of each claim's runs. None is over before its longest run.
+    """
+    all_costs, hours = costs(plan.runs, speeds, partial(samples, folder=folder)), {}
+    for name, ids in claims.items():
+        needed = plan.needed(cell for cell in plan.cells if cell.run_id in ids)
+        seconds = [all_costs[run_id].core_seconds for run_id in needed if run_id not in finished]
+        hours[name] = max([sum(seconds) / here(), *seconds]) / 3600
+    return hours
+
+
 def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores: int) -> Budget:
     costs_by_run = {run_id: all_costs[run_id] for run_id in ids}
     seconds = {run_id: cost.core_seconds for run_id, cost in costs_by_run.items()}
@@ -207,7 +226,8 @@ def _budget(plan: Plan, ids: Iterable[str], all_costs: Mapping[str, Cost], cores
     )
 
 
-def _hours(hours: float) -> str:
+def in_words(hours: float) -> str:
+    """Hours as a table shows them."""
     if 0 < hours < 0.01:
         return "< 0.01"
     return f"{hours:.2f}" if hours < 100 else f"{hours:,.0f}"

@@ -65,3 +65,11 @@ def test_an_unknown_verdict_is_one_sentence(said):
     done = said("--only", "here-support")
     assert done.exit_code == 2
     assert done.output == "error: no verdict 'here-support'; did you mean 'here-supported'?\n"
+
+
+def test_the_cheapest_claims_come_first_with_the_hours_of_their_missing_runs(said):
+    lines = [line for line in said("--cost").output.splitlines() if "tiny." in line]
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
+    assert [cell[0] for cell in cells] == ["tiny.better", "tiny.worse"]
+    assert {cell[1] for cell in cells} == {"4"}  # runs of two methods with two seeds
+    assert all(cell[2] for cell in cells)

@@ -78,6 +78,7 @@ def _row(paper: str, finding: Finding) -> dict[str, Any]:
         "reason": say("claims.reason", finding),
         "basis": say("claims.basis", finding),
         "tags": list(finding.tags),
+        "runs": sorted({run_id for row in finding.rows for run_id in row.runs}),
     }
 
 

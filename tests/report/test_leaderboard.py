@@ -130,7 +130,7 @@ def test_a_study_says_once_what_its_runs_have_in_common(tmp_path: Path) -> None:
     seen = text(written(tmp_path, paper=study) / "toy.html")
     assert seen.count("All runs alike: network MLP, 10 clients, 10 of them per round") == 1
     assert seen.count("The runs are like those above. α: how alike the clients' data are") == 1
-    assert "none printed" not in seen
+    assert "no verdict" not in seen
     assert "All runs alike" not in text(written(tmp_path / "paper") / "toy.html")
 
 

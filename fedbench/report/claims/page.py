@@ -40,7 +40,7 @@ _FILTERS = (
     Filter("printed", "holds", "hold"),
     Filter("printed", "fails", "fail"),
     Filter("printed", "undecided", "undecided"),
-    Filter("printed", "none", "none printed"),
+    Filter("printed", "none", "no verdict"),
     *(Filter("here", label.mark, label.value) for label in Label),
     *(Filter("reading", x.mark, x.value) for x in Label if x is not Label.NOT_TESTED),
 )

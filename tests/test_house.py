@@ -13,6 +13,7 @@ from tests.project import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGES = {
+    "fontTools": "fonttools",
     "PIL": "pillow",
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",

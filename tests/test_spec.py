@@ -154,6 +154,14 @@ def test_defaults_of_local_work_and_data_seed():
     assert RunSpec(seed=4, data_seed=0).id != RunSpec(seed=4).id
 
 
+def test_settings_without_effect_give_the_same_run():
+    assert RunSpec(decay_norms=False).id == RunSpec().id  # nothing decays
+    decays = RunSpec(weight_decay=0.1)
+    assert decays.changed(decay_norms=False).id != decays.id
+    searched = RunSpec(tune={"grid": {"weight_decay": [0.0, 0.1]}})
+    assert searched.changed(decay_norms=False).id != searched.id  # the winner may decay
+
+
 @pytest.mark.parametrize("value", [0, False, [], "", 0.0, 54, ["mu"]])
 def test_only_null_is_no_parameters(refuses, value):
     with refuses(r"fedprox.*is no mapping of parameters"):

@@ -80,5 +80,5 @@ def restore(
     done = bring_back(exports_in(files or [PUBLISHED]), results)
     told = f"runs restored: {done.written:,}; there already: {done.there:,}"
     if done.outdated:
-        told += f"; left out, since what they use gives other numbers by now: {done.outdated:,}"
+        told += f"; left out, since no plan asks for them any more: {done.outdated:,}"
     console.print(told)

@@ -52,7 +52,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Restored:
-    """How many runs were written, were there already, and are of code that has changed since."""
+    """How many runs were written, were there already, and are asked for by no plan any more."""
 
     written: int
     there: int
@@ -130,8 +130,8 @@ def roles(plan: Plan, paper: str) -> dict[str, Role]:
 def restore(files: Sequence[Path], results: Path, among: Collection[str] | None = None) -> Restored:
     """Write all that the exports hold into the results folder, with Snakemake's stamps.
 
-    `among` names the runs, data sets and searches that are meant; without it all are. Runs of a
-    component whose numbers have changed since (`spec.numerics`) are left out.
+    `among` names the runs, data sets and searches that are meant; without it all are. Runs that
+    have other numbers by now (`spec.numerics`), or another id, are left out.
 
     Nothing is written unless all of it may stand beside what the folder has: raises `FedbenchError`
     naming a run, a data set or a search that is there with another content. A run's record is

@@ -72,7 +72,7 @@ class RunSettings(Strict):
     decay_norms: bool = True
     """false keeps weight decay off the weights and biases of normalisation layers, those on the
     shortcuts of a residual network included (the released code of FedGKD does decay these). Without
-    weight decay it has no effect, but is still part of the identity: published runs have it so."""
+    weight decay it has no effect, and is no part of the identity."""
     clip: Annotated[float, Field(gt=0)] | None = None
     """The largest norm of a gradient; null: no clipping."""
     normalise: bool = False

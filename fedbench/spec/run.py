@@ -158,8 +158,9 @@ class RunSpec(RunSettings):
             "watch": tuple(probe.brief("probe") for probe in self.watch),
         }
         partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
+        norms = {"decay_norms": self.decay_norms or not self._decays}  # no effect without decay
         short = self.model_copy(
-            update={**spelled, **lists, **partition, "tune": self._brief_tune()}
+            update={**spelled, **lists, **partition, **norms, "tune": self._brief_tune()}
         )
         plain = short.model_dump(mode="json", exclude_defaults=True) | {"numerics": NUMERICS}
         code = {
@@ -168,6 +169,12 @@ class RunSpec(RunSettings):
         }
         newer = changed_since(self._components(), given(plain))
         return plain | ({"newer": newer} if newer else {}) | ({"plugins": code} if code else {})
+
+    @property
+    def _decays(self) -> bool:
+        """Whether the run, or a run that its search may choose, has weight decay."""
+        searched = self.tune is not None and "weight_decay" in {*self.tune.grid, *self.tune.trials}
+        return self.weight_decay > 0 or searched
 
     def _brief_tune(self) -> Tune | None:
         """The search, with parameters of its trials left out where they have their default."""

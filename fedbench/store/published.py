@@ -115,7 +115,8 @@ def published(table: str = "runs", folder: Path | None = None) -> pd.DataFrame:
     `results/published` here, or else in the project that fedbench is imported from.
 
     Tables are joined by `run_id`. Runs have one more column than their files: `outdated` says which
-    are of code that gives other numbers by now. Raises `FedbenchError` if there is no such table.
+    no plan asks for any more, since they have other numbers by now, or another id. Raises
+    `FedbenchError` if there is no such table.
 
         runs = fedbench.published("runs").query("not trial and not outdated")
         runs.groupby(["paper", "dataset", "method"])["accuracy_final"].mean()

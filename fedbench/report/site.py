@@ -15,10 +15,11 @@ from fedbench.base.files import write_text
 from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Cell, Plan
 from fedbench.report.builder import Builder, Made, Task, tasks
+from fedbench.report.claims.sides import words
 from fedbench.report.pages.method import method_pages
-from fedbench.report.pages.paper import Hours, PaperPage, RunCount
+from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
 from fedbench.report.pages.runs import Record, making, shards
 from fedbench.report.pages.searches import searches
 from fedbench.report.pages.side_by_side import side_by_side
@@ -95,7 +96,8 @@ def _page(
     def all_of(kind: str) -> tuple[Any, ...]:
         return tuple(x.item for task, x in mine.items() if task.kind == kind and not x.failure)
 
-    ids = list(dict.fromkeys(cell.run_id for cell in plan.cells if cell.paper == key))
+    cells = {cell.run_id: cell for cell in plan.cells if cell.paper == key}
+    ids = [*cells]
     lost = {run for run, record in records.items() if record.get("status") == "diverged"}
     return PaperPage(
         key=key,
@@ -104,7 +106,7 @@ def _page(
         facts=all_of("fact"),
         figures=all_of("figure"),
         claims=next(iter(all_of("claims")), ()),
-        count=_count(ids, of_paper.collected.frame, paths),
+        count=_count(cells, of_paper.collected.frame, paths),
         hours=_hours(plan, (key,), records, speeds),
         making=making(records[run] for run in ids if run in records),
         searches=tuple(searches(plan, key, of_paper.collected, lost)),
@@ -138,13 +140,16 @@ def _relative(target: Path, folder: Path) -> str:
     return quote(Path(os.path.relpath(target, folder)).as_posix())
 
 
-def _count(ids: list[str], frame: pd.DataFrame, paths: store.Results) -> RunCount:
+def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:
     states = frames.states(frame)
-    lost = (run for run in ids if run in states and states[run].status is store.Status.diverged)
-    diverged = {run: states[run].round for run in lost}
-    missing = {run: store.state(paths.run(run)).why for run in ids if run not in states}
+    missing = {run: store.state(paths.run(run)).why for run in cells if run not in states}
     named = frame["substitutes"].unique() if "substitutes" in frame else ()
-    return RunCount(len(ids), missing, diverged, tuple(sorted(text for text in named if text)))
+    diverged = {
+        run: Diverged(words(cell.coords), cell.seed, states[run].round)
+        for run, cell in cells.items()
+        if run in states and states[run].status is store.Status.diverged
+    }
+    return RunCount(len(cells), missing, diverged, tuple(sorted(text for text in named if text)))
 
 
 def _hours(plan: Plan, keys: Collection[str], records: dict[str, Record], speeds: Speeds) -> Hours:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedbench.paper.claims import Claim, Together
 from fedbench.paper.items import Facts, Table
@@ -25,17 +25,25 @@ _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
 
 
+class Diverged(NamedTuple):
+    """What a run is in its paper, 'FedAvg, δ = 0.1', and the round at which it diverged."""
+
+    setting: str
+    seed: int
+    round: int
+
+
 @dataclass(frozen=True)
 class RunCount:
-    """How many runs a paper has, and which of them are missing or diverged.
+    """How many runs a paper has, and which of them are missing or diverged, by id.
 
-    `missing` says by id why, where the run failed; `diverged` says by id at which round;
+    `missing` says why, where the run failed;
     `substitutes` is what the runs themselves say was used in place of a part of their data.
     """
 
     planned: int
     missing: dict[str, str]
-    diverged: dict[str, int]
+    diverged: dict[str, Diverged]
     substitutes: tuple[str, ...]
 
     @property

@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # other commands must not wait for what this one needs
 _PAUSE = 5.0  # seconds between two plain lines
 _OUT = "Folder for the run: rounds.parquet, run.json, weights."
 _WORKERS = f"{options.THREADS} Default: one per core; on a GPU one."
+_FILES = (
+    "Tables of runs, or folders of them, that `fedbench export` wrote: the runs are drawn among "
+    "theirs. Default: among those that are finished at the scale."
+)
 _TOLERANCE = (
     "With other packages or another processor than before: the largest difference allowed, "
     "relative to numbers above 1."
@@ -159,6 +163,7 @@ def _lines(console: Console, spec: "RunSpec") -> "Watch":
 
 @app.command(rich_help_panel=Panel.runs)
 def verify(
+    files: Annotated[list[Path] | None, typer.Argument(help=_FILES)] = None,
     scale: options.Scale = "demo",
     sample: Annotated[int, typer.Option(min=1, help="How many finished runs are drawn.")] = 5,
     seed: Annotated[
@@ -169,15 +174,16 @@ def verify(
     results: options.Results = options.RESULTS,
     data_dir: options.DataFolder = None,
 ) -> None:
-    """Train some finished runs of a scale again and compare every number with what is stored.
+    """Train some finished runs again and compare every number with what is stored.
 
-    With the same packages on the same processor every bit must be the same. Nothing is written. The
-    exit code is 1 if a run did not come out as it was.
+    With the same packages on the same processor every bit must be the same. Nothing is written, but
+    for published runs that the results folder lacks. The exit code is 1 if a run did not come out
+    as it was.
     """
     from fedbench.engine.machine import Machine, one_thread_a_process
     from fedbench.jobs.verify import train_again
 
-    finished = _finished(scale, results)
+    finished = _published(files, results) if files else _finished(scale, results)
     runs = random.Random(seed).sample(finished, min(sample, len(finished)))  # noqa: S311
     one_thread_a_process()
     bad = 0
@@ -188,6 +194,16 @@ def verify(
     console.print(f"{len(runs) - bad} of {len(runs)} runs came out as they should")
     if bad:
         raise typer.Exit(1)
+
+
+def _published(files: list[Path], results: Path) -> "list[RunSpec]":
+    from fedbench.jobs.publish import exports_in, read_checked, restore
+    from fedbench.store.settings import is_outdated, recorded_run
+
+    places = exports_in(files)
+    restore(places, results)
+    told = [run.record["settings"] for file in places for run in read_checked(file).runs.values()]
+    return [recorded_run(settings) for settings in told if not is_outdated(settings)]
 
 
 def _finished(scale: str, results: Path) -> "list[RunSpec]":

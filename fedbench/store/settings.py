@@ -59,13 +59,17 @@ def _value(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
+def recorded_run(settings: Mapping[str, Any]) -> RunSpec:
+    """The run of a record, by its settings; raises `FedbenchError` where a plug-in is not here."""
+    return RunSpec(**{name: value for name, value in settings.items() if name not in _VERSIONS})
+
+
 def is_outdated(settings: Mapping[str, Any]) -> bool:
     """Whether no plan asks for such a run any more: other numbers, or another id for the same run.
 
     settings: those of its record, from which its id follows.
     """
-    own = {name: value for name, value in settings.items() if name not in _VERSIONS}
     with suppress(FedbenchError):  # of a plug-in that is not here nobody knows
-        now = RunSpec(**own).settings()
+        now = recorded_run(settings).settings()
         return any(now.get(name) != settings.get(name) for name in {*now, *settings} - {"plugins"})
     return False

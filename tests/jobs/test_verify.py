@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from fedbench import RunSpec, run
+from fedbench.jobs.publish import published_run
 from fedbench.jobs.verify import Again, train_again
 from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results
 from fedbench.store.checksum import with_checksum
+from fedbench.store.published import Published, write_published
 from tests.plan.bare import bare_plan
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffold"])
@@ -87,6 +89,14 @@ def test_the_command(cli, results):
     assert "1 of 1 runs came out as they should" in done.output
     nothing = cli("verify", "--scale", "b", "--results", results)
     assert nothing.exit_code == 2
+
+
+def test_published_runs_are_trained_again_by_their_file(cli, results, tmp_path):
+    runs = {SPEC.id: published_run(Results(results).run(SPEC.id), SPEC.id)}
+    *_, file = write_published(Published(runs), tmp_path / "p", "2026-01-31", {})
+    told = cli("verify", file, "--results", tmp_path / "elsewhere", "--device", "cpu")
+    assert told.exit_code == 0, told.output
+    assert f"{SPEC.id}: same" in told.output
 
 
 def test_a_record_says_what_it_was_computed_with(results):

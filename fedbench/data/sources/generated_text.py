@@ -98,8 +98,9 @@ class Grades(Source):
     """A substitute for film reviews by sentiment: sentences of a small grammar, in 5 grades.
 
     A sentence has two clauses such as "the plot is not dull". Each is worth −2, −1, 1 or 2 by its
-    last word, or the opposite with "not"; the sum gives the grade: −4, −3…−1, 0, 1…3, 4. A model must use the order of words to know what "not" refers to. Grades are not equally
-    frequent. The sentences are the same for every run, seed and library version.
+    last word, or the opposite with "not"; the sum gives the grade: −4, −3…−1, 0, 1…3, 4. A model
+    must use the order of words to know what "not" refers to. Grades are not equally frequent. The
+    sentences are the same for every run, seed and library version.
     """
 
     EXTRA: ClassVar[str] = "text"

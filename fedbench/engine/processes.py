@@ -23,7 +23,7 @@ from torch import Tensor
 from fedbench.base.errors import FedbenchError
 from fedbench.base.signals import SIGNALS
 from fedbench.core.round import Federation
-from fedbench.engine.local import ClientResult, RoundStart
+from fedbench.engine.local import ClientBatches, ClientResult, RoundStart
 from fedbench.engine.turns import PreparedClient
 
 Group = Sequence[PreparedClient]
@@ -151,15 +151,33 @@ def _serve(train: Train, fed: Federation | None, questions: _Channel, answers: _
 
 
 class _Pickler(pickle.Pickler):
-    """Tensors as arrays, which takes a tenth of the time; the federation by name."""
+    """Tensors as arrays, a client's batches as one, which takes a tenth of the time.
+
+    The federation goes by its name.
+    """
 
     def persistent_id(self, obj: Any) -> str | None:
         return "fed" if isinstance(obj, Federation) else None
 
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, ClientBatches):
+            return _batches, (*_joined(obj.rows), *_joined(obj.views or []))
         if isinstance(obj, Tensor) and obj.dtype != torch.bfloat16:
             return torch.from_numpy, (obj.numpy(),)
         return NotImplemented
+
+
+def _joined(batches: list[Tensor]) -> tuple[Tensor | None, list[int]]:
+    return torch.cat(batches) if batches else None, [len(each) for each in batches]
+
+
+def _batches(
+    rows: Tensor | None, sizes: list[int], views: Tensor | None, seen: list[int]
+) -> ClientBatches:
+    return ClientBatches(
+        rows=[] if rows is None else list(torch.split(rows, sizes)),
+        views=None if views is None else list(torch.split(views, seen)),
+    )
 
 
 class _Unpickler(pickle.Unpickler):

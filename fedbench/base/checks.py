@@ -223,11 +223,6 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
-def _finite(value: Any) -> str:
-    """' and finite' for an infinite number, which no bound of the annotation refuses."""
-    return " and finite" if value in (float("inf"), float("-inf")) else ""
-
-
 def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
     """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
 
@@ -258,7 +253,8 @@ class Checked:
             try:
                 adapter.validate_python(value)
             except ValidationError:
-                rule = allowed(hints(cls)[name]) + _finite(value)
+                infinite = value in (float("inf"), float("-inf"))  # which no bound refuses
+                rule = allowed(hints(cls)[name]) + " and finite" * infinite
                 raise FedbenchError(
                     f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
                 ) from None

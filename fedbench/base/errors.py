@@ -39,6 +39,25 @@ def at(place: str) -> Iterator[None]:
 
 
 @contextmanager
+def failing(
+    said: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """Raise `FedbenchError` 'said (why); remedy' in place of an error of these kinds.
+
+    By default that is any: libraries and damaged files raise many. A `FedbenchError` goes through
+    unless it is one of the kinds.
+    """
+    try:
+        yield
+    except kinds as error:
+        known = isinstance(error, FedbenchError)
+        if known and FedbenchError not in kinds:
+            raise
+        why = str(error) if known else short(error)
+        raise FedbenchError(f"{said} ({why})" + (f"; {remedy}" if remedy else "")) from error
+
+
+@contextmanager
 def called(name: str, own: str) -> Iterator[None]:
     """Put `name`, as YAML files spell it, in the place of an object's own name before an error."""
     try:

@@ -176,7 +176,6 @@ def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Pat
 
 
 def _read(file: Path, folder: PluginFolder) -> list[Entry]:
-    """The entries of a file."""
     content, plugged = file.read_bytes(), folder is not _OWN
     parts = file.relative_to(folder.root).with_suffix("").parts
     module = ".".join((folder.package, *parts))

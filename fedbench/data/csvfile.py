@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing, short
 
 # as `pandas.read_csv` takes values for missing, and as text ends up that was made of some
 _NUMBERS = {"nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
@@ -53,15 +53,12 @@ def read_csv(
     line and column of a cell that is not a finite number, of a missing label, or of a row with too
     few or too many cells.
     """
-    try:
+    damaged = (OSError, UnicodeDecodeError, csv.Error)
+    with failing(f"{where}: the file is not a readable table", f"it must be {_LAYOUT}", damaged):
         columns = _names(file, where)
         _check_columns(where, columns, label, group)
         label = label or columns[-1]
         x, words = _read(file, where, columns, [label] + [group] * bool(group))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FedbenchError(
-            f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
-        ) from error
     names = tuple(name for name in columns if name not in words)
     _refuse_index(where, x, names)
     name_labels = _measured if numbers else _labels

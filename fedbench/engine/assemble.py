@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
@@ -26,11 +25,11 @@ from fedbench.data.shift import Shifted, shifted
 from fedbench.engine import scoring
 from fedbench.engine.build import (
     build_model,
-    build_parts,
     build_sampler,
     build_shifts,
     build_work,
     data_of,
+    fitting_parts,
     optimiser,
     partition_of,
 )
@@ -104,7 +103,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
-    parts = _parts(spec, objects)
+    parts = fitting_parts(spec, objects.get("parts"))
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
@@ -112,8 +111,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     floats = preparation(data, spec, train, device, dtype)
     seen = _as_clients_see(spec, data, rows)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
-    example = _as_first_seen(floats(x[:1]))
-    module = _module(spec, objects, data, example, folder).to(device, dtype)
+    module = _module(spec, objects, data, floats(x[:1]), folder).to(device, dtype)
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
@@ -135,30 +133,9 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
         own_test=_own_test(task, seen),
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
-        sampler=_sampler(spec, objects), work=_work(spec, objects),
+        sampler=build_sampler(spec, objects.get("sampler")),
+        work=build_work(spec, objects.get("work")),
     )  # fmt: skip
-
-
-def _parts(spec: RunSpec, objects: Objects) -> tuple[Part, ...]:
-    """The parts that are given or named; `FedbenchError` if they cannot train together."""
-    parts = objects["parts"] if "parts" in objects else build_parts(spec)
-    refuse_conflicts(parts)
-    refuse_optimiser(parts, optimiser(spec))
-    return parts
-
-
-def _sampler(spec: RunSpec, objects: Objects) -> Sampler:
-    """The sampler that is given or named; `FedbenchError` if it does not fit the clients."""
-    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
-    sampler.require(spec.clients, spec.participation)
-    return sampler
-
-
-def _work(spec: RunSpec, objects: Objects) -> Work:
-    """The rule of local work that is given or named; `FedbenchError` if it does not fit."""
-    work = objects["work"] if "work" in objects else build_work(spec)
-    work.require(spec.most)
-    return work
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:
@@ -189,11 +166,6 @@ def _rows(
     return objects["partition"]
 
 
-def _as_first_seen(x: Tensor) -> Tensor:
-    """An input on the CPU in float32, as modules are when they are built."""
-    return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
-
-
 def _module(
     spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
 ) -> nn.Module:
@@ -201,7 +173,9 @@ def _module(
     if "model" in objects:
         module = copy.deepcopy(objects["model"])
     else:
-        module = build_model(spec, data, example, folder)
+        # on the CPU in float32, as modules are when they are built
+        kind = torch.float32 if example.is_floating_point() else example.dtype
+        module = build_model(spec, data, example.to("cpu", kind), folder)
     refuse_without_weights(module, _name(spec, objects))
     return module
 

@@ -58,12 +58,9 @@ def _object(value: Any) -> dict[str, Any]:
     elif isinstance(value, Checked):
         content = {"parameters": described(vars(value))}
     else:
-        return {_UNKNOWN: qualified(value if callable(value) and _has_name(value) else type(value))}
+        called = callable(value) and hasattr(value, "__module__") and hasattr(value, "__qualname__")
+        return {_UNKNOWN: qualified(value if called else type(value))}
     return {"class": qualified(type(value)), **content}
-
-
-def _has_name(value: Any) -> bool:
-    return hasattr(value, "__module__") and hasattr(value, "__qualname__")
 
 
 def _module(module: nn.Module) -> dict[str, Any]:

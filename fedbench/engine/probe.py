@@ -18,7 +18,6 @@ from fedbench.core.round import Round, State, unpack
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
 from fedbench.engine.turns import PreparedClient
-from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 Value = TypeVar("Value")
@@ -129,11 +128,6 @@ class Probe(Checked, ABC):
     def table(self, s: Scene) -> list[Cells]:
         """The rows that a round adds to the probe's table, `<probe>.parquet` in the run folder."""
         return []
-
-
-def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
-    """The probes that the spec lists, in order."""
-    return tuple(probe.build("probe") for probe in spec.watch)
 
 
 def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[str]) -> None:

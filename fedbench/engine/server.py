@@ -158,22 +158,17 @@ def _received(parts: Sequence[Part], copies: Sequence[Round], n: int, delta: Ten
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:
     """Norm buffers averaged with the mixing weights p; of counters the maximum."""
-    return {name: _mix([b[name] for b in buffers], p) for name in buffers[0]}
-
-
-def _mix(values: list[Tensor], p: Tensor) -> Tensor:
-    if values[0].is_floating_point():
-        return weighted_mean(values, p)
-    return torch.stack(values).amax(0)
+    values = {name: [b[name] for b in buffers] for name in buffers[0]}
+    return {
+        name: weighted_mean(each, p) if each[0].is_floating_point() else torch.stack(each).amax(0)
+        for name, each in values.items()
+    }
 
 
 def copies_for_parts(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
     """One copy of the round per part, with the part's state and random generator."""
+    draws = partial(torch_generator, problem.spec.seed, r.round, seeds.EVERYONE)
     return [
-        replace(r, state=state, rng=_generator(problem, r, part))
+        replace(r, state=state, rng=draws(type(part).__name__))
         for part, state in zip(problem.task.parts, states, strict=True)
     ]
-
-
-def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
-    return torch_generator(problem.spec.seed, r.round, seeds.EVERYONE, type(part).__name__)

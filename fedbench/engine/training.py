@@ -1,6 +1,7 @@
 """The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,13 +26,12 @@ from fedbench.engine.machine import Machine, float32_by_default
 from fedbench.engine.probe import (
     Probe,
     Scene,
-    build_probes,
     in_own_numbers,
     require_cells,
     require_declared,
     require_own_names,
 )
-from fedbench.engine.problem import Problem, require_score, warn_unused, work_per_sample
+from fedbench.engine.problem import Problem, require_score, work_per_sample
 from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
 from fedbench.engine.record import Result, describe, tables
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
@@ -102,14 +102,16 @@ class Training:
         probes: Sequence[Probe] | None = None,
     ) -> None:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
-        self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
+        named = (probe.build("probe") for probe in problem.spec.watch)
+        self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
         task = problem.task
         self.workers = Workers(task, task.threads, problem.largest_batch, problem.fed.m)
         self.work = work_per_sample(problem)
         require_score(problem)
-        warn_unused(problem)
+        if problem.unused_words:
+            warnings.warn(problem.unused_words, stacklevel=2)
         require_own_names(self.probes)
         for probe in self.probes:
             probe.require(problem)

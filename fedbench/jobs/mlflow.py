@@ -184,13 +184,9 @@ def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
     axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
     levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
     name = " · ".join([*levels, last])
-    return {"mlflow.runName": name, "method": _method(cell), "fedbench.role": role}
-
-
-def _method(cell: Cell) -> str:
-    """The paper's name of the method; where no axis has it, the parts that it is made of."""
-    named = cell.coords.get("method", "")
-    return str(named) or " + ".join(part.name for part in cell.run.parts) or "fedavg"
+    parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"  # where no axis names it
+    method = str(cell.coords.get("method", "")) or parts
+    return {"mlflow.runName": name, "method": method, "fedbench.role": role}
 
 
 def _copy(

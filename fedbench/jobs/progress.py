@@ -48,7 +48,8 @@ class Display(logging.Handler):
         self._page = page
         self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._show, daemon=True)
+        show = self._bar if self._console.is_terminal else self._lines
+        self._thread = threading.Thread(target=show, daemon=True)
 
     def attach(self, logger: logging.Logger) -> None:
         """Listen to the logger, and hide from its streams what the line says in short."""
@@ -92,12 +93,6 @@ class Display(logging.Handler):
         plain = not event and record.levelno <= logging.INFO
         said_in_short = str(record.msg).startswith(("RuleException", _LOCKED))
         return event in _LISTS or (shown and plain) or said_in_short
-
-    def _show(self) -> None:
-        if self._console.is_terminal:
-            self._bar()
-        else:
-            self._lines()
 
     def _bar(self) -> None:
         """Draw the line again and again."""

@@ -74,10 +74,8 @@ def _entry(entry: Any) -> dict[str, dict[str, Any]]:
 
 def _checked(name: str, parts: Any) -> dict[str, Any]:
     """The settings of a list of parts, as they stand in the file."""
-    try:
+    with at(f"methods: {name}"):
         spelled_out({"parts": parts})
-    except FedbenchError as error:
-        raise FedbenchError(f"methods: {name}: {error}") from None
     return {"parts": list(parts)}
 
 
@@ -132,11 +130,13 @@ def content_of(bench: Bench) -> dict[str, Any]:
         for axis, values in settings.items()
     }
     axes_of_grid = {axis: [*values] for axis, values in settings.items()}
+    tried = {name: list(values) for name, values in bench.tune.items()}
+    search = {"tune": {"grid": tried}} if tried else {}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
         "prints": False,
-        "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
+        "settings": {**alone, **bench.settings, **_watched(bench), **search},
         "levels": levels | ({"method": own} if own else {}),
         "grids": {
             "main": {
@@ -187,10 +187,6 @@ def _watched(bench: Bench) -> dict[str, Any]:
     wanted += [n for n, probe in probes if bench.metric in (probe.constants.get("COLUMNS") or {})]
     added = [name for name in dict.fromkeys(wanted) if name not in names]
     return {"watch": asked + added} if asked or added else {}
-
-
-def _search(bench: Bench) -> dict[str, Any]:
-    return {"tune": {"grid": {k: list(v) for k, v in bench.tune.items()}}} if bench.tune else {}
 
 
 def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from fedbench.paper.metrics import require_column
 from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
 from fedbench.paper.references import no_level
-from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
+from fedbench.paper.scale import Cut, Scale
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs
@@ -64,8 +64,15 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:
     """Refuse a cut of one paper that names what this paper does not have."""
     _check_levels(f"{place}.levels", by.levels, [paper])
-    _check_seed_cases(f"{place}.seed_cases", by.seed_cases, paper)
-    _check_cases(f"{place}.cases", by.cases, paper)
+    places = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
+    for case in by.seed_cases:
+        if not any(case.means(*each) for each in places):
+            told = f"no grid of the paper has a point of {case.words()}"
+            raise FedbenchError(f"{place}.seed_cases: {told}")
+    runs = [printed_choices(resolve(paper, paper.grids[key], at)) for key, at in places]
+    for few in by.cases:  # one that means no run, as a misspelt name would
+        if not any(few.means(run) for run in runs):
+            raise FedbenchError(f"{place}.cases: no run of the paper has {few.words()}")
     keys = [key for key, _ in paper.everything()]
     for key in by.keep or ():
         if key not in keys:
@@ -103,22 +110,6 @@ def _check_levels(
             if level not in axes[axis]:
                 error = no_level(level, axes[axis], f"level of {axis}")
                 raise FedbenchError(f"{place}: {error}")
-
-
-def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
-    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
-    for case in cases:
-        if not any(case.means(*point) for point in everywhere):
-            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
-
-
-def _check_cases(place: str, cases: tuple[ScaleCase, ...], paper: Paper) -> None:
-    """Refuse a case that means no run of the paper, as a misspelt name would."""
-    grids = paper.grids.values() if cases else ()
-    runs = [printed_choices(resolve(paper, grid, at)) for grid in grids for at in points(grid)]
-    for case in cases:
-        if not any(case.means(run) for run in runs):
-            raise FedbenchError(f"{place}: no run of the paper has {case.words()}")
 
 
 def check_paper(

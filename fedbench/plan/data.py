@@ -8,7 +8,7 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
@@ -144,23 +144,15 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     What earlier versions wrote about a data set has no checksum and cannot be compared.
     """
     file = Results(results).data(data_key(run.dataset))
-    loaded = _facts(file).get("checksum") if exists(file) else None
+    remedy = "delete it, and the same command of Snakemake loads the data again"
+    with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
+        loaded = read_json(file).get("checksum") if exists(file) else None
     trained = record.get("data", {}).get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
-
-
-def _facts(file: Path) -> Record:
-    try:
-        return read_json(file)
-    except FedbenchError as error:
-        raise FedbenchError(
-            f"{file}: does not describe a data set ({error}); delete it, and the same command of "
-            "Snakemake loads the data again"
-        ) from None
 
 
 def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
@@ -172,13 +164,9 @@ def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
     everywhere = all("checksum" in data for _, data in runs)
     groups: dict[str, list[str]] = {}
     for run_id, data in runs:
-        version = data["checksum"] if everywhere else _of_files(data)
-        groups.setdefault(version, []).append(run_id)
+        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
+        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(run_id)
     return groups
-
-
-def _of_files(data: Record) -> str:
-    return " ".join(value for key, value in data.items() if key.startswith("sha256"))
 
 
 def _few(ids: list[str]) -> str:

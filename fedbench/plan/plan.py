@@ -145,16 +145,13 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     """Runs by id, those of trials among them, the search of each run, the trials of each search."""
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
-    trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
-    for specs in trials.values():
-        runs |= {trial.id: trial for trial in specs}
-    names = {search: [trial.id for trial in specs] for search, specs in trials.items()}
+    names: dict[str, list[str]] = {}
+    for run_id, search in searches.items():
+        with at(f"the search of run {run_id}"):
+            trials = {trial.id: trial for trial in trial_runs(runs[run_id])}
+        runs |= trials
+        names[search] = [*trials]
     return runs, searches, names
-
-
-def _trials(run: RunSpec) -> list[RunSpec]:
-    with at(f"the search of run {run.id}"):
-        return trial_runs(run)
 
 
 def told(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:

@@ -5,13 +5,13 @@ Its name has the plan's fingerprint in it, so that the plan of another selection
 
 import json
 from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from fedbench.base.checks import Name, Strict
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, failing, unknown
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
@@ -201,7 +201,11 @@ class PlanFile:
         self._require_as_named(runs, ())
         asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
         shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
-        cells = [cell for point in content.points for cell in _cells(point, runs)]
+        cells = [
+            Cell(each.paper, each.grid, each.coords, seed, runs[run_id], each.substituted)
+            for each in content.points
+            for seed, run_id in each.runs
+        ]
         return Plan(
             scale=content.scale,
             about=content.about,
@@ -217,15 +221,9 @@ class PlanFile:
             trials={search: list(ids) for search, ids in content.trials.items()},
         )
 
-    @contextmanager
-    def _is_plan(self) -> Iterator[None]:
-        try:
-            yield
-        except FedbenchError as error:
-            raise FedbenchError(
-                f"{self._file}: is no plan ({error}); delete it and start the workflow again, "
-                "which makes it anew"
-            ) from None
+    def _is_plan(self) -> AbstractContextManager[None]:
+        remedy = "delete it and start the workflow again, which makes it anew"
+        return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
 
     def _require_whole(self) -> None:
         """Raise `FedbenchError` if an id was taken out or put in by hand."""
@@ -259,9 +257,3 @@ class PlanFile:
                     else f"{self._file}: run {run_id} has other settings than its id says; delete "
                     "the file and start the workflow again to make it anew"
                 )
-
-
-def _cells(point: _Point, runs: dict[str, RunSpec]) -> Iterator[Cell]:
-    place = (point.paper, point.grid, point.coords)
-    for seed, run_id in point.runs:
-        yield Cell(*place, seed, runs[run_id], point.substituted)

@@ -14,7 +14,7 @@ from fedbench.base import registry
 from fedbench.base.checksums import digest
 from fedbench.base.errors import unknown
 from fedbench.base.files import exists
-from fedbench.base.plugins import find_file, nearby, plugin_folders
+from fedbench.base.plugins import composition_files, find_file, nearby
 from fedbench.plan.batches import Job, make_jobs
 from fedbench.plan.cost import Speeds, costs
 from fedbench.plan.data import assumed_samples, data_key, files
@@ -44,8 +44,7 @@ def plugin_files(plan: Plan) -> list[Path]:
         shown += [("facts", facts.kind.name) for facts in paper.facts.values()]
         used |= {f"{kind} {name}": registry.find(kind, name) for kind, name in shown}
     code = {entry.folder.root / name for entry in used.values() for name in entry.sha256}
-    named = {folder.root / "compositions.yaml" for folder in plugin_folders()}
-    return sorted(code | {file for file in named if file.exists()})
+    return sorted(code.union(composition_files()))
 
 
 def _telling(stamps: Sequence[str], since: float) -> str:

@@ -16,13 +16,11 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute, parquet, types
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import failing
 from fedbench.base.files import atomic, write_text
 
 _LEVEL = 15  # of zstd: 874,000 rows of clients are 284 kB at level 9, 195 at 15, 185 at 19
-_WHOLE = (
-    2**30
-)  # rows of a group and bytes of a page: the compressor sees all runs beside each other
+_WHOLE = 2**30  # rows of a group and bytes of a page: the compressor sees all runs together
 
 
 def read_arrow(content: bytes) -> pa.Table:
@@ -155,20 +153,12 @@ def read_frame(file: Path) -> pd.DataFrame:
 
     A frame without a checksum, from an earlier version, is taken as it is.
     """
-    try:
-        content = file.read_bytes()
-        checksum = (
-            _checksum_file(file).read_text(encoding="utf-8")
-            if _checksum_file(file).exists()
-            else ""
-        )
+    with failing(f"{file}: cannot be used", "delete it to collect the runs again"):
+        content, beside = file.read_bytes(), _checksum_file(file)
+        checksum = beside.read_text(encoding="utf-8") if beside.exists() else ""
         if checksum and hashlib.sha256(content).hexdigest() != checksum.partition(" ")[0]:
             raise ValueError("it is not the file that was written, by its sha256")
         return in_pandas(read_arrow(content))
-    except Exception as error:  # a damaged file fails in as many ways as it has parts
-        raise FedbenchError(
-            f"{file}: cannot be used ({short(error)}); delete it to collect the runs again"
-        ) from None
 
 
 def _checksum_file(file: Path) -> Path:

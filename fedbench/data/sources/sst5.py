@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from fedbench.base.checks import Count
-from fedbench.base.errors import FedbenchError
-from fedbench.base.files import atomic, exists
-from fedbench.data import archive
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
@@ -53,7 +52,7 @@ class SST5(Source):
         _fetch_missing(place, files)
         parts = [_read(place / name) for name in files]
         origin = {"source": "txt", "file": str(place)}
-        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in files}
+        origin |= {f"sha256 {name}": sha256_of(place / name) for name in files}
         tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
         return tokenised("sst5", parts, tokens, folder, self.CLASSES, origin)
 
@@ -79,10 +78,8 @@ def _read(file: Path) -> Texts:
 
 def _text(line: str, where: str) -> tuple[int, str]:
     if line.startswith("("):
-        try:
+        with failing(f"{where} is not a tree", f"it must be {_LAYOUT}"):
             return root_and_words(line)
-        except ValueError as error:
-            raise FedbenchError(f"{where} is not a tree ({error}); it must be {_LAYOUT}") from error
     label, *words = line.split(maxsplit=1)
     if not label.startswith(_LABEL):
         raise FedbenchError(f"{where} begins with {label!r}; it must be {_LAYOUT}")

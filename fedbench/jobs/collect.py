@@ -38,8 +38,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     trained = [(run, record) for run, _, record in ended]
     same_data([*trained, *_tried(runs, results)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
-    told = origins(Results(results), (record for _, record in trained))
-    settings = [_settings(run, folder, told.of(record)) for run, folder, record in ended]
+    told_of = origins(Results(results), (record for _, record in trained))
+    settings = [_settings(run, folder, told_of(record)) for run, folder, record in ended]
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}

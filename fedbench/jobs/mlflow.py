@@ -28,6 +28,7 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.spec import RunSpec
 from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
+from fedbench.store.settings import parameters
 
 RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows
 _VERSION = "fedbench.record"  # and which training of it, should it have been trained again
@@ -244,25 +245,14 @@ def params(spec: RunSpec) -> list[Param]:
     What is chosen by name is a param with the name, and one for each of its parameters; those of
     parts and probes have the part's name before the dot. What is null or empty is left out.
     """
-    fields = ((name, getattr(spec, name)) for name in RunSpec.model_fields if name != "tune")
-    flat = dict(pair for name, value in fields for pair in _flat(name, value))
+    flat: dict[str, Any] = {}
+    for name, value in spec:
+        if isinstance(value, Choice):
+            flat[name] = value.name
+        elif isinstance(value, tuple):
+            flat[name] = " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
+        elif not isinstance(value, Strict):
+            flat[name] = value
+    for name, value in parameters(spec.model_dump(mode="json")).items():
+        flat[name.removeprefix("watch.")] = value
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
-
-
-def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Choice):
-        yield name, value.name
-        yield from _parameters(name, value.params)
-    elif isinstance(value, Strict):
-        yield from _parameters(name, value.model_dump(mode="json"))
-    elif isinstance(value, tuple):
-        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-        for each in value:
-            if isinstance(each, Choice):
-                yield from _parameters(each.name, each.params)
-    else:
-        yield name, value
-
-
-def _parameters(owner: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    return ((f"{owner}.{key}", value) for key, value in values.items())

@@ -22,6 +22,9 @@ from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
 
+# Fields that a plan and its file have alike
+_SAME = ("scale", "about", "speeds", "tables", "texts", "left_out", "searches")
+
 
 class _Point(Strict):
     """A point of a grid with its seeds, each with the id of its run."""
@@ -74,16 +77,10 @@ def _content(plan: Plan) -> PlanContent:
     for cell in plan.cells:
         points.setdefault((cell.paper, cell.grid, *cell.coords.items()), []).append(cell)
     content = PlanContent(
+        **{name: getattr(plan, name) for name in _SAME},
         fingerprint="",
-        scale=plan.scale,
-        about=plan.about,
-        speeds=plan.speeds,
-        tables=plan.tables,
-        texts=plan.texts,
         shown={n: tuple(key for key, _ in x.everything()) for n, x in plan.papers.items()},
         grids={name: tuple(paper.grids) for name, paper in plan.papers.items()},
-        left_out=plan.left_out,
-        searches=plan.searches,
         trials={search: tuple(ids) for search, ids in plan.trials.items()},
         points=tuple(map(_point, points.values())),
         runs={run_id: {} for run_id in plan.runs},
@@ -207,17 +204,11 @@ class PlanFile:
             for seed, run_id in each.runs
         ]
         return Plan(
-            scale=content.scale,
-            about=content.about,
-            speeds=content.speeds,
-            tables=content.tables,
-            texts=texts,
+            **{name: getattr(content, name) for name in _SAME},
             asked={name: told(name, paper, cells) for name, paper in asked.items()},
             papers={name: told(name, paper, cells) for name, paper in shown.items()},
-            left_out=content.left_out,
             cells=cells,
             runs=runs,
-            searches=content.searches,
             trials={search: list(ids) for search, ids in content.trials.items()},
         )
 

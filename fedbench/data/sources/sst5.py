@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from fedbench.base.checks import Count
-from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
@@ -78,8 +78,10 @@ def _read(file: Path) -> Texts:
 
 def _text(line: str, where: str) -> tuple[int, str]:
     if line.startswith("("):
-        with failing(f"{where} is not a tree", f"it must be {_LAYOUT}"):
+        try:
             return root_and_words(line)
+        except ValueError as error:
+            raise FedbenchError(f"{where} is not a tree ({error}); it must be {_LAYOUT}") from error
     label, *words = line.split(maxsplit=1)
     if not label.startswith(_LABEL):
         raise FedbenchError(f"{where} begins with {label!r}; it must be {_LAYOUT}")

@@ -58,7 +58,8 @@ class Feed:
         together: int | None = None,
     ) -> None:
         self._make, self._rows, self._views = make, rows, views
-        self._together = together or _together(rows)
+        on_gpu = bool(rows) and rows[0].is_cuda
+        self._together = together or (max(1, _SAMPLES // len(rows[0])) if on_gpu else 1)
         self._made: list[tuple[Tensor, Tensor]] = []
         self._next = 0
 
@@ -79,7 +80,3 @@ class Feed:
         x, y = self._make(torch.cat(list(rows)), view)
         sizes = [len(batch) for batch in rows]
         return list(zip(torch.split(x, sizes), torch.split(y, sizes), strict=True))
-
-
-def _together(rows: Sequence[Tensor]) -> int:
-    return max(1, _SAMPLES // len(rows[0])) if rows and rows[0].is_cuda else 1

@@ -106,8 +106,8 @@ class Training:
         self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        task = problem.task
-        self.workers = Workers(task, task.threads, problem.largest_batch, problem.fed.m)
+        threads, batch = problem.task.threads, problem.largest_batch
+        self.workers = Workers(problem.task, threads, batch, problem.fed.m)
         self.work = work_per_sample(problem)
         require_score(problem)
         if problem.unused_words:
@@ -246,9 +246,8 @@ class Training:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress, row = self.progress, Row()
         with self.clock.phase("watch"):
-            for probe, mine, table in zip(
-                self.probes, progress.memory, progress.tables, strict=True
-            ):
+            watching = zip(self.probes, progress.memory, progress.tables, strict=True)
+            for probe, mine, table in watching:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
                     seen = in_own_numbers(probe.see(replace(scene, state=mine)))
                 require_cells(probe, seen.rows)

@@ -121,7 +121,9 @@ def write_bench(bench: Bench, file: Path) -> None:
 def content_of(bench: Bench) -> dict[str, Any]:
     """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
     _refuse_twice(bench)
-    axes = _axes(bench)
+    given = {"dataset": bench.datasets, "partition": bench.partitions}
+    # by the names that tables show
+    axes = {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
     own = {name: parts for name, parts in bench.methods.items() if parts}
@@ -168,12 +170,6 @@ def _refuse_twice(bench: Bench) -> None:
                 f"set: {name} = {quoted(bench.settings[name])} is not allowed: tune searches it; "
                 "leave one of them out"
             )
-
-
-def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
-    """Data sets and partitions by the names that tables show."""
-    given = {"dataset": bench.datasets, "partition": bench.partitions}
-    return {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
 
 
 def _watched(bench: Bench) -> dict[str, Any]:

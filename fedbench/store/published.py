@@ -28,8 +28,14 @@ from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project
-from fedbench.store.checksum import table_checksum
-from fedbench.store.frames import from_rows, in_pandas, read_arrow, stacked, write_small
+from fedbench.store.frames import (
+    from_rows,
+    in_pandas,
+    read_arrow,
+    stacked,
+    table_checksum,
+    write_small,
+)
 from fedbench.store.settings import is_outdated, setting_columns
 
 Json = Mapping[str, Any]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pydantic import ConfigDict, Field
 
 from fedbench.base.checks import Strict, checked
+from fedbench.base.checksums import digest
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import (
     atomic,
@@ -21,13 +22,13 @@ from fedbench.base.files import (
     sha256_of,
     write_text,
 )
-from fedbench.store.checksum import require_checksum, with_checksum
 from fedbench.store.frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
 
 
+CHECKSUM = "checksum"  # the field of a record that holds its own
 DONE = ("finished", "diverged")
 CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
 _NUMBERS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
@@ -47,6 +48,25 @@ class Record(Strict):
     sample_passes: float
     device: str
     files: dict[str, str] = Field(default_factory=dict)
+
+
+def with_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with the checksum of all its other fields, as its last field."""
+    others = without_checksum(record)
+    return {**others, CHECKSUM: digest(others)}
+
+
+def without_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+    """All other fields of the record."""
+    return {name: value for name, value in record.items() if name != CHECKSUM}
+
+
+def require_checksum(file: object, record: Mapping[str, Any], remedy: str) -> None:
+    """Raise `FedbenchError` if a field was edited; records of earlier versions cannot tell."""
+    if CHECKSUM in record and record[CHECKSUM] != digest(without_checksum(record)):
+        raise FedbenchError(
+            f"{file}: is not the record that the run wrote, by its field {CHECKSUM!r}; {remedy}"
+        )
 
 
 def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Record:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fedbench import Machine
-from fedbench.engine import gpus
+from fedbench.engine import machine as gpus
 
 
 @pytest.fixture

@@ -124,7 +124,6 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
 
 
 def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
-    """How to write one value as the list that is wanted."""
     if isinstance(value, list | tuple | dict) and not value:
         return "at least one value is needed"
     if loc and loc[-1] == "seeds" and isinstance(value, int) and 0 < value <= 10:
@@ -134,7 +133,6 @@ def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
 
 
 def _model_at(cls: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
-    """The innermost model on a path of fields."""
     for step in loc:
         field = cls.model_fields.get(str(step))
         cls = next(_models_in(field.annotation), cls) if field else cls

@@ -67,7 +67,6 @@ class Entry:
         return cls
 
     def _require_base(self, cls: type) -> None:
-        """Raise `FedbenchError` on a class of another kind than its folder's, or of none."""
         if not issubclass(cls, Checked):
             raise FedbenchError(
                 f"{self.file}: class {self.attribute} must derive from a base class of fedbench, "

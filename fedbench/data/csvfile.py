@@ -213,7 +213,6 @@ def _check_columns(where: str, columns: Sequence[str], label: str, group: str) -
 
 
 def _check_texts(where: str, columns: Sequence[str], label: str, group: str) -> None:
-    """Refuse names of the columns of labels and groups that there are not, and too few columns."""
     for name, use in ((label, "the labels"), (group, "the groups")):
         if name and name not in columns:
             raise FedbenchError(
@@ -233,7 +232,6 @@ def _check_texts(where: str, columns: Sequence[str], label: str, group: str) -> 
 
 
 def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
-    """The labels as whole numbers if all of them are, else as words."""
     if all(_WHOLE.fullmatch(word) for word in words):
         return np.array([int(word) for word in words], dtype=np.int64)
     if all(_is_number(word) for word in words):
@@ -243,7 +241,6 @@ def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
 
 
 def _measured(words: Sequence[str], where: str) -> NDArray[Any]:
-    """The labels as finite numbers."""
     for word in words:
         if not _finite(word):
             raise FedbenchError(f"{where} has label {word!r}; labels must be finite numbers")

@@ -52,20 +52,14 @@ def load_images(
     origin = {"source": "npz", "file": str(file), "sha256": sha256_of(file)}
     note = folder / f"{images.name}.deviation.txt"
     origin |= {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
+    x, y, x_test, y_test = (arrays[field] for field in archive.FIELDS)
     dataset = Dataset(
-        images.name,
-        arrays["x_train"],
-        arrays["y_train"],
-        arrays["x_test"],
-        arrays["y_test"],
-        classes=images.classes,
-        origin=origin,
-        normalisation=images.normalisation,
-    )
+        images.name, x, y, x_test, y_test,
+        classes=images.classes, origin=origin, normalisation=images.normalisation,
+    )  # fmt: skip
     # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
-    check_all_classes(
-        f"{where}: y_train has", set(dataset.y_train.tolist()), images.name, images.classes
-    )
+    labels = set(dataset.y_train.tolist())
+    check_all_classes(f"{where}: y_train has", labels, images.name, images.classes)
     return dataset
 
 

@@ -200,7 +200,6 @@ def _as_clients_see(spec: RunSpec, data: Dataset, rows: Rows) -> Shifted:
 
 
 def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
-    """Clients' own test data, if there are any."""
     if seen.own is None or seen.x_test is None:
         return None
     device, y = task.x.device, targets(seen.data.y_test, task.x.device, task.net.start().w.dtype)

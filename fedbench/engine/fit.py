@@ -84,7 +84,6 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
 
 
 def _require_tensor(answer: object, place: str) -> None:
-    """Raise `FedbenchError` unless what a module, or its body, has returned is one tensor."""
     if not isinstance(answer, Tensor):
         kind = type(answer).__name__
         raise FedbenchError(

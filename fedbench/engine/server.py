@@ -73,7 +73,6 @@ def _local_work(
 
 
 def _require_work(amounts: NDArray[Any], sent: NDArray[Any], m: int, spec: RunSpec) -> None:
-    """Raise `FedbenchError` unless a rule of local work gave each client of m an amount."""
     whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()
     if not whole or sent.shape != (m,) or not sent.any():
         raise FedbenchError(
@@ -100,7 +99,6 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
 
 
 def _require_cohort(clients: Counter[int], problem: Problem) -> None:
-    """Raise `FedbenchError` unless a sampler drew clients that there are, as often as it may."""
     spec, again = problem.spec, problem.sampler.replacement
     known = all(isinstance(i, int) and 0 <= i < spec.clients for i in clients)
     if not clients or not known or (not again and clients.total() > len(clients)):

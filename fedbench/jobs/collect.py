@@ -107,7 +107,6 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
 
 
 def _require_its_settings(run: RunSpec, actual: RunSpec, folder: RunFolder) -> None:
-    """Raise `FedbenchError` if a run was trained with other settings than are its own."""
     if wrong := _other_setting(run, actual):
         raise FedbenchError(
             f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
@@ -127,7 +126,6 @@ def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
 
 
 def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
-    """Raise `FedbenchError` if runs of one search were trained with several winners of it."""
     winners: dict[str, dict[str, str]] = {}
     for run, row in zip(runs, settings, strict=True):
         if run.tune:

@@ -95,7 +95,6 @@ class Display(logging.Handler):
         return event in _LISTS or (shown and plain) or said_in_short
 
     def _bar(self) -> None:
-        """Draw the line again and again."""
         columns = TextColumn("runs"), MofNCompleteColumn(), BarColumn()
         words = TextColumn("{task.description}")
         with Progress(*columns, words, console=self._console, transient=True) as bar:
@@ -110,7 +109,6 @@ class Display(logging.Handler):
                 pause = max(_PAUSE, _SHARE * (time.monotonic() - before))
 
     def _lines(self) -> None:
-        """Print a line whenever something has changed."""
         last = ""
         while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
             seen = self._watcher.look()

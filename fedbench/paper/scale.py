@@ -12,11 +12,11 @@ from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level, Where, as_tuple
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import NAMED, Choice, RunSpec
 
 Replacements = dict[str, Choice]
 
-_SUBSTITUTED = ("dataset", "model", "partition", "sampler", "work", "parts", "watch")
+_SUBSTITUTED = (*NAMED, "parts", "watch")
 _SHARES = ("participation", "validation")
 
 

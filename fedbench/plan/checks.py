@@ -20,12 +20,9 @@ from fedbench.paper.scale import Cut, Scale
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs
-from fedbench.spec import RunSpec
+from fedbench.spec import LISTED, NAMED, RunSpec
 
-_KINDS = {  # the setting → the kind of what it names
-    **{name: name for name in ("dataset", "model", "partition", "sampler", "work")},
-    **{"shift": "shift", "parts": "method", "watch": "probe"},
-}
+_KINDS = {**{name: name for name in NAMED}, **LISTED}  # the setting → the kind of what it names
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
 _Runs = dict[str, str]  # the id of a run, by the levels on all other axes and the seed
 
@@ -62,7 +59,6 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
 
 
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:
-    """Refuse a cut of one paper that names what this paper does not have."""
     _check_levels(f"{place}.levels", by.levels, [paper])
     places = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
     for case in by.seed_cases:

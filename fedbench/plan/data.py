@@ -118,7 +118,6 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
-    """Refuse runs trained on several versions, given as ids by checksum."""
     if len(versions) > 1:
         often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
         said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
@@ -170,5 +169,4 @@ def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
 
 
 def _few(ids: list[str]) -> str:
-    """The first three, and how many more."""
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

@@ -217,7 +217,6 @@ class PlanFile:
         return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
 
     def _require_whole(self) -> None:
-        """Raise `FedbenchError` if an id was taken out or put in by hand."""
         for name, run_id in self._content.named():
             if run_id not in self._content.runs:
                 raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")

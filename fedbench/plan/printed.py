@@ -122,7 +122,6 @@ def _as_number(text: str) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Lines below the header that are not empty, by their number."""
     header = ",".join(_COLUMNS)
     reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff")), strict=True)
     try:

@@ -208,7 +208,6 @@ def _never_made(trial: RunSpec, last: int) -> int:
 
 
 def _refuse_unscored(trial: _Trial, column: str) -> None:
-    """Raise `FedbenchError` if a trial has no score although it did not diverge."""
     if not trial.diverged:
         raise FedbenchError(
             f"{trial.folder.path}: has no '{column}', by which its search chooses; a search needs "

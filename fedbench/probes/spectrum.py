@@ -110,8 +110,6 @@ class Density(NamedTuple):
 
 
 class _Mean(nn.Module):
-    """The mean of a loss that gives one value per sample."""
-
     reduction = "mean"
 
     def __init__(self, loss: Loss) -> None:

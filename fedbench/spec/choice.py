@@ -66,9 +66,7 @@ class Choice(Strict):
             return self
         entry = registry.find(kind, self.name)
         params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
-        return (
-            self if len(params) == len(self.params) else self.model_copy(update={"params": params})
-        )
+        return self if params == self.params else self.model_copy(update={"params": params})
 
 
 def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:

@@ -70,7 +70,6 @@ def stacked(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _common(kinds: set[pa.DataType]) -> pa.DataType:
-    """The type that holds the values of all these types."""
     for holds, kind in (
         (types.is_boolean, pa.bool_()),
         (types.is_integer, pa.int64()),

@@ -274,7 +274,6 @@ def _runs(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, PublishedRun]]:
 
 
 def _grouped(table: pa.Table, keys: list[str]) -> dict[tuple[str, ...], pa.Table]:
-    """The rows of each owner, which lie together."""
     if not len(table):
         return {}
     groups = in_pandas(table.select(keys)).groupby(keys, sort=False).indices

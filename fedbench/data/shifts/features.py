@@ -81,11 +81,8 @@ class Colour(Shift):
         channels = x.shape[3] if x.ndim == 4 else 1
         gains = place.rng.uniform(1 - self.strength, 1 + self.strength, channels)
         scaled = x * (gains if x.ndim == 4 else gains[0])
-        return (
-            np.rint(scaled).clip(0, 255).astype(x.dtype)
-            if x.dtype == np.uint8
-            else scaled.astype(x.dtype)
-        )
+        whole = x.dtype == np.uint8
+        return (np.rint(scaled).clip(0, 255) if whole else scaled).astype(x.dtype)
 
 
 def _refuse_without_images(shift: Shift, data: Dataset) -> None:

@@ -95,7 +95,6 @@ class File(Source):
     def _with_test_table(
         self, folder: Path, where: str, train: archive.Arrays, columns: tuple[str, ...]
     ) -> archive.Arrays:
-        """Training and test rows of two tables, which must have the same columns."""
         other = replace(self, path=self.test_path, test_path="")
         file = other._file(folder)
         test, found, _ = other._contents(file, f"file ({file})")
@@ -209,7 +208,6 @@ def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_missing(where: str, y: NDArray[Any], classes: NDArray[Any]) -> None:
-    """Refuse a word that stands for a missing label."""
     for word in (str(each) for each in classes if str(each).strip() in MISSING):
         raise FedbenchError(
             f"{where} has the label {word!r} at position {np.flatnonzero(y == word)[0]}, as "

@@ -45,12 +45,8 @@ class Leaf(Source):
         train, test = (self._read(home, subset) for subset in ("train", "test"))
         owners = np.unique([*train.names, *test.names])
         groups = [np.searchsorted(owners, each.names).astype(np.int64) for each in (train, test)]
-        files = [*home.glob("*/*.json")]
-        origin = {
-            "source": "LEAF",
-            "file": str(home),
-            "sha256": ", ".join(map(sha256_of, sorted(files))),
-        }
+        sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
+        origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
         prepare = self._pixels if self.name == "femnist" else self._letters
         x, y, more = prepare(home, train, test)
         return Dataset(

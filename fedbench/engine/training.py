@@ -23,14 +23,7 @@ from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine, float32_by_default
-from fedbench.engine.probe import (
-    Probe,
-    Scene,
-    in_own_numbers,
-    require_cells,
-    require_declared,
-    require_own_names,
-)
+from fedbench.engine.probe import Probe, Scene, checked_sight, require_own_names
 from fedbench.engine.problem import Problem, require_score, work_per_sample
 from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
 from fedbench.engine.record import Result, describe, tables
@@ -249,12 +242,9 @@ class Training:
             watching = zip(self.probes, progress.memory, progress.tables, strict=True)
             for probe, mine, table in watching:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
-                    seen = in_own_numbers(probe.see(replace(scene, state=mine)))
-                require_cells(probe, seen.rows)
+                    seen = checked_sight(probe, replace(scene, state=mine), taken)
                 table += seen.rows
-                if scene.evaluated:
-                    require_declared(probe, seen.columns, taken)
-                    row |= seen.columns
+                row |= seen.columns if scene.evaluated else {}
         return row
 
     def _clocks(self) -> Row:

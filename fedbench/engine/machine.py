@@ -12,13 +12,10 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from filelock import FileLock, Timeout
 
 from fedbench.base.checks import Checked, Count, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.base.processes import cores
-
-_held: list[FileLock] = []  # of GPUs, until the process ends, however it does
+from fedbench.base.processes import cores, take
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def own_gpu() -> torch.device:
     folder = Path(tempfile.gettempdir()) / f"fedbench-gpus-{os.getuid()}"
     try:
         folder.mkdir(exist_ok=True)
-        place = next(i for i in itertools.count() if _take(folder / _name(i, count)))
+        place = next(i for i in itertools.count() if take(folder / _name(i, count)))
     except (OSError, NotImplementedError):
         place = 0
     gpu = torch.device("cuda", place % count)
@@ -87,16 +84,6 @@ def _name(place: int, count: int) -> str:
     number = place % count
     gpu = seen[number].strip() if number < len(seen) and seen[0] else str(number)
     return f"{gpu}-{place // count}.lock"
-
-
-def _take(file: Path) -> bool:
-    lock = FileLock(file, timeout=0, fallback_to_soft=False)
-    try:
-        lock.acquire()
-    except Timeout:
-        return False
-    _held.append(lock)
-    return True
 
 
 def same_bits_on(device: torch.device) -> torch.device:

@@ -65,24 +65,17 @@ class Objects(TypedDict, total=False):
     loss: Loss
 
 
-def _all(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
-
-
-def _one(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
-
-
-_FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "data": ("a Dataset", _one(Dataset)),
-    "model": ("a torch.nn.Module", _one(nn.Module)),
-    "partition": ("a list with the sample numbers of each client", _one(Sequence)),
-    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", _all(Part)),
-    "sampler": ("a Sampler, such as Uniform()", _one(Sampler)),
-    "work": ("a Work, such as Stragglers()", _one(Work)),
-    "probes": ("a tuple of probes, such as (Steps(),)", _all(Checked)),
-    "loss": ("a function of logits and labels", callable),
+_FORMS: dict[str, tuple[str, Any]] = {
+    "data": ("a Dataset", Dataset),
+    "model": ("a torch.nn.Module", nn.Module),
+    "partition": ("a list with the sample numbers of each client", Sequence),
+    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", Part),
+    "sampler": ("a Sampler, such as Uniform()", Sampler),
+    "work": ("a Work, such as Stragglers()", Work),
+    "probes": ("a tuple of probes, such as (Steps(),)", Checked),
+    "loss": ("a function of logits and labels", Callable),
 }
+_SEVERAL = ("parts", "probes")
 
 
 def refuse_unknown(objects: Objects) -> None:
@@ -90,8 +83,9 @@ def refuse_unknown(objects: Objects) -> None:
     for name, value in objects.items():
         if name not in _FORMS:
             raise unknown("object", name, _FORMS)
-        form, fits = _FORMS[name]
-        if not fits(value):
+        form, kind = _FORMS[name]
+        several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
+        if not (several if name in _SEVERAL else isinstance(value, kind)):
             raise FedbenchError(f"{name}: {shown(value)} must be {form}")
 
 

@@ -28,7 +28,6 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.spec import RunSpec
 from fedbench.spec.choice import Choice
 from fedbench.store import Results, RunFolder
-from fedbench.store.settings import parameters
 
 RUN = "fedbench.run_id"  # the tag that says which training run an MLflow run shows
 _VERSION = "fedbench.record"  # and which training of it, should it have been trained again
@@ -245,14 +244,23 @@ def params(spec: RunSpec) -> list[Param]:
     What is chosen by name is a param with the name, and one for each of its parameters; those of
     parts and probes have the part's name before the dot. What is null or empty is left out.
     """
-    flat: dict[str, Any] = {}
-    for name, value in spec:
-        if isinstance(value, Choice):
-            flat[name] = value.name
-        elif isinstance(value, tuple):
-            flat[name] = " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-        elif not isinstance(value, Strict):
-            flat[name] = value
-    for name, value in parameters(spec.model_dump(mode="json")).items():
-        flat[name.removeprefix("watch.")] = value
+    fields = ((name, value) for name, value in spec if name != "tune")
+    flat = dict(pair for name, value in fields for pair in _flat(name, value))
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
+
+
+def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """A setting, and the parameters of what it chooses."""
+    within: list[tuple[str, dict[str, Any]]] = []
+    if isinstance(value, Choice):
+        yield name, value.name
+        within = [(name, value.params)]
+    elif isinstance(value, tuple):
+        yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
+        within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
+    elif isinstance(value, Strict):
+        within = [(name, value.model_dump(mode="json"))]
+    else:
+        yield name, value
+    for owner, values in within:
+        yield from ((f"{owner}.{key}", each) for key, each in values.items())

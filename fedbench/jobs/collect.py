@@ -89,7 +89,11 @@ def _column(values: list[Any]) -> pd.Series:
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
-    _require_its_settings(run, actual, folder)
+    if wrong := _other_setting(run, actual):
+        raise FedbenchError(
+            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
+            f"say; {folder.remedy}"
+        )
     settings = {"run_id": record["id"], "status": record["status"]}
     settings["tuned"] = json.dumps(_chosen(run, actual)) if run.tune else ""
     settings["search"] = words(run)
@@ -104,14 +108,6 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
     except FedbenchError as error:
         file = folder.path / "run.json"
         raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
-
-
-def _require_its_settings(run: RunSpec, actual: RunSpec, folder: RunFolder) -> None:
-    if wrong := _other_setting(run, actual):
-        raise FedbenchError(
-            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
-            f"say; {folder.remedy}"
-        )
 
 
 def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:

@@ -53,7 +53,12 @@ def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
     for name in run.tables:
         require_name("table", name, where)
     _require_identity(key, run.record.get("settings"), where)
-    _require_same_numerics(run.record["settings"].get("numerics"), where)
+    numerics = run.record["settings"].get("numerics")
+    if numerics != NUMERICS:
+        raise FedbenchError(
+            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
+            "other numbers; use the fedbench that trained it, or move the file away and train again"
+        )
 
 
 def _require_identity(run_id: str, settings: Any, where: str) -> None:
@@ -63,14 +68,6 @@ def _require_identity(run_id: str, settings: Any, where: str) -> None:
         identity = digest(settings)
     if not run_id.endswith(f"-{identity}"):
         raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
-
-
-def _require_same_numerics(numerics: Any, where: str) -> None:
-    if numerics != NUMERICS:
-        raise FedbenchError(
-            f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
-            "other numbers; use the fedbench that trained it, or move the file away and train again"
-        )
 
 
 def require_same_data(content: Published, origin: Path) -> None:

@@ -29,7 +29,8 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
 
     Raises `FedbenchError` if it cannot be read.
     """
-    return _samples(choice.name, json.dumps(choice.params), folder)
+    key = choice.name, json.dumps(choice.params)
+    return _declared(*key) or _counted(*key, folder)
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
@@ -41,10 +42,7 @@ def assumed_samples(choice: Choice) -> tuple[int, int]:
 
 
 @cache
-def _samples(name: str, params: str, folder: Path) -> tuple[int, int]:
-    declared = _declared(name, params)
-    if declared is not None:
-        return declared
+def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
     dataset = registry.build("dataset", name, json.loads(params)).load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 

@@ -1,4 +1,4 @@
-"""Shifts of features: noise, angles, and the gains of cameras."""
+"""What differs between clients: gains of cameras, wrong labels, noise, and angles."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -7,10 +7,60 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import NDArray
 
-from fedbench.base.checks import Positive
+from fedbench.base.checks import Fraction, Positive
 from fedbench.base.errors import FedbenchError
 from fedbench.data.dataset import Dataset
 from fedbench.data.shift import Place, Shift
+
+
+@dataclass(frozen=True)
+class Colour(Shift):
+    """Multiply each channel of a client's images by a gain ~ U(1 − strength, 1 + strength).
+
+    The gains are drawn once per client, as of a camera (colour jitter, of which Hsieh et al., "The
+    Non-IID Data Quagmire of Decentralized Machine Learning", ICML 2020, name the kind: feature
+    skew by devices). Pixels of uint8 are cut off at 255. Grey images get another brightness.
+    """
+
+    strength: Annotated[float, Gt(0), Le(1)] = 0.5
+
+    def require(self, data: Dataset) -> None:
+        """Refuse anything but images."""
+        _refuse_without_images(self, data)
+
+    def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
+        """The images with the client's gains."""
+        channels = x.shape[3] if x.ndim == 4 else 1
+        gains = place.rng.uniform(1 - self.strength, 1 + self.strength, channels)
+        scaled = x * (gains if x.ndim == 4 else gains[0])
+        whole = x.dtype == np.uint8
+        return (np.rint(scaled).clip(0, 255) if whole else scaled).astype(x.dtype)
+
+
+@dataclass(frozen=True)
+class LabelNoise(Shift):
+    """Client i gives a share ε_i ~ U(least, most) of its samples another label, drawn uniformly.
+
+    Symmetric noise at a level per client, as Xu et al., "FedCorr: Multi-Stage Federated Learning
+    for Label Noise Correction", CVPR 2022, have it at their noisy clients. Test labels are right.
+    """
+
+    least: Fraction = 0.0  # at most `most`
+    most: Fraction = 0.4
+
+    def require(self, data: Dataset) -> None:
+        """Refuse data without classes, and shares that do not fit."""
+        if not data.classes:
+            raise FedbenchError(f"shift: {self} needs classes, but '{data.name}' has numbers")
+        if self.least > self.most:
+            raise FedbenchError(f"shift: {self}: least must be at most most")
+
+    def labels(self, y: NDArray[Any], classes: int, place: Place) -> NDArray[Any]:
+        """The labels, of which some are wrong."""
+        share = place.rng.uniform(self.least, self.most)
+        wrong = place.rng.random(len(y)) < share
+        others = (y + place.rng.integers(1, classes, len(y))) % classes
+        return np.where(wrong, others, y).astype(y.dtype)
 
 
 @dataclass(frozen=True)
@@ -59,30 +109,6 @@ class Rotation(Shift):
         """The images, turned."""
         quarters = place.client % self.angles * (4 // self.angles)
         return np.rot90(x, quarters, axes=(1, 2))
-
-
-@dataclass(frozen=True)
-class Colour(Shift):
-    """Multiply each channel of a client's images by a gain ~ U(1 − strength, 1 + strength).
-
-    The gains are drawn once per client, as of a camera (colour jitter, of which Hsieh et al., "The
-    Non-IID Data Quagmire of Decentralized Machine Learning", ICML 2020, name the kind: feature
-    skew by devices). Pixels of uint8 are cut off at 255. Grey images get another brightness.
-    """
-
-    strength: Annotated[float, Gt(0), Le(1)] = 0.5
-
-    def require(self, data: Dataset) -> None:
-        """Refuse anything but images."""
-        _refuse_without_images(self, data)
-
-    def features(self, x: NDArray[Any], place: Place) -> NDArray[Any]:
-        """The images with the client's gains."""
-        channels = x.shape[3] if x.ndim == 4 else 1
-        gains = place.rng.uniform(1 - self.strength, 1 + self.strength, channels)
-        scaled = x * (gains if x.ndim == 4 else gains[0])
-        whole = x.dtype == np.uint8
-        return (np.rint(scaled).clip(0, 255) if whole else scaled).astype(x.dtype)
 
 
 def _refuse_without_images(shift: Shift, data: Dataset) -> None:

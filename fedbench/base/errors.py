@@ -98,9 +98,10 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
 
 
 def require_among(place: str, kind: str, name: object, allowed: Collection[object]) -> None:
-    """Raise `FedbenchError`, as `unknown` words it, with the place in front, on another name."""
+    """Raise `FedbenchError`, as `unknown` words it, with the place if any, on another name."""
     if name not in allowed:
-        raise FedbenchError(f"{place}: {unknown(kind, name, map(str, allowed))}")
+        error = unknown(kind, name, map(str, allowed))
+        raise FedbenchError(f"{place}: {error}") if place else error
 
 
 def _listed(names: list[str]) -> str:

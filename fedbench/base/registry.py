@@ -19,7 +19,7 @@ from typing import Any
 
 from fedbench.base.checks import Checked
 from fedbench.base.checksums import checksums, parsed
-from fedbench.base.errors import FedbenchError, called, short, unknown
+from fedbench.base.errors import FedbenchError, called, require_among, short, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 
@@ -133,8 +133,7 @@ def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
     """Raise `FedbenchError` on an unknown name or parameter, without importing anything."""
     entry = find(kind, name)
     for key in params:
-        if key not in entry.fields:
-            raise FedbenchError(f"{kind} '{name}': {unknown('parameter', key, entry.fields)}")
+        require_among(f"{kind} '{name}'", "parameter", key, entry.fields)
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fedbench.base.checks import Name, Strict, checked, require_name
-from fedbench.base.errors import FedbenchError, require_among, unknown
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
@@ -261,7 +261,6 @@ def _substituted(chosen: Any, replacements: Replacements) -> Any:
 def load_scale(workflow: Path, name: str) -> Scale:
     """The scale of that name; raises `FedbenchError` that lists the scales if there is none."""
     files = files_by_name(workflow / "scales", "*.yaml")
-    if name not in files:
-        raise unknown("scale", name, files)
+    require_among("", "scale", name, files)
     require_name("the file's name", name, files[name])
     return load(files[name], Scale)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, at, unknown
+from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid
@@ -71,8 +71,7 @@ def _check_cut(place: str, by: Cut, paper: Paper) -> None:
             raise FedbenchError(f"{place}.cases: no run of the paper has {few.words()}")
     keys = [key for key, _ in paper.everything()]
     for key in by.keep or ():
-        if key not in keys:
-            raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+        require_among(f"{place}.keep", "table or figure", key, keys)
 
 
 def _check_names(place: str, by: Cut) -> None:
@@ -100,8 +99,7 @@ def _check_levels(
         for axis, levels in grid.axes.items():
             axes.setdefault(axis, []).extend(levels)
     for axis, wanted in chosen.items():
-        if axis not in axes:
-            raise FedbenchError(f"{place}: {unknown('axis', axis, axes)}")
+        require_among(place, "axis", axis, axes)
         for level in wanted:
             if level not in axes[axis]:
                 error = no_level(level, axes[axis], f"level of {axis}")

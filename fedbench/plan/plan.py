@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import extras
-from fedbench.base.errors import at, unknown
+from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
@@ -79,8 +79,7 @@ class Plan:
         levels = {str(cell.coords["method"]) for cell in self.cells if "method" in cell.coords}
         names = _names(train, levels) if train != "none" else ()
         for name in names:
-            if name not in levels:
-                raise unknown("method in this plan", name, sorted(levels))
+            require_among("", "method in this plan", name, levels)
         cells = [cell for cell in self.cells if str(cell.coords.get("method")) in names]
         ids = dict.fromkeys(self.needed(cells))
         searches = {run: search for run, search in self.searches.items() if run in ids}

@@ -11,7 +11,7 @@ from typing import Any
 
 from fedbench.base.checks import Name, Strict
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, failing, unknown
+from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
@@ -169,8 +169,7 @@ class PlanFile:
 
     def of_paper(self, paper: str) -> list[RunSpec]:
         """The runs of a paper; raises `FedbenchError` if the plan does not have it."""
-        if paper not in self._content.texts:
-            raise unknown("paper in this plan", paper, self._content.texts)
+        require_among("", "paper in this plan", paper, self._content.texts)
         points = [point for point in self._content.points if point.paper == paper]
         ids = dict.fromkeys(run_id for point in points for _, run_id in point.runs)
         return list(self.runs(ids).values())
@@ -180,8 +179,7 @@ class PlanFile:
 
         Raises `FedbenchError` if the plan does not have the search.
         """
-        if search not in self._content.trials:
-            raise unknown("search in this plan", search, self._content.trials)
+        require_among("", "search in this plan", search, self._content.trials)
         trials = self._content.trials[search]
         run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)
         if run_id is None:
@@ -226,8 +224,7 @@ class PlanFile:
     def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         specs = {}
         for run_id in run_ids:
-            if run_id not in self._content.runs:
-                raise unknown("run in this plan", run_id, self._content.runs)
+            require_among("", "run in this plan", run_id, self._content.runs)
             specs[run_id] = RunSpec(**self._content.runs[run_id])
         return specs
 

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
 from fedbench.base.checks import checked
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
 from fedbench.base.plugins import find_file
 from fedbench.paper.items import Table
@@ -197,9 +197,8 @@ def check_printed(printed: Printed, paper: Paper) -> None:
     for key, place in asked.items():
         if key in paper.tables:
             printed.refuse_strangers(key, _places(key, paper))
-        elif key not in paper.facts:
-            keys = [*paper.tables, *paper.facts]
-            raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, keys)}")
+        else:
+            require_among(printed.at(place), "table", key, [*paper.tables, *paper.facts])
 
 
 def _places(key: str, paper: Paper) -> list[Place]:

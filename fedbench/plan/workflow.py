@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.checksums import digest
-from fedbench.base.errors import unknown
+from fedbench.base.errors import require_among
 from fedbench.base.files import exists
 from fedbench.base.plugins import composition_files, find_file, nearby
 from fedbench.plan.batches import Job, make_jobs
@@ -174,8 +174,7 @@ class WorkflowPaths:
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
-        if search not in self.scheduled.trials:
-            raise unknown("search in this plan", search, self.scheduled.trials)
+        require_among("", "search in this plan", search, self.scheduled.trials)
         return [self.stamp(run_id) for run_id in self.scheduled.trials[search]]
 
     def stamp(self, run_id: str) -> str:
@@ -193,8 +192,7 @@ class WorkflowPaths:
 
     def dataset(self, key: str) -> Choice:
         """The data set of that key; raises `FedbenchError` if no run of the plan has it."""
-        if key not in self._datasets:
-            raise unknown("data set in this plan", key, self._datasets)
+        require_among("", "data set in this plan", key, self._datasets)
         return self._datasets[key]
 
     def winners(self, paper: str) -> list[str]:

@@ -58,8 +58,7 @@ class Feed:
         together: int | None = None,
     ) -> None:
         self._make, self._rows, self._views = make, rows, views
-        on_gpu = bool(rows) and rows[0].is_cuda
-        self._together = together or (max(1, _SAMPLES // len(rows[0])) if on_gpu else 1)
+        self._together = together or _together(rows)
         self._made: list[tuple[Tensor, Tensor]] = []
         self._next = 0
 
@@ -80,3 +79,7 @@ class Feed:
         x, y = self._make(torch.cat(list(rows)), view)
         sizes = [len(batch) for batch in rows]
         return list(zip(torch.split(x, sizes), torch.split(y, sizes), strict=True))
+
+
+def _together(rows: Sequence[Tensor]) -> int:
+    return max(1, _SAMPLES // len(rows[0])) if rows and rows[0].is_cuda else 1

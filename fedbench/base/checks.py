@@ -124,7 +124,6 @@ def sentence(error: ValidationError, cls: type[BaseModel]) -> str:
 
 
 def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
-    """How to write one value as the list that is wanted."""
     if isinstance(value, list | tuple | dict) and not value:
         return "at least one value is needed"
     if loc and loc[-1] == "seeds" and isinstance(value, int) and 0 < value <= 10:
@@ -134,7 +133,6 @@ def _as_list(value: Any, loc: tuple[int | str, ...]) -> str:
 
 
 def _model_at(cls: type[BaseModel], loc: tuple[int | str, ...]) -> type[BaseModel]:
-    """The innermost model on a path of fields."""
     for step in loc:
         field = cls.model_fields.get(str(step))
         cls = next(_models_in(field.annotation), cls) if field else cls
@@ -223,11 +221,6 @@ def hints(cls: Any) -> dict[str, Any]:
     return {f.name: annotations[f.name] for f in fields(cls)}
 
 
-def _finite(value: Any) -> str:
-    """' and finite' for an infinite number, which no bound of the annotation refuses."""
-    return " and finite" if value in (float("inf"), float("-inf")) else ""
-
-
 def with_named(rule: Callable[..., R], *given: Any, **offered: Callable[[], Any]) -> R:
     """Call a user's rule with `given`, and with what is `offered` that it names as parameters.
 
@@ -258,7 +251,8 @@ class Checked:
             try:
                 adapter.validate_python(value)
             except ValidationError:
-                rule = allowed(hints(cls)[name]) + _finite(value)
+                infinite = value in (float("inf"), float("-inf"))  # which no bound refuses
+                rule = allowed(hints(cls)[name]) + " and finite" * infinite
                 raise FedbenchError(
                     f"{cls.__name__}: {name} = {quoted(value)} is not allowed; it must be {rule}"
                 ) from None

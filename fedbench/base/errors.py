@@ -39,6 +39,25 @@ def at(place: str) -> Iterator[None]:
 
 
 @contextmanager
+def failing(
+    said: str, remedy: str = "", kinds: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """Raise `FedbenchError` 'said (why); remedy' in place of an error of these kinds.
+
+    By default that is any: libraries and damaged files raise many. A `FedbenchError` goes through
+    unless it is one of the kinds.
+    """
+    try:
+        yield
+    except kinds as error:
+        known = isinstance(error, FedbenchError)
+        if known and FedbenchError not in kinds:
+            raise
+        why = str(error) if known else short(error)
+        raise FedbenchError(f"{said} ({why})" + (f"; {remedy}" if remedy else "")) from error
+
+
+@contextmanager
 def called(name: str, own: str) -> Iterator[None]:
     """Put `name`, as YAML files spell it, in the place of an object's own name before an error."""
     try:
@@ -79,9 +98,10 @@ def unknown(kind: str, name: object, allowed: Iterable[str]) -> FedbenchError:
 
 
 def require_among(place: str, kind: str, name: object, allowed: Collection[object]) -> None:
-    """Raise `FedbenchError`, as `unknown` words it, with the place in front, on another name."""
+    """Raise `FedbenchError`, as `unknown` words it, with the place if any, on another name."""
     if name not in allowed:
-        raise FedbenchError(f"{place}: {unknown(kind, name, map(str, allowed))}")
+        error = unknown(kind, name, map(str, allowed))
+        raise FedbenchError(f"{place}: {error}") if place else error
 
 
 def _listed(names: list[str]) -> str:

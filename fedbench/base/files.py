@@ -5,6 +5,7 @@ it, so that what a killed process left can be told apart and deleted.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -68,6 +69,12 @@ def read_text(path: Path) -> str:
         raise FedbenchError(f"{path}: not UTF-8 text (byte {error.start + 1})") from None
     except (OSError, ValueError) as error:
         raise FedbenchError(f"{path}: cannot be read ({_reason(error)})") from None
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

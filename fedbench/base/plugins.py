@@ -135,10 +135,10 @@ def nearby(path: Path) -> Path:
     return path.resolve().relative_to(Path.cwd()) if inside else path
 
 
-def composition_files() -> tuple[Path, ...]:
-    """The files with named methods: that of fedbench, then those of plug-in folders."""
-    plugged = (folder.root / _NAMED for folder in plugin_folders())
-    return (_PACKAGE / "spec" / _NAMED, *(file for file in plugged if exists(file)))
+def composition_files() -> list[Path]:
+    """The files with named methods in plug-in folders."""
+    files = (folder.root / _NAMED for folder in plugin_folders())
+    return [file for file in files if exists(file)]
 
 
 def find_file(folder: Path, name: str) -> Path:

@@ -4,8 +4,12 @@ import io
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 _SECONDS = 5.0  # by which the system's clock may have been set since a process began
+_held: list[FileLock] = []  # a lock is freed when nobody refers to it any more
 
 
 def cores() -> int:
@@ -37,6 +41,20 @@ def alive(pid: int, since: float | None = None) -> bool:
         pass
     now = began(pid) if since is not None else None
     return since is None or now is None or abs(now - since) < _SECONDS
+
+
+def take(file: Path) -> bool:
+    """Lock the file until this process ends; returns False if another process has it.
+
+    Raises `OSError` or `NotImplementedError` on a file system without locks.
+    """
+    lock = FileLock(file, timeout=0, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    _held.append(lock)
+    return True
 
 
 def print_anything() -> None:

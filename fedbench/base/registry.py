@@ -19,7 +19,7 @@ from typing import Any
 
 from fedbench.base.checks import Checked
 from fedbench.base.checksums import checksums, parsed
-from fedbench.base.errors import FedbenchError, called, short, unknown
+from fedbench.base.errors import FedbenchError, called, require_among, short, unknown
 from fedbench.base.files import matching
 from fedbench.base.plugins import KINDS, PluginFolder, plugin_folders, searched
 
@@ -67,7 +67,6 @@ class Entry:
         return cls
 
     def _require_base(self, cls: type) -> None:
-        """Raise `FedbenchError` on a class of another kind than its folder's, or of none."""
         if not issubclass(cls, Checked):
             raise FedbenchError(
                 f"{self.file}: class {self.attribute} must derive from a base class of fedbench, "
@@ -134,8 +133,7 @@ def require_known(kind: str, name: str, params: dict[str, Any]) -> None:
     """Raise `FedbenchError` on an unknown name or parameter, without importing anything."""
     entry = find(kind, name)
     for key in params:
-        if key not in entry.fields:
-            raise FedbenchError(f"{kind} '{name}': {unknown('parameter', key, entry.fields)}")
+        require_among(f"{kind} '{name}'", "parameter", key, entry.fields)
 
 
 def build(kind: str, name: str, params: dict[str, Any]) -> Any:
@@ -176,7 +174,6 @@ def _plugged(kind: str, folders: tuple[PluginFolder, ...]) -> Iterator[tuple[Pat
 
 
 def _read(file: Path, folder: PluginFolder) -> list[Entry]:
-    """The entries of a file."""
     content, plugged = file.read_bytes(), folder is not _OWN
     parts = file.relative_to(folder.root).with_suffix("").parts
     module = ".".join((folder.package, *parts))

@@ -179,7 +179,6 @@ class _Reader:
         raise _at(node, f"{kind} {_text(node)}: a value is {words}")
 
     def _mapping(self, node: yaml.MappingNode, within: tuple[yaml.Node, ...]) -> dict[Any, Any]:
-        """A mapping without repeated keys, each of them text or a number."""
         found: dict[Any, Any] = {}
         for key_node, value in node.value:
             key = self.read(key_node, within) if isinstance(key_node, yaml.ScalarNode) else None
@@ -192,7 +191,6 @@ class _Reader:
 
 
 def _scalar(kind: str, node: yaml.ScalarNode) -> Any:
-    """Text, a number, true, false or null."""
     text = node.value
     if kind == "str" and _CONTROL.search(text):
         raise _at(node, f"{_text(node)} has a control character or half a letter")
@@ -220,5 +218,4 @@ def _text(node: yaml.Node) -> str:
 
 
 def _at(node: Any, words: str) -> yaml.YAMLError:
-    """The error with the line of a node or event."""
     return yaml.YAMLError(f"line {node.start_mark.line + 1}: {words}")

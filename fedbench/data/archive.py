@@ -1,6 +1,5 @@
 """Reads and writes the file of a data set: `<name>.npz` with four arrays."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import atomic
 
 FIELDS = ("x_train", "y_train", "x_test", "y_test")
@@ -36,20 +35,10 @@ def write(file: Path, arrays: Arrays) -> None:
         np.savez(stream, allow_pickle=False, **{field: arrays[field] for field in FIELDS})
 
 
-def checksum(file: Path, kind: str = "sha256") -> str:
-    """Compute the checksum of a file, in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, kind).hexdigest()
-
-
 def _opened(file: Path, where: str) -> Any:
-    try:
+    remedy = f"it must hold {', '.join(FIELDS)}; delete it or put a sound one in its place"
+    with failing(f"{where}: the file is not a readable npz archive", remedy):
         archive = np.load(file, allow_pickle=False)
-    except Exception as error:  # zip, zlib, the npy header and the disk raise different ones
-        raise FedbenchError(
-            f"{where}: the file is not a readable npz archive ({short(error)}); it must hold "
-            f"{', '.join(FIELDS)}; delete it or put a sound one in its place"
-        ) from error
     if not isinstance(archive, np.lib.npyio.NpzFile):
         raise FedbenchError(f"{where}: the file holds a single array; it must be an npz archive")
     return archive
@@ -61,12 +50,8 @@ def _member(archive: Any, field: str, where: str, wanted: Sequence[str]) -> Arra
         raise FedbenchError(
             f"{where}: {field} is missing; the file must hold {', '.join(wanted)}; it holds {held}"
         )
-    try:
+    with failing(f"{where}: {field} cannot be read", "it must be a plain numeric array"):
         value = archive[field]
-    except Exception as error:  # a broken member fails in as many ways as a broken file
-        raise FedbenchError(
-            f"{where}: {field} cannot be read ({short(error)}); it must be a plain numeric array"
-        ) from error
     if not isinstance(value, np.ndarray):
         raise FedbenchError(f"{where}: {field} is not a NumPy array, which it must be")
     return value

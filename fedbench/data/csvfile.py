@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing, short
 
 # as `pandas.read_csv` takes values for missing, and as text ends up that was made of some
 _NUMBERS = {"nan", "-nan", "NaN", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
@@ -53,15 +53,12 @@ def read_csv(
     line and column of a cell that is not a finite number, of a missing label, or of a row with too
     few or too many cells.
     """
-    try:
+    damaged = (OSError, UnicodeDecodeError, csv.Error)
+    with failing(f"{where}: the file is not a readable table", f"it must be {_LAYOUT}", damaged):
         columns = _names(file, where)
         _check_columns(where, columns, label, group)
         label = label or columns[-1]
         x, words = _read(file, where, columns, [label] + [group] * bool(group))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FedbenchError(
-            f"{where}: the file is not a readable table ({short(error)}); it must be {_LAYOUT}"
-        ) from error
     names = tuple(name for name in columns if name not in words)
     _refuse_index(where, x, names)
     name_labels = _measured if numbers else _labels
@@ -216,7 +213,6 @@ def _check_columns(where: str, columns: Sequence[str], label: str, group: str) -
 
 
 def _check_texts(where: str, columns: Sequence[str], label: str, group: str) -> None:
-    """Refuse names of the columns of labels and groups that there are not, and too few columns."""
     for name, use in ((label, "the labels"), (group, "the groups")):
         if name and name not in columns:
             raise FedbenchError(
@@ -236,7 +232,6 @@ def _check_texts(where: str, columns: Sequence[str], label: str, group: str) -> 
 
 
 def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
-    """The labels as whole numbers if all of them are, else as words."""
     if all(_WHOLE.fullmatch(word) for word in words):
         return np.array([int(word) for word in words], dtype=np.int64)
     if all(_is_number(word) for word in words):
@@ -246,7 +241,6 @@ def _labels(words: Sequence[str], where: str) -> NDArray[Any]:
 
 
 def _measured(words: Sequence[str], where: str) -> NDArray[Any]:
-    """The labels as finite numbers."""
     for word in words:
         if not _finite(word):
             raise FedbenchError(f"{where} has label {word!r}; labels must be finite numbers")

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from fedbench.base import errors
-from fedbench.base.errors import FedbenchError
-from fedbench.base.files import exists, read_text
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import exists, read_text, sha256_of
 from fedbench.data import archive
 from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset, Normalisation
@@ -50,23 +49,17 @@ def load_images(
     where = f"{images.name} ({file})"
     for part in ("x_train", "x_test"):
         _check_pixels(images, where, part, arrays[part])
-    origin = {"source": "npz", "file": str(file), "sha256": archive.checksum(file)}
+    origin = {"source": "npz", "file": str(file), "sha256": sha256_of(file)}
     note = folder / f"{images.name}.deviation.txt"
     origin |= {"deviation": " ".join(read_text(note).split())} if exists(note) else {}
+    x, y, x_test, y_test = (arrays[field] for field in archive.FIELDS)
     dataset = Dataset(
-        images.name,
-        arrays["x_train"],
-        arrays["y_train"],
-        arrays["x_test"],
-        arrays["y_test"],
-        classes=images.classes,
-        origin=origin,
-        normalisation=images.normalisation,
-    )
+        images.name, x, y, x_test, y_test,
+        classes=images.classes, origin=origin, normalisation=images.normalisation,
+    )  # fmt: skip
     # In a file of CIFAR-10 saved under CIFAR-100's name every label is valid; only a count tells.
-    check_all_classes(
-        f"{where}: y_train has", set(dataset.y_train.tolist()), images.name, images.classes
-    )
+    labels = set(dataset.y_train.tolist())
+    check_all_classes(f"{where}: y_train has", labels, images.name, images.classes)
     return dataset
 
 
@@ -87,17 +80,16 @@ def _fetch(images: ImageSet, file: Path) -> archive.Arrays:
     for name, remote in images.archives.items():
         fields = ", ".join(archive.FIELDS)
         obtain(remote, root / name, f"put it there, or {file.name} with {fields} beside its folder")
-    try:
+    remedy = (
+        f"put an npz file with {', '.join(archive.FIELDS)} there, or run once with a network "
+        "connection to let torchvision fetch it"
+    )
+    said = f"{images.name}: {file} is not there and torchvision could not download it"
+    with failing(said, remedy):  # no network, a bad checksum, a full disk
         from torchvision import datasets  # slow to import, and only needed once
 
         kind = getattr(datasets, images.torchvision)
         train, test = (kind(root, train=part, download=True) for part in (True, False))
-    except Exception as error:  # no network, a bad checksum, a full disk: the remedy is the same
-        raise FedbenchError(
-            f"{images.name}: {file} is not there and torchvision could not download it "
-            f"({errors.short(error)}); put an npz file with {', '.join(archive.FIELDS)} there, or "
-            f"run once with a network connection to let torchvision fetch it"
-        ) from error
     return {
         "x_train": np.asarray(train.data), "y_train": np.asarray(train.targets, dtype=np.int64),
         "x_test": np.asarray(test.data), "y_test": np.asarray(test.targets, dtype=np.int64),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedbench.base import extras
 from fedbench.base.checks import Checked, Count
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists
 from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset
@@ -103,15 +103,11 @@ def pretrained_tokenizer(folder: Path) -> Any:
         )
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
-    try:
+    with failing(f"{file}: not a readable tokenizer", f"put {NAME}'s in its place"):
         if file.suffix == ".json":
             tokenizer = Tokenizer.from_file(str(file))
         else:
             tokenizer = BertWordPieceTokenizer(str(file), lowercase=True)
-    except Exception as error:  # the library raises bare exceptions, and TypeError without [SEP]
-        raise FedbenchError(
-            f"{file}: not a readable tokenizer ({short(error)}); put {NAME}'s in its place"
-        ) from error
     if tokenizer.token_to_id("[PAD]") != 0:
         raise FedbenchError(
             f"{file}: [PAD] has id {tokenizer.token_to_id('[PAD]')}; it must be 0, which is padding"
@@ -150,13 +146,8 @@ def tokenised(
 
 def read_text(file: Path, where: str) -> str:
     """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
-    try:
+    with failing(f"{where}: the file is not readable UTF-8 text", "put a sound one in its place"):
         text = file.read_bytes().decode("utf-8")  # read_text would change line ends
-    except (OSError, UnicodeDecodeError) as error:
-        raise FedbenchError(
-            f"{where}: the file is not readable UTF-8 text ({short(error)}); put a sound one in "
-            "its place"
-        ) from error
     if not text.strip():
         raise FedbenchError(f"{where}: the file is empty; it needs at least one labelled text")
     return text

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from fedbench.base import seeds
 from fedbench.base.checks import Checked
 from fedbench.base.errors import FedbenchError, shown, unknown
-from fedbench.core.conflicts import refuse_conflicts, refuse_optimiser
 from fedbench.core.flat import Net
 from fedbench.core.part import Part
 from fedbench.core.rng import seeded
@@ -26,11 +25,11 @@ from fedbench.data.shift import Shifted, shifted
 from fedbench.engine import scoring
 from fedbench.engine.build import (
     build_model,
-    build_parts,
     build_sampler,
     build_shifts,
     build_work,
     data_of,
+    fitting_parts,
     optimiser,
     partition_of,
 )
@@ -66,24 +65,17 @@ class Objects(TypedDict, total=False):
     loss: Loss
 
 
-def _all(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
-
-
-def _one(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
-
-
-_FORMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "data": ("a Dataset", _one(Dataset)),
-    "model": ("a torch.nn.Module", _one(nn.Module)),
-    "partition": ("a list with the sample numbers of each client", _one(Sequence)),
-    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", _all(Part)),
-    "sampler": ("a Sampler, such as Uniform()", _one(Sampler)),
-    "work": ("a Work, such as Stragglers()", _one(Work)),
-    "probes": ("a tuple of probes, such as (Steps(),)", _all(Checked)),
-    "loss": ("a function of logits and labels", callable),
+_FORMS: dict[str, tuple[str, Any]] = {
+    "data": ("a Dataset", Dataset),
+    "model": ("a torch.nn.Module", nn.Module),
+    "partition": ("a list with the sample numbers of each client", Sequence),
+    "parts": ("a tuple of parts, such as (FedProx(mu=0.1),)", Part),
+    "sampler": ("a Sampler, such as Uniform()", Sampler),
+    "work": ("a Work, such as Stragglers()", Work),
+    "probes": ("a tuple of probes, such as (Steps(),)", Checked),
+    "loss": ("a function of logits and labels", Callable),
 }
+_SEVERAL = ("parts", "probes")
 
 
 def refuse_unknown(objects: Objects) -> None:
@@ -91,8 +83,9 @@ def refuse_unknown(objects: Objects) -> None:
     for name, value in objects.items():
         if name not in _FORMS:
             raise unknown("object", name, _FORMS)
-        form, fits = _FORMS[name]
-        if not fits(value):
+        form, kind = _FORMS[name]
+        several = isinstance(value, list | tuple) and all(isinstance(x, kind) for x in value)
+        if not (several if name in _SEVERAL else isinstance(value, kind)):
             raise FedbenchError(f"{name}: {shown(value)} must be {form}")
 
 
@@ -104,7 +97,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     device = same_bits_on(machine.torch_device())
     dtype = torch.float64 if spec.precision == "float64" else torch.float32
     data = objects.get("data") or data_of(spec, folder)
-    parts = _parts(spec, objects)
+    parts = fitting_parts(spec, objects.get("parts"))
     if spec.augment:
         refuse_without_images(data)
     train, held_out = hold_out(data, spec.validation, spec.partition_seed)
@@ -112,8 +105,7 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
     floats = preparation(data, spec, train, device, dtype)
     seen = _as_clients_see(spec, data, rows)
     x, y = images(seen.data.x_train, device), targets(seen.data.y_train, device, dtype)
-    example = _as_first_seen(floats(x[:1]))
-    module = _module(spec, objects, data, example, folder).to(device, dtype)
+    module = _module(spec, objects, data, floats(x[:1]), folder).to(device, dtype)
     net = Net(module, spec.precision == "bfloat16")
     prepare = laid_out(floats, net)
     two = prepare(x[:2])
@@ -135,30 +127,9 @@ def assemble(spec: RunSpec, objects: Objects, machine: Machine, folder: Path | N
         rows=[torch.as_tensor(r, dtype=torch.long) for r in rows], label_counts=counts,
         own_test=_own_test(task, seen),
         unused=Unused.of(rows, len(train)), scorers=_scorers(task, data, held_out, spec),
-        sampler=_sampler(spec, objects), work=_work(spec, objects),
+        sampler=build_sampler(spec, objects.get("sampler")),
+        work=build_work(spec, objects.get("work")),
     )  # fmt: skip
-
-
-def _parts(spec: RunSpec, objects: Objects) -> tuple[Part, ...]:
-    """The parts that are given or named; `FedbenchError` if they cannot train together."""
-    parts = objects["parts"] if "parts" in objects else build_parts(spec)
-    refuse_conflicts(parts)
-    refuse_optimiser(parts, optimiser(spec))
-    return parts
-
-
-def _sampler(spec: RunSpec, objects: Objects) -> Sampler:
-    """The sampler that is given or named; `FedbenchError` if it does not fit the clients."""
-    sampler = objects["sampler"] if "sampler" in objects else build_sampler(spec)
-    sampler.require(spec.clients, spec.participation)
-    return sampler
-
-
-def _work(spec: RunSpec, objects: Objects) -> Work:
-    """The rule of local work that is given or named; `FedbenchError` if it does not fit."""
-    work = objects["work"] if "work" in objects else build_work(spec)
-    work.require(spec.most)
-    return work
 
 
 def _users_act(spec: RunSpec, objects: Objects) -> bool:
@@ -189,11 +160,6 @@ def _rows(
     return objects["partition"]
 
 
-def _as_first_seen(x: Tensor) -> Tensor:
-    """An input on the CPU in float32, as modules are when they are built."""
-    return x.to("cpu", torch.float32) if x.is_floating_point() else x.cpu()
-
-
 def _module(
     spec: RunSpec, objects: Objects, data: Dataset, example: Tensor, folder: Path | None
 ) -> nn.Module:
@@ -201,7 +167,9 @@ def _module(
     if "model" in objects:
         module = copy.deepcopy(objects["model"])
     else:
-        module = build_model(spec, data, example, folder)
+        # on the CPU in float32, as modules are when they are built
+        kind = torch.float32 if example.is_floating_point() else example.dtype
+        module = build_model(spec, data, example.to("cpu", kind), folder)
     refuse_without_weights(module, _name(spec, objects))
     return module
 
@@ -226,7 +194,6 @@ def _as_clients_see(spec: RunSpec, data: Dataset, rows: Rows) -> Shifted:
 
 
 def _own_test(task: LocalTask, seen: Shifted) -> OwnTest | None:
-    """Clients' own test data, if there are any."""
     if seen.own is None or seen.x_test is None:
         return None
     device, y = task.x.device, targets(seen.data.y_test, task.x.device, task.net.start().w.dtype)

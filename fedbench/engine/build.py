@@ -46,9 +46,17 @@ def build_parts(spec: RunSpec) -> tuple[Part, ...]:
     return tuple(part.build("method") for part in spec.parts)
 
 
-def build_sampler(spec: RunSpec) -> Sampler:
-    """The sampler that the spec names."""
-    sampler: Sampler = spec.sampler.build("sampler")
+def fitting_parts(spec: RunSpec, given: tuple[Part, ...] | None = None) -> tuple[Part, ...]:
+    """The parts that are given or named; `FedbenchError` if they cannot train together."""
+    parts = build_parts(spec) if given is None else given
+    refuse_conflicts(parts)
+    refuse_optimiser(parts, optimiser(spec))
+    return parts
+
+
+def build_sampler(spec: RunSpec, given: Sampler | None = None) -> Sampler:
+    """The sampler that is given or named; `FedbenchError` if it does not fit the clients."""
+    sampler: Sampler = spec.sampler.build("sampler") if given is None else given
     sampler.require(spec.clients, spec.participation)
     return sampler
 
@@ -58,9 +66,9 @@ def build_shifts(spec: RunSpec) -> tuple[Shift, ...]:
     return tuple(shift.build("shift") for shift in spec.shift)
 
 
-def build_work(spec: RunSpec) -> Work:
-    """The rule of local work that the spec names."""
-    work: Work = spec.work.build("work")
+def build_work(spec: RunSpec, given: Work | None = None) -> Work:
+    """The rule of local work that is given or named; `FedbenchError` if it does not fit."""
+    work: Work = spec.work.build("work") if given is None else given
     work.require(spec.most)
     return work
 
@@ -107,9 +115,7 @@ def _check(spec: RunSpec, checked: set[str]) -> None:
         if f"{kind} {choice}" not in checked:
             choice.build(kind)
             checked.add(f"{kind} {choice}")
-    parts = build_parts(spec)
-    refuse_conflicts(parts)
-    refuse_optimiser(parts, optimiser(spec))
+    fitting_parts(spec)
     build_sampler(spec)
     build_work(spec)
     build_shifts(spec)

@@ -61,21 +61,17 @@ class Checkpoints:
         self._saved = time.monotonic()
         if self._folder is None:
             return "nothing was saved, as the run has no folder"
-        file = self._folder.path / CHECKPOINT
+        file, problem = self._folder.path / CHECKPOINT, self._problem
+        owner = {"id": problem.identity.id, "data": problem.data.checksum}
+        state = {**owner, "settings": problem.spec.settings(), **progress.state()}
         try:
-            self._save(self._folder.path, progress)
+            save_checkpoint(self._folder.path, state)
         except (FedbenchError, OSError, RuntimeError) as error:  # torch's error on a full disk
             said = f"{file}: could not be saved ({short(error)})"
             warnings.warn(f"{said}; the run goes on, and the next is tried later", stacklevel=2)
             before = "from the one before" if exists(file) else "from the first round"
             return f"{said}; {_AGAIN} {before}"
         return f"saved in {file}; {_AGAIN}"
-
-    def _save(self, folder: Path, progress: Progress) -> None:
-        problem = self._problem
-        owner = {"id": problem.identity.id, "data": problem.data.checksum}
-        settings = {"settings": problem.spec.settings()}
-        save_checkpoint(folder, {**owner, **settings, **progress.state()})
 
     def _require_same_data(self, folder: Path, before: str | None) -> None:
         """Refuse a checkpoint of other data; those of earlier versions name no data."""

@@ -17,7 +17,7 @@ class Clock:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Times what is computed inside."""
+        """Time what is computed inside."""
         began = self._now()
         yield
         self._timed.append((name, began, self._now()))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.core.flat import Net
 from fedbench.core.rng import draws, seeded
 from fedbench.data.dataset import Dataset, Inputs
@@ -22,11 +22,11 @@ _COUNTED: dict[tuple[type, str, Inputs], int] = {}
 
 def require_room(name: str, architecture: Architecture, inputs: Inputs) -> None:
     """Raise `FedbenchError` if the model cannot be built, or is too large for memory."""
-    try:
+    beyond = (RuntimeError, OverflowError, TypeError)  # of sizes beyond torch's integers
+    with failing(f"model = {name} cannot be built", kinds=beyond):
         size = _parameters(architecture, inputs)
-    except (RuntimeError, OverflowError, TypeError) as error:  # sizes beyond torch's integers
-        raise FedbenchError(f"model = {name} cannot be built ({short(error)})") from error
-    needed, available = size * _COPIES * _BYTES, _memory()
+    needed = size * _COPIES * _BYTES
+    available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > available:
         raise FedbenchError(
             f"model = {name} has {size:,} parameters; training needs {needed / 1e9:,.0f} GB for "
@@ -38,20 +38,11 @@ def _parameters(architecture: Architecture, inputs: Inputs) -> int:
     """The number of parameters, counted once per process on a module without storage."""
     key = type(architecture), repr(architecture), inputs
     if key not in _COUNTED:
-        _COUNTED[key] = _count(architecture, inputs)
+        with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns that weights from a file have no effect
+            module = architecture.build(inputs)
+        _COUNTED[key] = sum(value.numel() for value in module.parameters())
     return _COUNTED[key]
-
-
-def _count(architecture: Architecture, inputs: Inputs) -> int:
-    with torch.device("meta"), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that weights from a file have no effect
-        module = architecture.build(inputs)
-    return sum(value.numel() for value in module.parameters())
-
-
-def _memory() -> int:
-    """Bytes of main memory."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def refuse_without_weights(module: nn.Module, name: str) -> None:
@@ -73,18 +64,11 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
     write to x, which teachers and later rounds read too.
     """
     place, before = f"model: {name}", x.clone()
-    try:
-        with torch.no_grad(), seeded(0, x.device):
-            for answer in net.answers(x):
-                _require_tensor(answer, place)
-            outputs = net.eval(net.start(), x)[0]
-    except FedbenchError:
-        raise
-    except Exception as error:  # a layer may raise anything
-        raise FedbenchError(
-            f"{place} cannot take the samples of data set '{data.name}', which are "
-            f"{data.inputs.words} ({short(error)})"
-        ) from None
+    samples = f"samples of data set '{data.name}', which are {data.inputs.words}"
+    with failing(f"{place} cannot take the {samples}"), torch.no_grad(), seeded(0, x.device):
+        for answer in net.answers(x):
+            _require_tensor(answer, place)
+        outputs = net.eval(net.start(), x)[0]
     width = max(data.classes, 1)
     if outputs.shape != (len(x), width) and (data.classes or outputs.shape != (len(x),)):
         labels = f"{data.classes} classes" if data.classes else "numbers for labels"
@@ -100,7 +84,6 @@ def refuse_misfit(net: Net, data: Dataset, x: Tensor, name: str) -> None:
 
 
 def _require_tensor(answer: object, place: str) -> None:
-    """Raise `FedbenchError` unless what a module, or its body, has returned is one tensor."""
     if not isinstance(answer, Tensor):
         kind = type(answer).__name__
         raise FedbenchError(

@@ -33,11 +33,7 @@ def targets(y: NDArray[np.generic], device: torch.device, dtype: torch.dtype) ->
 
 
 def preparation(
-    data: Dataset,
-    spec: RunSpec,
-    rows: NDArray[np.int64],
-    device: torch.device,
-    dtype: torch.dtype,
+    data: Dataset, spec: RunSpec, rows: NDArray[np.int64], device: torch.device, dtype: torch.dtype
 ) -> Callable[[Tensor], Tensor]:
     """The function that turns stored samples into the network's inputs.
 
@@ -63,15 +59,13 @@ def preparation(
     return lambda x: (x.to(dtype) - mean) / std
 
 
-def laid_out(
-    prepare: Callable[[Tensor], Tensor], net: Net, least: int = 16
-) -> Callable[[Tensor], Tensor]:
+def laid_out(prepare: Callable[[Tensor], Tensor], net: Net) -> Callable[[Tensor], Tensor]:
     """The same, with images in the memory layout in which the network is fastest.
 
-    That is channels last where the first convolution has `least` channels or more. Rows of a table
-    are not images yet, even if the network makes some of them.
+    That is channels last where the first convolution has 16 channels or more. Rows of a table are
+    not images yet, even if the network makes some of them.
     """
-    if net.channels < least or net.precision == torch.float64:
+    if net.channels < 16 or net.precision == torch.float64:
         return prepare
 
     def prepared(x: Tensor) -> Tensor:

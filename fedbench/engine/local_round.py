@@ -2,17 +2,17 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from fedbench.base.errors import FedbenchError
-from fedbench.core.flat import Buffers, Model
+from fedbench.core.flat import Buffers, Model, Net
 from fedbench.core.optimisers import clip_by_norm
 from fedbench.core.part import Part, overriding, same_shape
 from fedbench.core.rng import GeneratorStates
 from fedbench.core.round import Batch, Gradient, Seen, Turn
+from fedbench.core.stacked import StackedNet
 from fedbench.engine.batches import Feed
 from fedbench.engine.local import (
     ClientBatches,
@@ -83,18 +83,6 @@ def finished(
     )
 
 
-class Placeable(Protocol):
-    """A network, or a stack of several, whose weights are placed once for many calls."""
-
-    def place(self, w: Tensor, buffers: Buffers) -> list[Tensor]:
-        """As `Net.place`."""
-        ...
-
-    def train_placed(self, x: Tensor) -> Tensor:
-        """As `Net.train_placed`."""
-        ...
-
-
 class StepsInPlace:
     """Steps that nothing but the optimiser acts on: layer by layer, in place, as torch.optim's.
 
@@ -102,7 +90,7 @@ class StepsInPlace:
     """
 
     def __init__(
-        self, task: LocalTask, lr: float, net: Placeable, w: Tensor, buffers: Buffers
+        self, task: LocalTask, lr: float, net: Net | StackedNet, w: Tensor, buffers: Buffers
     ) -> None:
         self._task, self._lr, self._net = task, lr, net
         self.w, self.buffers = w, {name: value.clone() for name, value in buffers.items()}

@@ -2,17 +2,20 @@
 
 import contextlib
 import ctypes
+import itertools
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import torch
 
 from fedbench.base.checks import Checked, Count, Positive
 from fedbench.base.errors import FedbenchError
-from fedbench.base.processes import cores
-from fedbench.engine.gpus import own_gpu
+from fedbench.base.processes import cores, take
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,35 @@ class Machine(Checked):
         """How many threads train and score at the same time."""
         on_cpu = self.torch_device().type == "cpu"
         return self.workers or (cores() if on_cpu else 1)
+
+
+@cache
+def own_gpu() -> torch.device:
+    """The GPU that the fewest processes of this user have taken; it is this process's from now on.
+
+    Each process holds a file's lock: the first place of a GPU, if any is free, else the second of
+    one, and so on. Where there are no locks, all processes get the first GPU.
+    """
+    count = torch.cuda.device_count()
+    if count < 2:
+        return torch.device("cuda")
+    folder = Path(tempfile.gettempdir()) / f"fedbench-gpus-{os.getuid()}"
+    try:
+        folder.mkdir(exist_ok=True)
+        place = next(i for i in itertools.count() if take(folder / _name(i, count)))
+    except (OSError, NotImplementedError):
+        place = 0
+    gpu = torch.device("cuda", place % count)
+    torch.cuda.set_device(gpu)  # for code that asks for 'cuda' alone
+    return gpu
+
+
+def _name(place: int, count: int) -> str:
+    """The file of a place; jobs may see other GPUs each, and name them by other numbers."""
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    number = place % count
+    gpu = seen[number].strip() if number < len(seen) and seen[0] else str(number)
+    return f"{gpu}-{place // count}.lock"
 
 
 def same_bits_on(device: torch.device) -> torch.device:

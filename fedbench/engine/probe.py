@@ -18,7 +18,6 @@ from fedbench.core.round import Round, State, unpack
 from fedbench.engine.local import ClientResult
 from fedbench.engine.problem import Problem
 from fedbench.engine.turns import PreparedClient
-from fedbench.spec import RunSpec
 
 Cells = dict[str, float | int | str]  # one row of a probe's table
 Value = TypeVar("Value")
@@ -131,18 +130,22 @@ class Probe(Checked, ABC):
         return []
 
 
-def build_probes(spec: RunSpec) -> tuple[Probe, ...]:
-    """The probes that the spec lists, in order."""
-    return tuple(probe.build("probe") for probe in spec.watch)
+def checked_sight(probe: Probe, s: Scene, taken: Collection[str]) -> Sight:
+    """What a probe sees, in numbers of Python's own: a checkpoint with NumPy's is not read.
 
-
-def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[str]) -> None:
-    """Raise `FedbenchError` unless a probe's columns are numbers, declared, and not the run's own.
-
-    taken: the columns that the run has without probes. Two probes may share one that both declare.
+    Raises `FedbenchError` unless its table holds numbers and words, as its file must, and its
+    columns are numbers, declared, and not the run's own. taken: the columns that the run has
+    without probes. Two probes may share one that both declare.
     """
-    name = type(probe).__name__.lower()
-    for column, value in columns.items():
+    seen, name = probe.see(s), type(probe).__name__.lower()
+    columns, rows = _own(seen.columns), [_own(row) for row in seen.rows]
+    for column, cell in (item for row in rows for item in row.items()):
+        if not isinstance(cell, int | float | str):
+            raise FedbenchError(
+                f"watch: {name} wrote {shown(cell)} into the column '{column}' of its table; it "
+                "must be a number, such as float(x), or a word"
+            )
+    for column, value in columns.items() if s.evaluated else ():
         if column in taken:
             raise FedbenchError(
                 f"watch: {name} wrote the column '{column}', which the run has without it; give "
@@ -158,25 +161,11 @@ def require_declared(probe: Probe, columns: dict[str, float], taken: Collection[
                 f"watch: {name} wrote {shown(value)} into the column '{column}'; it must be a "
                 "number of Python's own, such as float(x)"
             )
-
-
-def in_own_numbers(seen: Sight) -> Sight:
-    """What a probe measured, in numbers of Python's own: a checkpoint with NumPy's is not read."""
-    return Sight(_own(seen.columns), [_own(row) for row in seen.rows])
+    return Sight(columns, rows)
 
 
 def _own(values: dict[str, Value]) -> dict[str, Value]:
     return {k: v.item() if isinstance(v, np.generic) else v for k, v in values.items()}
-
-
-def require_cells(probe: Probe, rows: Sequence[Cells]) -> None:
-    """Raise `FedbenchError` unless a probe's table holds numbers and words, as its file must."""
-    for column, value in (cell for row in rows for cell in row.items()):
-        if not isinstance(value, int | float | str):
-            raise FedbenchError(
-                f"watch: {type(probe).__name__.lower()} wrote {shown(value)} into the column "
-                f"'{column}' of its table; it must be a number, such as float(x), or a word"
-            )
 
 
 def require_own_names(probes: Sequence[Probe]) -> None:

@@ -1,6 +1,5 @@
 """What stays the same in all rounds of a run: data, clients, network, parts, scorers, cost."""
 
-import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -103,12 +102,6 @@ class Problem:
                 "validation = 0: a part of the method needs held-out data; set validation above 0"
             )
         return self.scorers["val_"]
-
-
-def warn_unused(problem: Problem) -> None:
-    """Warn of training samples that no client holds."""
-    if problem.unused_words:
-        warnings.warn(problem.unused_words, stacklevel=2)
 
 
 def require_score(problem: Problem) -> None:

@@ -99,10 +99,7 @@ class ClientStates(Mapping[int, Kept]):
 
 
 Row = dict[str, float]
-
-
-def _no_seconds() -> dict[str, float]:
-    return {"train": 0.0, "server": 0.0, "evaluate": 0.0, "watch": 0.0}
+_PHASES = ("train", "server", "evaluate", "watch")
 
 
 @dataclass
@@ -116,7 +113,7 @@ class Progress:
     rows: list[Row] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
     passes: int = 0  # samples passed forward and backward through the model
-    seconds: dict[str, float] = field(default_factory=_no_seconds)
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_PHASES, 0.0))
     diverged: bool = False
     best: State = field(default_factory=dict)  # the model that was best on held-out data, and…
     best_score: float = -math.inf  # … its accuracy there, without classes its negative loss
@@ -147,22 +144,10 @@ class Progress:
 
     def state(self) -> dict[str, Any]:
         """All fields as plain containers and tensors, to be saved in a checkpoint."""
-        return {
+        return vars(self) | {
             "global_model": dict(self.global_model._asdict()),
-            "server": self.server,
             "clients": self.clients.state(),
-            "round": self.round,
-            "rows": self.rows,
             "traffic": asdict(self.traffic),
-            "passes": self.passes,
-            "seconds": self.seconds,
-            "diverged": self.diverged,
-            "best": self.best,
-            "best_score": self.best_score,
-            "losses": self.losses,
-            "users_draw": self.users_draw,
-            "memory": self.memory,
-            "tables": self.tables,
         }
 
     @classmethod
@@ -171,10 +156,8 @@ class Progress:
         values = {k: v for k, v in state.items() if k not in ("id", "data", "settings")}
         clients = ClientStates(spill)
         clients.restore(values.pop("clients"))
-        global_model, traffic = (
-            Model(**values.pop("global_model")),
-            Traffic(**values.pop("traffic")),
-        )
+        global_model = Model(**values.pop("global_model"))
+        traffic = Traffic(**values.pop("traffic"))
         server = [{k: spill.keep(v) for k, v in stored.items()} for stored in values.pop("server")]
         return cls(global_model, server, clients, traffic=traffic, **values)
 

@@ -36,11 +36,8 @@ def versions() -> Mapping[str, str]:
     """Of Python, of PyTorch's build, and of the packages that may change a number."""
     found = {name: _version(name) for name in _PACKAGES}
     packages = {name: version for name, version in found.items() if version}
-    return (
-        {"fedbench": __version__}
-        | packages
-        | {"torch": str(torch.__version__), "python": platform.python_version()}
-    )
+    own = {"torch": str(torch.__version__), "python": platform.python_version()}
+    return {"fedbench": __version__} | packages | own
 
 
 def _version(package: str) -> str:

@@ -94,14 +94,9 @@ class Result:
         stored = files.tensors(record)
         best = {k: v for k, v in stored.items() if k.startswith("best/")}
         tensors = {k: v for k, v in stored.items() if k not in best}
+        given, resolved = record.get("objects", ()), record["resolved"]
         return cls(
-            spec=RunSpec(
-                **{
-                    k: v
-                    for k, v in record["resolved"].items()
-                    if k not in record.get("objects", ())
-                }
-            ),
+            spec=RunSpec(**{k: v for k, v in resolved.items() if k not in given}),
             history=files.history(record),
             weights=tensors.pop("w", None),
             buffers=tensors,

@@ -73,7 +73,6 @@ def _local_work(
 
 
 def _require_work(amounts: NDArray[Any], sent: NDArray[Any], m: int, spec: RunSpec) -> None:
-    """Raise `FedbenchError` unless a rule of local work gave each client of m an amount."""
     whole = amounts.shape == (m,) and amounts.dtype.kind in "iu" and (amounts >= 1).all()
     if not whole or sent.shape != (m,) or not sent.any():
         raise FedbenchError(
@@ -100,7 +99,6 @@ def _cohort(problem: Problem, t: int, losses: Mapping[int, float]) -> Counter[in
 
 
 def _require_cohort(clients: Counter[int], problem: Problem) -> None:
-    """Raise `FedbenchError` unless a sampler drew clients that there are, as often as it may."""
     spec, again = problem.spec, problem.sampler.replacement
     known = all(isinstance(i, int) and 0 <= i < spec.clients for i in clients)
     if not clients or not known or (not again and clients.total() > len(clients)):
@@ -158,22 +156,17 @@ def _received(parts: Sequence[Part], copies: Sequence[Round], n: int, delta: Ten
 
 def mix_buffers(buffers: Sequence[Buffers], p: Tensor) -> Buffers:
     """Norm buffers averaged with the mixing weights p; of counters the maximum."""
-    return {name: _mix([b[name] for b in buffers], p) for name in buffers[0]}
-
-
-def _mix(values: list[Tensor], p: Tensor) -> Tensor:
-    if values[0].is_floating_point():
-        return weighted_mean(values, p)
-    return torch.stack(values).amax(0)
+    values = {name: [b[name] for b in buffers] for name in buffers[0]}
+    return {
+        name: weighted_mean(each, p) if each[0].is_floating_point() else torch.stack(each).amax(0)
+        for name, each in values.items()
+    }
 
 
 def copies_for_parts(problem: Problem, r: Round, states: Sequence[State]) -> list[Round]:
     """One copy of the round per part, with the part's state and random generator."""
+    draws = partial(torch_generator, problem.spec.seed, r.round, seeds.EVERYONE)
     return [
-        replace(r, state=state, rng=_generator(problem, r, part))
+        replace(r, state=state, rng=draws(type(part).__name__))
         for part, state in zip(problem.task.parts, states, strict=True)
     ]
-
-
-def _generator(problem: Problem, r: Round, part: Part) -> torch.Generator:
-    return torch_generator(problem.spec.seed, r.round, seeds.EVERYONE, type(part).__name__)

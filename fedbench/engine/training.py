@@ -1,6 +1,7 @@
 """The training loop: rounds of sampling, local training, aggregation and evaluation."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -22,16 +23,8 @@ from fedbench.engine.checkpoint import Checkpoints
 from fedbench.engine.clock import Clock
 from fedbench.engine.local import ClientResult, RoundStart
 from fedbench.engine.machine import Machine, float32_by_default
-from fedbench.engine.probe import (
-    Probe,
-    Scene,
-    build_probes,
-    in_own_numbers,
-    require_cells,
-    require_declared,
-    require_own_names,
-)
-from fedbench.engine.problem import Problem, require_score, warn_unused, work_per_sample
+from fedbench.engine.probe import Probe, Scene, checked_sight, require_own_names
+from fedbench.engine.problem import Problem, require_score, work_per_sample
 from fedbench.engine.progress import ClientStates, Progress, Row, ended, model_floats
 from fedbench.engine.record import Result, describe, tables
 from fedbench.engine.server import aggregate, copies_for_parts, open_round
@@ -102,14 +95,16 @@ class Training:
         probes: Sequence[Probe] | None = None,
     ) -> None:
         self.problem, self.machine, self.folder, self.watch = problem, machine, folder, watch
-        self.probes = build_probes(problem.spec) if probes is None else tuple(probes)
+        named = (probe.build("probe") for probe in problem.spec.watch)
+        self.probes: tuple[Probe, ...] = tuple(named if probes is None else probes)
         self.spec, self.fed, self.parts = problem.spec, problem.fed, problem.task.parts
         self.clock = Clock(problem.device)
-        task = problem.task
-        self.workers = Workers(task, task.threads, problem.largest_batch, problem.fed.m)
+        threads, batch = problem.task.threads, problem.largest_batch
+        self.workers = Workers(problem.task, threads, batch, problem.fed.m)
         self.work = work_per_sample(problem)
         require_score(problem)
-        warn_unused(problem)
+        if problem.unused_words:
+            warnings.warn(problem.unused_words, stacklevel=2)
         require_own_names(self.probes)
         for probe in self.probes:
             probe.require(problem)
@@ -244,16 +239,12 @@ class Training:
         """Show the round to the probes; returns the columns that they add to an evaluated round."""
         progress, row = self.progress, Row()
         with self.clock.phase("watch"):
-            for probe, mine, table in zip(
-                self.probes, progress.memory, progress.tables, strict=True
-            ):
+            watching = zip(self.probes, progress.memory, progress.tables, strict=True)
+            for probe, mine, table in watching:
                 with self.problem.for_users(type(probe).__name__, scene.r.round):
-                    seen = in_own_numbers(probe.see(replace(scene, state=mine)))
-                require_cells(probe, seen.rows)
+                    seen = checked_sight(probe, replace(scene, state=mine), taken)
                 table += seen.rows
-                if scene.evaluated:
-                    require_declared(probe, seen.columns, taken)
-                    row |= seen.columns
+                row |= seen.columns if scene.evaluated else {}
         return row
 
     def _clocks(self) -> Row:

@@ -84,7 +84,10 @@ class Workers:
     def _train_all(
         self, start: RoundStart, clients: Sequence[PreparedClient]
     ) -> list[ClientResult]:
-        places = self._groups(clients)
+        if self.one_because:
+            places = [[i] for i in range(len(clients))]
+        else:  # those with most steps first, so that none is left at the end
+            places = grouped([len(client.batches.rows) for client in clients], self._largest)
         groups = [[clients[i] for i in group] for group in places]
         if self._processes and len(groups) > 1:
             trained = self._processes.map(start, groups)
@@ -92,12 +95,6 @@ class Workers:
             trained = self._threads.map(lambda group: self._train(start, group), groups)
         results = dict(zip(chain(*places), chain(*trained), strict=True))
         return [results[i] for i in range(len(clients))]
-
-    def _groups(self, clients: Sequence[PreparedClient]) -> list[list[int]]:
-        """Those with most steps first, so that none is left at the end; else in their order."""
-        if self.one_because:
-            return [[i] for i in range(len(clients))]
-        return grouped([len(client.batches.rows) for client in clients], self._largest)
 
 
 def _train_group(

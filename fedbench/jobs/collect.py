@@ -38,8 +38,8 @@ def collect(runs: Sequence[RunSpec], results: Path) -> pd.DataFrame:
     trained = [(run, record) for run, _, record in ended]
     same_data([*trained, *_tried(runs, results)], results)
     histories = [folder.rounds(record) for _, folder, record in ended]
-    told = origins(Results(results), (record for _, record in trained))
-    settings = [_settings(run, folder, told.of(record)) for run, folder, record in ended]
+    told_of = origins(Results(results), (record for _, record in trained))
+    settings = [_settings(run, folder, told_of(record)) for run, folder, record in ended]
     _require_one_winner([run for run, _, _ in ended], settings)
     rows = [n for n, history in enumerate(histories) for _ in range(len(history))]
     repeated = {name: _column([row[name] for row in settings]).take(rows) for name in settings[0]}
@@ -55,14 +55,10 @@ def finished(runs: Sequence[RunSpec], results: Path) -> list[RunSpec]:
 
 def _tried(runs: Sequence[RunSpec], results: Path) -> list[tuple[RunSpec, dict[str, Any]]]:
     """The trials of the runs' searches and their records, each once; deleted ones are left out."""
-    trials = {trial.id: trial for search in _searches(runs) for trial in trial_runs(search)}
+    searches = {search_id(run): run for run in runs if run.tune}
+    trials = {trial.id: trial for run in searches.values() for trial in trial_runs(run)}
     records = ((trial, Results(results).run(key).record()) for key, trial in trials.items())
     return [(trial, record) for trial, record in records if record is not None]
-
-
-def _searches(runs: Sequence[RunSpec]) -> list[RunSpec]:
-    """One run of each search."""
-    return list({search_id(run): run for run in runs if run.tune}.values())
 
 
 def _joined(histories: list[pa.Table]) -> pd.DataFrame:
@@ -93,8 +89,13 @@ def _column(values: list[Any]) -> pd.Series:
 def _settings(run: RunSpec, folder: RunFolder, record: dict[str, Any]) -> dict[str, Any]:
     """What stands in all rows of a run, beside its history."""
     actual = trained_with(folder, record)
-    _require_its_settings(run, actual, folder)
-    settings = {"run_id": record["id"], "status": record["status"], "tuned": _tuned(run, actual)}
+    if wrong := _other_setting(run, actual):
+        raise FedbenchError(
+            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
+            f"say; {folder.remedy}"
+        )
+    settings = {"run_id": record["id"], "status": record["status"]}
+    settings["tuned"] = json.dumps(_chosen(run, actual)) if run.tune else ""
     settings["search"] = words(run)
     settings["substitutes"] = _substitutes(record)
     return settings | columns(actual)
@@ -109,16 +110,6 @@ def trained_with(folder: RunFolder, record: dict[str, Any]) -> RunSpec:
         raise FedbenchError(f"{file}: resolved: {error}; {folder.remedy}") from None
 
 
-def _require_its_settings(run: RunSpec, actual: RunSpec, folder: RunFolder) -> None:
-    """Raise `FedbenchError` if a run was trained with other settings than are its own."""
-    wrong = _other_setting(run, actual)
-    if wrong:
-        raise FedbenchError(
-            f"{folder.path / 'run.json'}: resolved: {wrong} is not what the settings of the run "
-            f"say; {folder.remedy}"
-        )
-
-
 def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
     """The name of a setting that is not the run's; its search may choose any value of its grid."""
     chosen, tried = _chosen(run, actual), run.tune.grid if run.tune else {}
@@ -131,7 +122,6 @@ def _other_setting(run: RunSpec, actual: RunSpec) -> str | None:
 
 
 def _require_one_winner(runs: Sequence[RunSpec], settings: Sequence[dict[str, Any]]) -> None:
-    """Raise `FedbenchError` if runs of one search were trained with several winners of it."""
     winners: dict[str, dict[str, str]] = {}
     for run, row in zip(runs, settings, strict=True):
         if run.tune:
@@ -160,23 +150,16 @@ def _substitutes(record: dict[str, Any]) -> str:
     return "; ".join([*told, *([f"{unused}."] if unused else [])])
 
 
-def _tuned(run: RunSpec, actual: RunSpec) -> str:
-    """The settings that a search chose, as JSON; empty without a search."""
-    return json.dumps(_chosen(run, actual)) if run.tune else ""
-
-
 def _chosen(run: RunSpec, actual: RunSpec) -> dict[str, Any]:
     """What a run was trained with where its search has several values; empty without a search."""
     if run.tune is None:
         return {}
-    of_parts = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
-    fields = {k: _as_in_a_grid(getattr(actual, k)) for k in run.tune.grid if "." not in k}
-    return {k: (of_parts | fields).get(k) for k in run.tune.grid}
-
-
-def _as_in_a_grid(value: Any) -> Any:
-    """A value as a search's grid has it, where a sampler or model is given by its name alone."""
-    return value.name if isinstance(value, Choice) else value
+    values = {f"{p.name}.{k}": v for p in actual.parts for k, v in p.params.items()}
+    for name in run.tune.grid:
+        if "." not in name:  # a grid has a sampler or model by its name alone
+            value = getattr(actual, name)
+            values[name] = value.name if isinstance(value, Choice) else value
+    return {name: values.get(name) for name in run.tune.grid}
 
 
 def columns(spec: RunSpec) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from shutil import rmtree
 from types import FrameType
 
 import psutil
-from filelock import FileLock, Timeout
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import delete_abandoned, exists, matching
+from fedbench.base.processes import take
 from fedbench.jobs.status import Overview
 from fedbench.plan.plan import Plan
 from fedbench.store import Results
@@ -29,9 +29,6 @@ LOCKED = (
 )
 _AHEAD = 5  # seconds by which the clock of a file server may be ahead
 _TRAIN = ["-m", "fedbench", "train"]
-
-
-_held: list[FileLock] = []  # a lock is freed when nobody refers to it any more
 
 
 def require_past(files: Iterable[str | Path]) -> None:
@@ -95,20 +92,12 @@ def unlock(folder: Path) -> bool:
 
 
 def _acquire(file: Path) -> bool:
-    """Lock the file until this process ends; returns False if another process has it.
-
-    On a file system without locks nobody has any.
-    """
-    lock = FileLock(file, fallback_to_soft=False)
+    """Take the file's lock, which on a file system without locks nobody has."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
+        return take(file)
     except (OSError, NotImplementedError):
         return True
-    _held.append(lock)
-    return True
 
 
 def tidy(results: Path, reports: Path) -> None:

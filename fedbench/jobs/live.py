@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedbench.base.errors import FedbenchError, short, unknown
+from fedbench.base.errors import FedbenchError, require_among, short
 from fedbench.engine.progress import Row
 from fedbench.engine.training import Watch
 from fedbench.spec import RunSpec
@@ -41,8 +41,7 @@ def follower(where: str, folder: Path, say: Callable[[str], None]) -> Follow:
     if not where:
         return nobody
     kind, _, uri = where.partition("=")
-    if kind != "mlflow":
-        raise FedbenchError(f"live: {unknown('tracker', kind, ['mlflow'])}")
+    require_among("live", "tracker", kind, ["mlflow"])
     from fedbench.jobs.mlflow import default_uri
 
     return Live(uri or default_uri(folder), say).following

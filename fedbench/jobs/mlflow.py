@@ -184,13 +184,9 @@ def _described(cell: Cell, role: str, last: str) -> dict[str, str]:
     axes = sorted(cell.coords.items(), key=lambda item: item[0] != "method")
     levels = [x if isinstance(x, str) else f"{axis} {x}" for axis, x in axes]
     name = " · ".join([*levels, last])
-    return {"mlflow.runName": name, "method": _method(cell), "fedbench.role": role}
-
-
-def _method(cell: Cell) -> str:
-    """The paper's name of the method; where no axis has it, the parts that it is made of."""
-    named = cell.coords.get("method", "")
-    return str(named) or " + ".join(part.name for part in cell.run.parts) or "fedavg"
+    parts = " + ".join(part.name for part in cell.run.parts) or "fedavg"  # where no axis names it
+    method = str(cell.coords.get("method", "")) or parts
+    return {"mlflow.runName": name, "method": method, "fedbench.role": role}
 
 
 def _copy(
@@ -248,25 +244,23 @@ def params(spec: RunSpec) -> list[Param]:
     What is chosen by name is a param with the name, and one for each of its parameters; those of
     parts and probes have the part's name before the dot. What is null or empty is left out.
     """
-    fields = ((name, getattr(spec, name)) for name in RunSpec.model_fields if name != "tune")
+    fields = ((name, value) for name, value in spec if name != "tune")
     flat = dict(pair for name, value in fields for pair in _flat(name, value))
     return [Param(name, str(value)) for name, value in flat.items() if value not in (None, "")]
 
 
 def _flat(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """A setting, and the parameters of what it chooses."""
+    within: list[tuple[str, dict[str, Any]]] = []
     if isinstance(value, Choice):
         yield name, value.name
-        yield from _parameters(name, value.params)
-    elif isinstance(value, Strict):
-        yield from _parameters(name, value.model_dump(mode="json"))
+        within = [(name, value.params)]
     elif isinstance(value, tuple):
         yield name, " + ".join(x.name if isinstance(x, Choice) else str(x) for x in value)
-        for each in value:
-            if isinstance(each, Choice):
-                yield from _parameters(each.name, each.params)
+        within = [(x.name, x.params) for x in value if isinstance(x, Choice)]
+    elif isinstance(value, Strict):
+        within = [(name, value.model_dump(mode="json"))]
     else:
         yield name, value
-
-
-def _parameters(owner: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    return ((f"{owner}.{key}", value) for key, value in values.items())
+    for owner, values in within:
+        yield from ((f"{owner}.{key}", each) for key, each in values.items())

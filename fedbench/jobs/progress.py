@@ -48,7 +48,8 @@ class Display(logging.Handler):
         self._page = page
         self._jobs: dict[int, str] = {}  # the rules of the jobs that run, by job
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._show, daemon=True)
+        show = self._bar if self._console.is_terminal else self._lines
+        self._thread = threading.Thread(target=show, daemon=True)
 
     def attach(self, logger: logging.Logger) -> None:
         """Listen to the logger, and hide from its streams what the line says in short."""
@@ -93,14 +94,7 @@ class Display(logging.Handler):
         said_in_short = str(record.msg).startswith(("RuleException", _LOCKED))
         return event in _LISTS or (shown and plain) or said_in_short
 
-    def _show(self) -> None:
-        if self._console.is_terminal:
-            self._bar()
-        else:
-            self._lines()
-
     def _bar(self) -> None:
-        """Draw the line again and again."""
         columns = TextColumn("runs"), MofNCompleteColumn(), BarColumn()
         words = TextColumn("{task.description}")
         with Progress(*columns, words, console=self._console, transient=True) as bar:
@@ -115,7 +109,6 @@ class Display(logging.Handler):
                 pause = max(_PAUSE, _SHARE * (time.monotonic() - before))
 
     def _lines(self) -> None:
-        """Print a line whenever something has changed."""
         last = ""
         while not self._end.wait(_PLAIN_PAUSE if last else _PAUSE):
             seen = self._watcher.look()

@@ -12,7 +12,6 @@ from fedbench.jobs.publish_checks import joined, require_same_data, require_soun
 from fedbench.plan.data import data_key
 from fedbench.plan.plan import Plan
 from fedbench.store import CHECKPOINT, Results, RunFolder, Status, forget_failure, state
-from fedbench.store.checksum import CHECKSUM
 from fedbench.store.frames import in_pandas
 from fedbench.store.origins import without_folders
 from fedbench.store.published import (
@@ -23,6 +22,7 @@ from fedbench.store.published import (
     read_published,
     write_published,
 )
+from fedbench.store.run import CHECKSUM
 from fedbench.store.settings import is_outdated
 
 _WEIGHTS = "model.safetensors"  # which are not published
@@ -151,7 +151,9 @@ def restore(files: Sequence[Path], results: Path, among: Collection[str] | None 
     )
     require_same_data(joined([(results, there), *sources]), results)
     new = meant.only(lambda name: name not in there.names)
-    _require_idle(new.runs, results)
+    for folder in map(Results(results).run, new.runs):
+        if state(folder).status is Status.running:
+            raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
     _write(new, results)
     for key in meant.runs:
         _settle(key, results, new=key in new.runs)
@@ -194,13 +196,6 @@ def _facts(keys: Iterable[str], results: Path) -> dict[str, Json]:
     return {
         k: told | {"origin": without_folders(told.get("origin", {}))} for k, told in facts.items()
     }
-
-
-def _require_idle(run_ids: Iterable[str], results: Path) -> None:
-    """Refuse to write into the folder of a run that is being trained."""
-    for folder in map(Results(results).run, run_ids):
-        if state(folder).status is Status.running:
-            raise FedbenchError(f"{folder.path}: is being trained; wait until it has ended")
 
 
 def _write(new: Published, results: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from fedbench.base.checks import checked, require_name
 from fedbench.base.checksums import canonical, digest
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.plan.data import data_key
 from fedbench.spec import NUMERICS, Choice
 from fedbench.store import Results, require_record
@@ -53,21 +53,7 @@ def _require_sound_run(key: str, run: PublishedRun, where: str) -> None:
     for name in run.tables:
         require_name("table", name, where)
     _require_identity(key, run.record.get("settings"), where)
-    _require_same_numerics(run.record["settings"].get("numerics"), where)
-
-
-def _require_identity(run_id: str, settings: Any, where: str) -> None:
-    if not isinstance(settings, dict):
-        raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
-    try:
-        identity = digest(settings)
-    except FedbenchError as error:
-        raise FedbenchError(f"{where}: settings: {error}") from None
-    if not run_id.endswith(f"-{identity}"):
-        raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
-
-
-def _require_same_numerics(numerics: Any, where: str) -> None:
+    numerics = run.record["settings"].get("numerics")
     if numerics != NUMERICS:
         raise FedbenchError(
             f"{where}: has numerics {numerics}, and this fedbench has {NUMERICS}, which gives "
@@ -75,14 +61,21 @@ def _require_same_numerics(numerics: Any, where: str) -> None:
         )
 
 
+def _require_identity(run_id: str, settings: Any, where: str) -> None:
+    if not isinstance(settings, dict):
+        raise FedbenchError(f"{where}: settings must be a mapping of fields; {_AGAIN}")
+    with at(f"{where}: settings"):
+        identity = digest(settings)
+    if not run_id.endswith(f"-{identity}"):
+        raise FedbenchError(f"{where}: its id does not follow from its settings; {_AGAIN}")
+
+
 def require_same_data(content: Published, origin: Path) -> None:
     """Refuse a run that was trained on other data than the facts beside it are of."""
     for key, run in content.runs.items():
         where = f"{origin}: run {key}"
-        try:
+        with at(f"{where}: resolved.dataset"):
             data = data_key(checked(Choice, run.record["resolved"].get("dataset")))
-        except FedbenchError as error:
-            raise FedbenchError(f"{where}: resolved.dataset: {error}") from None
         trained = run.record["data"].get("checksum")
         loaded = content.data[data]["checksum"] if data in content.data else trained
         if loaded != trained:
@@ -101,18 +94,18 @@ def joined(sources: Iterable[tuple[Path, Published]]) -> Published:
     told = list(sources)
     return Published(
         _joined("run", [(o, c.runs) for o, c in told], PublishedRun.same_numbers),
-        _joined("search", [(o, c.searches) for o, c in told], _same_winner),
-        _joined("data set", [(o, c.data) for o, c in told], _same_data),
+        # versions differ in how they spell a number: 10 and 10.0
+        _joined(
+            "search",
+            [(o, c.searches) for o, c in told],
+            lambda one, other: canonical(dict(one)) == canonical(dict(other)),
+        ),
+        _joined(
+            "data set",
+            [(o, c.data) for o, c in told],
+            lambda one, other: one["checksum"] == other["checksum"],
+        ),
     )
-
-
-def _same_winner(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether they say the same; versions differ in how they spell a number: 10 and 10.0."""
-    return bool(canonical(dict(one)) == canonical(dict(other)))
-
-
-def _same_data(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return bool(one["checksum"] == other["checksum"])
 
 
 def _joined(

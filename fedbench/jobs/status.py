@@ -176,7 +176,6 @@ def lost(run_ids: Sequence[str]) -> Iterator[str]:
 
 
 def _some(lines: Sequence[str]) -> Iterator[str]:
-    """The first of the lines, and how many more there are."""
     yield from (f"  {line}" for line in lines[:_SHOWN])
     if len(lines) > _SHOWN:
         yield f"  and {len(lines) - _SHOWN:,} more"

@@ -100,17 +100,8 @@ def _apart(first: pd.Series, second: pd.Series) -> "np.ndarray[Any, np.dtype[np.
 
 def _other(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """What the run was computed with before, where it is something else now."""
-    first, second = _flat(before), _flat(now)
-    for name in first.keys() & second.keys() - {_CODE}:
+    builds = [{k: v for k, v in record.items() if k in _BUILD} for record in (before, now)]
+    first, second = (dict(pd.json_normalize(build).iloc[0]) for build in builds)
+    for name in first.keys() & second.keys() - {_CODE}:  # such as 'versions.torch'
         if first[name] != second[name]:
             yield f"{name} {first[name]} → {second[name]}"
-
-
-def _flat(record: Mapping[str, Any]) -> dict[str, str]:
-    """'versions.torch' and so on; a field that the record does not have is left out."""
-    fields = {name: record[name] for name in _BUILD if name in record}
-    return {
-        f"{name}.{key}" if key else name: str(value)
-        for name, field in fields.items()
-        for key, value in (field.items() if isinstance(field, dict) else [("", field)])
-    }

@@ -74,10 +74,8 @@ def _entry(entry: Any) -> dict[str, dict[str, Any]]:
 
 def _checked(name: str, parts: Any) -> dict[str, Any]:
     """The settings of a list of parts, as they stand in the file."""
-    try:
+    with at(f"methods: {name}"):
         spelled_out({"parts": parts})
-    except FedbenchError as error:
-        raise FedbenchError(f"methods: {name}: {error}") from None
     return {"parts": list(parts)}
 
 
@@ -123,7 +121,9 @@ def write_bench(bench: Bench, file: Path) -> None:
 def content_of(bench: Bench) -> dict[str, Any]:
     """The fields of the paper's file; raises `FedbenchError` on a setting that is given twice."""
     _refuse_twice(bench)
-    axes = _axes(bench)
+    given = {"dataset": bench.datasets, "partition": bench.partitions}
+    # by the names that tables show
+    axes = {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
     settings = {name: levels for name, levels in axes.items() if len(levels) > 1}
     alone = {name: next(iter(levels.values())) for name, levels in axes.items() if len(levels) == 1}
     own = {name: parts for name, parts in bench.methods.items() if parts}
@@ -132,11 +132,13 @@ def content_of(bench: Bench) -> dict[str, Any]:
         for axis, values in settings.items()
     }
     axes_of_grid = {axis: [*values] for axis, values in settings.items()}
+    tried = {name: list(values) for name, values in bench.tune.items()}
+    search = {"tune": {"grid": tried}} if tried else {}
     return {
         "title": f"Comparison of {len(bench.methods)} methods",
         "authors": "fedbench bench",
         "prints": False,
-        "settings": {**alone, **bench.settings, **_watched(bench), **_search(bench)},
+        "settings": {**alone, **bench.settings, **_watched(bench), **search},
         "levels": levels | ({"method": own} if own else {}),
         "grids": {
             "main": {
@@ -170,12 +172,6 @@ def _refuse_twice(bench: Bench) -> None:
             )
 
 
-def _axes(bench: Bench) -> dict[str, dict[str, Any]]:
-    """Data sets and partitions by the names that tables show."""
-    given = {"dataset": bench.datasets, "partition": bench.partitions}
-    return {axis: {str(checked(Choice, v)): v for v in values} for axis, values in given.items()}
-
-
 def _watched(bench: Bench) -> dict[str, Any]:
     """The probes of the leaderboard's columns beside those asked for; one needs classes."""
     watch = bench.settings.get("watch", [])
@@ -187,10 +183,6 @@ def _watched(bench: Bench) -> dict[str, Any]:
     wanted += [n for n, probe in probes if bench.metric in (probe.constants.get("COLUMNS") or {})]
     added = [name for name in dict.fromkeys(wanted) if name not in names]
     return {"watch": asked + added} if asked or added else {}
-
-
-def _search(bench: Bench) -> dict[str, Any]:
-    return {"tune": {"grid": {k: list(v) for k, v in bench.tune.items()}}} if bench.tune else {}
 
 
 def _leaderboard(bench: Bench, settings: list[str]) -> dict[str, Any]:

@@ -283,7 +283,6 @@ Claim = Annotated[SingleClaim | Together, Field(discriminator="kind")]
 
 
 def _check_sides(first: Side, second: Side, relative: bool = False) -> None:
-    """Refuse a claim of which no side names a level: two numbers, or 'others' beside a number."""
     if not where_of(first) and not where_of(second):
         raise ValueError(f"one of {first!r} and {second!r} must name levels")
     if relative and isinstance(second, float):

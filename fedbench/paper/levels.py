@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
-from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.paper.notation import Level
 from fedbench.spec import Choice, assign
 from fedbench.spec.compositions import compositions, every_method, parts_of, spelled_out
@@ -41,10 +41,8 @@ def level_settings(levels: Levels, axis: str, level: Level) -> Settings:
     by_level = known_levels(axis, levels)
     if by_level is None:
         return _without_seed({axis: level})
-    try:
+    with at(f"levels.{axis}.{level}"):
         return spelled_out(by_level[level] if level in by_level else _fill(by_level["each"], level))
-    except FedbenchError as error:
-        raise FedbenchError(f"levels.{axis}.{level}: {error}") from None
 
 
 def _fill(template: Any, level: Level) -> Any:

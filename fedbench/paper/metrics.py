@@ -148,7 +148,6 @@ def _checked(probe: registry.Entry, constant: str) -> Any:
 
 
 def _check_column(place: str, column: str, told: Any, taken: Collection[str]) -> None:
-    """Refuse a probe's column without its meaning, or of a name that is taken or no metric's."""
     parts = told if isinstance(told, tuple) else ()
     if len(parts) != 3 or not all(isinstance(x, str) for x in parts) or parts[2] not in _BETTER:
         raise FedbenchError(

@@ -162,8 +162,6 @@ def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
     if {"floats_down", "floats_up"} <= there:
         down, up = (frame[f"floats_{way}"] * _BYTES / _MEGA for way in ("down", "up"))
         frame = frame.assign(megabytes_down=down, megabytes_up=up, megabytes=down + up)
-    return (
-        frame.assign(thousand_sample_passes=frame["compute"] / _KILO)
-        if "compute" in there
-        else frame
-    )
+    if "compute" in there:
+        frame = frame.assign(thousand_sample_passes=frame["compute"] / _KILO)
+    return frame

@@ -90,7 +90,6 @@ def _check_axis(place: str, axis: str, labels: tuple[Level, ...], levels: Levels
 
 
 def _check_apart(place: str, values: tuple[Any, ...]) -> None:
-    """Refuse an empty list, and one that has a value twice."""
     if not values:
         raise FedbenchError(f"{place}: the list is empty; at least one entry is needed")
     twice = [value for value in values if values.count(value) > 1]
@@ -176,7 +175,6 @@ def _check_axes(place: str, axes: tuple[str, ...], grid: Grid, apart: bool = Tru
 
 
 def _check_points(place: str, where: Where, used: Iterable[str], grid: Grid) -> None:
-    """Refuse a table or figure whose cells would mix several levels of an axis."""
     for axis, levels in grid.axes.items():
         if axis not in used and len(as_tuple(where.get(axis, levels))) > 1:
             raise FedbenchError(

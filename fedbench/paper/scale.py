@@ -7,16 +7,16 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fedbench.base.checks import Name, Strict, checked, require_name
-from fedbench.base.errors import FedbenchError, require_among, unknown
+from fedbench.base.errors import FedbenchError, require_among
 from fedbench.base.plugins import files_by_name
 from fedbench.base.yamlfile import load
 from fedbench.paper.levels import Settings
 from fedbench.paper.notation import Level, Where, as_tuple
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import NAMED, Choice, RunSpec
 
 Replacements = dict[str, Choice]
 
-_SUBSTITUTED = ("dataset", "model", "partition", "sampler", "work", "parts", "watch")
+_SUBSTITUTED = (*NAMED, "parts", "watch")
 _SHARES = ("participation", "validation")
 
 
@@ -34,7 +34,7 @@ class Numbers(Strict):
 
     @model_validator(mode="after")
     def _known_fields(self) -> "Numbers":
-        for where in ("factors", "limit", "settings", "trial_limit"):
+        for where in Numbers.model_fields:
             for name in getattr(self, where):
                 require_among(where, "setting", name, RunSpec.model_fields)
         return self
@@ -155,12 +155,11 @@ class Cut(Numbers):
     def numbers(self, settings: dict[str, Any]) -> Numbers:
         """The changes to the numbers of a run with these settings, as in the paper."""
         meant = [self, *(case for case in self.cases if case.means(settings))]
-        return Numbers(
-            factors={k: v for each in meant for k, v in each.factors.items()},
-            limit={k: v for each in meant for k, v in each.limit.items()},
-            settings={k: v for each in meant for k, v in each.settings.items()},
-            trial_limit={k: v for each in meant for k, v in each.trial_limit.items()},
-        )
+        changes = {
+            field: {k: v for each in meant for k, v in getattr(each, field).items()}
+            for field in Numbers.model_fields
+        }
+        return Numbers(**changes)
 
 
 class Scale(Cut):
@@ -177,22 +176,22 @@ class Scale(Cut):
     def of(self, paper: str) -> Cut:
         """The cut of one paper: entries for this paper win over those for all papers."""
         special = self.papers.get(paper, Cut())
+        by_name = {
+            field: getattr(self, field) | getattr(special, field)
+            for field in (*Numbers.model_fields, "levels")
+        }
         return Cut(
+            **by_name,
             about=special.about,
             seeds=special.seeds or self.seeds,
             seed_cases=(*self.seed_cases, *special.seed_cases),
             tune=self.tune if special.tune is None else special.tune,
-            trial_limit=self.trial_limit | special.trial_limit,
-            factors=self.factors | special.factors,
-            limit=self.limit | special.limit,
-            settings=self.settings | special.settings,
             cases=(*self.cases, *special.cases),
             substitutes={
                 kind: self.substitutes.get(kind, {}) | special.substitutes.get(kind, {})
                 for kind in {*self.substitutes, *special.substitutes}
             },
             keep=self.keep if special.keep is None else special.keep,
-            levels=self.levels | special.levels,
         )
 
 
@@ -252,11 +251,8 @@ def _times(field: str, value: float, factor: float) -> float:
 def _substituted(chosen: Any, replacements: Replacements) -> Any:
     """A choice, or a list of choices, after replacement."""
     if isinstance(chosen, list | tuple):
-        return [_substitute(checked(Choice, choice), replacements) for choice in chosen]
-    return _substitute(checked(Choice, chosen), replacements)
-
-
-def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
+        return [_substituted(each, replacements) for each in chosen]
+    choice = checked(Choice, chosen)
     other = replacements.get(choice.name, choice)
     params = choice.params | other.params if other.name == choice.name else other.params
     return {"name": other.name, "params": params}
@@ -265,7 +261,6 @@ def _substitute(choice: Choice, replacements: Replacements) -> dict[str, Any]:
 def load_scale(workflow: Path, name: str) -> Scale:
     """The scale of that name; raises `FedbenchError` that lists the scales if there is none."""
     files = files_by_name(workflow / "scales", "*.yaml")
-    if name not in files:
-        raise unknown("scale", name, files)
+    require_among("", "scale", name, files)
     require_name("the file's name", name, files[name])
     return load(files[name], Scale)

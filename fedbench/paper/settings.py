@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from fedbench.base.checks import Name, Strict
-from fedbench.base.errors import FedbenchError, quoted
+from fedbench.base.errors import FedbenchError, at, quoted
 from fedbench.base.files import at_home
 
 
@@ -87,12 +87,9 @@ def checked_settings(config: Mapping[str, Any], typed: Iterable[str] = ()) -> di
             "--config: batch_size is called runs_per_job now; its values are the same"
         )
     words = dict(pair.split("=", 1) for pair in typed if "=" in pair)
-    try:
-        return Settings(
-            **{name: _as_typed(name, config[name], words) for name in config}
-        ).model_dump()
-    except FedbenchError as error:
-        raise FedbenchError(f"--config: {error}") from None
+    with at("--config"):
+        values = {name: _as_typed(name, config[name], words) for name in config}
+        return Settings(**values).model_dump()
 
 
 def _as_typed(name: str, value: Any, typed: Mapping[str, str]) -> Any:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from fedbench.base import registry
 from fedbench.plan.data import assumed_samples, data_key
 from fedbench.plan.plan import Plan
-from fedbench.spec import Choice, RunSpec
+from fedbench.spec import RunSpec
 
 # A core gets at least four jobs, so that all cores end at about the same time; but a job of less
 # than a minute is not cut further, as starting a process takes some seconds.
@@ -84,8 +84,13 @@ def make_jobs(
     as on a cluster, a job takes up to about 20 minutes. Trials come first, since other runs wait
     for them, then the longest jobs.
     """
-    longest = _longest(sum(seconds.values()), cores) if cores else _ON_CLUSTER
-    most, searched = size or len(seconds), _searched(plan)
+    longest = _ON_CLUSTER
+    if cores:
+        share = sum(seconds.values()) / cores
+        longest = max(share / _JOBS_PER_CORE, min(share, _WORTH_A_PROCESS))
+    most = size or len(seconds)
+    # by trial, the first search that waits for it
+    searched = {trial: key for key, ids in reversed(plan.trials.items()) for trial in ids}
     jobs = [
         Job(*key, {k: plan.runs[k] for k in piece}, sum(seconds[k] for k in piece))
         for key, run_ids in _groups(plan, seconds, searched).items()
@@ -102,17 +107,6 @@ def elapsed(seconds: Iterable[float], cores: int) -> float:
     for each in seconds:
         heapq.heapreplace(ends, ends[0] + each)
     return max(ends)
-
-
-def _longest(total: float, cores: int) -> float:
-    """The seconds that a job may take, if `total` seconds of work are done on some cores."""
-    share = total / cores
-    return max(share / _JOBS_PER_CORE, min(share, _WORTH_A_PROCESS))
-
-
-def _searched(plan: Plan) -> dict[str, str]:
-    """By trial, the first search that waits for it."""
-    return {trial: search for search, trials in reversed(plan.trials.items()) for trial in trials}
 
 
 def _groups(
@@ -190,10 +184,7 @@ def memory_mb(run: RunSpec) -> int:
     states = min(_TABLES * run.clients * weights, _SPILLED) if run.parts else 0.0
     batch = run.batch or assumed_samples(run.dataset)[0] / run.clients  # or all that a client has
     batches = max(1.0, batch / _BATCH) * training
-    return math.ceil(_PROCESS + _data(run.dataset) + batches + states)
-
-
-def _data(dataset: Choice) -> float:
-    """A data set in memory, twice, as while it is read; samples without a shape are small."""
-    shape = registry.find("dataset", dataset.name).constants.get("SHAPE") or (0,)
-    return min(2 * sum(assumed_samples(dataset)) * math.prod(shape) / 2**20, _MAPPED)
+    # the data set is there twice while it is read; samples without a shape are small
+    shape = registry.find("dataset", run.dataset.name).constants.get("SHAPE") or (0,)
+    data = min(2 * sum(assumed_samples(run.dataset)) * math.prod(shape) / 2**20, _MAPPED)
+    return math.ceil(_PROCESS + data + batches + states)

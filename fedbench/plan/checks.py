@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fedbench.base import registry
-from fedbench.base.errors import FedbenchError, at, unknown
+from fedbench.base.errors import FedbenchError, at, require_among
 from fedbench.base.plugins import files_by_name, find_file
 from fedbench.paper.claims import SingleClaim, Together, Trend
 from fedbench.paper.items import Figure, Grid
@@ -16,16 +16,13 @@ from fedbench.paper.metrics import require_column
 from fedbench.paper.notation import Level, Where, as_tuple, level_text, reading
 from fedbench.paper.paper import Paper
 from fedbench.paper.references import no_level
-from fedbench.paper.scale import Cut, Scale, ScaleCase, SeedCase
+from fedbench.paper.scale import Cut, Scale
 from fedbench.plan.points import Cell, matches, points, printed_choices, resolve
 from fedbench.plan.printed import check_printed, printed_numbers
 from fedbench.plan.search import scored, trial_runs
-from fedbench.spec import RunSpec
+from fedbench.spec import LISTED, NAMED, RunSpec
 
-_KINDS = {  # the setting → the kind of what it names
-    **{name: name for name in ("dataset", "model", "partition", "sampler", "work")},
-    **{"shift": "shift", "parts": "method", "watch": "probe"},
-}
+_KINDS = {**{name: name for name in NAMED}, **LISTED}  # the setting → the kind of what it names
 _OF_EVERY_RUN = ("clients", "rounds")  # tables that every run folder has
 _Runs = dict[str, str]  # the id of a run, by the levels on all other axes and the seed
 
@@ -62,14 +59,19 @@ def check_scale(workflow: Path, name: str, scale: Scale, papers: dict[str, Paper
 
 
 def _check_cut(place: str, by: Cut, paper: Paper) -> None:
-    """Refuse a cut of one paper that names what this paper does not have."""
     _check_levels(f"{place}.levels", by.levels, [paper])
-    _check_seed_cases(f"{place}.seed_cases", by.seed_cases, paper)
-    _check_cases(f"{place}.cases", by.cases, paper)
+    places = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
+    for case in by.seed_cases:
+        if not any(case.means(*each) for each in places):
+            told = f"no grid of the paper has a point of {case.words()}"
+            raise FedbenchError(f"{place}.seed_cases: {told}")
+    runs = [printed_choices(resolve(paper, paper.grids[key], at)) for key, at in places]
+    for few in by.cases:  # one that means no run, as a misspelt name would
+        if not any(few.means(run) for run in runs):
+            raise FedbenchError(f"{place}.cases: no run of the paper has {few.words()}")
     keys = [key for key, _ in paper.everything()]
     for key in by.keep or ():
-        if key not in keys:
-            raise FedbenchError(f"{place}.keep: {unknown('table or figure', key, keys)}")
+        require_among(f"{place}.keep", "table or figure", key, keys)
 
 
 def _check_names(place: str, by: Cut) -> None:
@@ -97,28 +99,11 @@ def _check_levels(
         for axis, levels in grid.axes.items():
             axes.setdefault(axis, []).extend(levels)
     for axis, wanted in chosen.items():
-        if axis not in axes:
-            raise FedbenchError(f"{place}: {unknown('axis', axis, axes)}")
+        require_among(place, "axis", axis, axes)
         for level in wanted:
             if level not in axes[axis]:
                 error = no_level(level, axes[axis], f"level of {axis}")
                 raise FedbenchError(f"{place}: {error}")
-
-
-def _check_seed_cases(place: str, cases: tuple[SeedCase, ...], paper: Paper) -> None:
-    everywhere = [(key, coords) for key, grid in paper.grids.items() for coords in points(grid)]
-    for case in cases:
-        if not any(case.means(*point) for point in everywhere):
-            raise FedbenchError(f"{place}: no grid of the paper has a point of {case.words()}")
-
-
-def _check_cases(place: str, cases: tuple[ScaleCase, ...], paper: Paper) -> None:
-    """Refuse a case that means no run of the paper, as a misspelt name would."""
-    grids = paper.grids.values() if cases else ()
-    runs = [printed_choices(resolve(paper, grid, at)) for grid in grids for at in points(grid)]
-    for case in cases:
-        if not any(case.means(run) for run in runs):
-            raise FedbenchError(f"{place}: no run of the paper has {case.words()}")
 
 
 def check_paper(

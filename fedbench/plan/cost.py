@@ -106,21 +106,14 @@ def costs(runs: Mapping[str, RunSpec], speeds: Speeds, sizes: Sizes) -> dict[str
 
 
 def _cost(run: RunSpec, speeds: Speeds, sizes: Sizes) -> Cost:
-    trained, scored = _passes(run, *sizes(run.dataset))
+    trained, scored = passes(run, *sizes(run.dataset))
     work = trained + _EVALUATION * scored
     rows = run.rounds / run.eval_every
     return Cost(trained, rows, work / speeds.on_core(run), work / speeds.on_gpu(run))
 
 
-def passes(run: RunSpec, folder: Path = Path()) -> tuple[float, float]:
-    """(samples trained on, samples scored), assuming that the partition uses all the data.
-
-    folder: holds the data files of a data set that does not declare its size.
-    """
-    return _passes(run, *samples(run.dataset, folder))
-
-
-def _passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
+def passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
+    """(samples trained on, samples scored), assuming that the partition uses all the data."""
     cohort = cohort_size(run.clients, run.participation)
     share = train * (1 - run.validation) / run.clients
     unit = min(run.batch or share, share) if run.steps else share
@@ -130,7 +123,6 @@ def _passes(run: RunSpec, train: int, test: int) -> tuple[float, float]:
 
 
 def _decisive(run: RunSpec) -> tuple[object, ...]:
-    """Everything that the cost follows from."""
     local = (run.epochs, run.steps, run.batch, run.clients, run.participation)
     scored = (run.rounds, run.eval_every, run.validation)
     choices = (run.dataset, run.model, run.work)
@@ -194,17 +186,13 @@ def by_table(
 
 
 def hours_left(
-    plan: Plan,
-    claims: Mapping[str, Collection[str]],
-    speeds: Speeds,
-    finished: Container[str],
-    folder: Path = Path(),
+    plan: Plan, claims: Mapping[str, Collection[str]], speeds: Speeds, finished: Container[str]
 ) -> dict[str, float]:
     """By claim, the hours here until its runs that are not finished are, trials included.
 
     claims: the ids of each claim's runs. None is over before its longest run.
     """
-    all_costs, hours = costs(plan.runs, speeds, partial(samples, folder=folder)), {}
+    all_costs, hours = costs(plan.runs, speeds, partial(samples, folder=Path())), {}
     for name, ids in claims.items():
         needed = plan.needed(cell for cell in plan.cells if cell.run_id in ids)
         seconds = [all_costs[run_id].core_seconds for run_id in needed if run_id not in finished]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, read_json
 from fedbench.spec import Choice, RunSpec
 from fedbench.store import Results, RunFolder, Status, state
@@ -29,7 +29,8 @@ def samples(choice: Choice, folder: Path) -> tuple[int, int]:
 
     Raises `FedbenchError` if it cannot be read.
     """
-    return _samples(choice.name, json.dumps(choice.params), folder)
+    key = choice.name, json.dumps(choice.params)
+    return _declared(*key) or _counted(*key, folder)
 
 
 def assumed_samples(choice: Choice) -> tuple[int, int]:
@@ -41,10 +42,7 @@ def assumed_samples(choice: Choice) -> tuple[int, int]:
 
 
 @cache
-def _samples(name: str, params: str, folder: Path) -> tuple[int, int]:
-    declared = _declared(name, params)
-    if declared is not None:
-        return declared
+def _counted(name: str, params: str, folder: Path) -> tuple[int, int]:
     dataset = registry.build("dataset", name, json.loads(params)).load(folder)
     return len(dataset.y_train), len(dataset.y_test)
 
@@ -118,7 +116,6 @@ def _files(dataset: Choice, data: Record) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_several(what: str, versions: dict[str, list[str]], results: Path) -> None:
-    """Refuse runs trained on several versions, given as ids by checksum."""
     if len(versions) > 1:
         often_first = sorted(versions.items(), key=lambda item: -len(item[1]))
         said = " and ".join(f"{version[:12]} ({_few(ids)})" for version, ids in often_first)
@@ -144,23 +141,15 @@ def _refuse_replaced(run: RunSpec, record: Record, results: Path) -> None:
     What earlier versions wrote about a data set has no checksum and cannot be compared.
     """
     file = Results(results).data(data_key(run.dataset))
-    loaded = _facts(file).get("checksum") if exists(file) else None
+    remedy = "delete it, and the same command of Snakemake loads the data again"
+    with failing(f"{file}: does not describe a data set", remedy, (FedbenchError,)):
+        loaded = read_json(file).get("checksum") if exists(file) else None
     trained = record.get("data", {}).get("checksum")
     if loaded and trained and loaded != trained:
         raise FedbenchError(
             f"data set '{run.dataset}' has been replaced: its checksum is now {str(loaded)[:12]}, "
             f"but run {run.id} was trained on {trained[:12]}; restore the former data, or {_AGAIN}"
         )
-
-
-def _facts(file: Path) -> Record:
-    try:
-        return read_json(file)
-    except FedbenchError as error:
-        raise FedbenchError(
-            f"{file}: does not describe a data set ({error}); delete it, and the same command of "
-            "Snakemake loads the data again"
-        ) from None
 
 
 def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
@@ -172,15 +161,10 @@ def _versions(runs: list[tuple[str, Record]]) -> dict[str, list[str]]:
     everywhere = all("checksum" in data for _, data in runs)
     groups: dict[str, list[str]] = {}
     for run_id, data in runs:
-        version = data["checksum"] if everywhere else _of_files(data)
-        groups.setdefault(version, []).append(run_id)
+        of_files = " ".join(value for key, value in data.items() if key.startswith("sha256"))
+        groups.setdefault(data["checksum"] if everywhere else of_files, []).append(run_id)
     return groups
 
 
-def _of_files(data: Record) -> str:
-    return " ".join(value for key, value in data.items() if key.startswith("sha256"))
-
-
 def _few(ids: list[str]) -> str:
-    """The first three, and how many more."""
     return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")

@@ -65,7 +65,6 @@ def _versions(title: str, shown: list[str]) -> Iterator[str]:
 
 
 def _titles(paper: Paper, case: SeedCase) -> Iterator[str]:
-    """The tables and figures that show points of this case."""
     for _, item in paper.items():
         meant = (at for at in points(paper.grids[item.grid]) if case.means(item.grid, at))
         if any(matches(at, item.where) for at in meant):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedbench.base import extras
-from fedbench.base.errors import at, unknown
+from fedbench.base.errors import at, require_among
 from fedbench.base.files import read_text
 from fedbench.base.plugins import find_file
 from fedbench.base.yamlfile import split
@@ -79,8 +79,7 @@ class Plan:
         levels = {str(cell.coords["method"]) for cell in self.cells if "method" in cell.coords}
         names = _names(train, levels) if train != "none" else ()
         for name in names:
-            if name not in levels:
-                raise unknown("method in this plan", name, sorted(levels))
+            require_among("", "method in this plan", name, levels)
         cells = [cell for cell in self.cells if str(cell.coords.get("method")) in names]
         ids = dict.fromkeys(self.needed(cells))
         searches = {run: search for run, search in self.searches.items() if run in ids}
@@ -145,16 +144,13 @@ def _runs(cells: Iterable[Cell]) -> tuple[dict[str, RunSpec], dict[str, str], di
     """Runs by id, those of trials among them, the search of each run, the trials of each search."""
     runs = {cell.run_id: cell.run for cell in cells}
     searches = {run_id: search_id(run) for run_id, run in runs.items() if run.tune}
-    trials = {search: _trials(runs[run_id]) for run_id, search in searches.items()}
-    for specs in trials.values():
-        runs |= {trial.id: trial for trial in specs}
-    names = {search: [trial.id for trial in specs] for search, specs in trials.items()}
+    names: dict[str, list[str]] = {}
+    for run_id, search in searches.items():
+        with at(f"the search of run {run_id}"):
+            trials = {trial.id: trial for trial in trial_runs(runs[run_id])}
+        runs |= trials
+        names[search] = [*trials]
     return runs, searches, names
-
-
-def _trials(run: RunSpec) -> list[RunSpec]:
-    with at(f"the search of run {run.id}"):
-        return trial_runs(run)
 
 
 def told(name: str, paper: Paper, cells: Iterable[Cell]) -> Paper:

@@ -5,13 +5,13 @@ Its name has the plan's fingerprint in it, so that the plan of another selection
 
 import json
 from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from fedbench.base.checks import Name, Strict
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, unknown
+from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.base.files import matching, read_json, write_text
 from fedbench.base.yamlfile import read_value
 from fedbench.paper.notation import Level
@@ -21,6 +21,9 @@ from fedbench.plan.plan import Cell, Plan, only, part_of, told
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import RunSpec
 from fedbench.store import Results
+
+# Fields that a plan and its file have alike
+_SAME = ("scale", "about", "speeds", "tables", "texts", "left_out", "searches")
 
 
 class _Point(Strict):
@@ -74,16 +77,10 @@ def _content(plan: Plan) -> PlanContent:
     for cell in plan.cells:
         points.setdefault((cell.paper, cell.grid, *cell.coords.items()), []).append(cell)
     content = PlanContent(
+        **{name: getattr(plan, name) for name in _SAME},
         fingerprint="",
-        scale=plan.scale,
-        about=plan.about,
-        speeds=plan.speeds,
-        tables=plan.tables,
-        texts=plan.texts,
         shown={n: tuple(key for key, _ in x.everything()) for n, x in plan.papers.items()},
         grids={name: tuple(paper.grids) for name, paper in plan.papers.items()},
-        left_out=plan.left_out,
-        searches=plan.searches,
         trials={search: tuple(ids) for search, ids in plan.trials.items()},
         points=tuple(map(_point, points.values())),
         runs={run_id: {} for run_id in plan.runs},
@@ -172,8 +169,7 @@ class PlanFile:
 
     def of_paper(self, paper: str) -> list[RunSpec]:
         """The runs of a paper; raises `FedbenchError` if the plan does not have it."""
-        if paper not in self._content.texts:
-            raise unknown("paper in this plan", paper, self._content.texts)
+        require_among("", "paper in this plan", paper, self._content.texts)
         points = [point for point in self._content.points if point.paper == paper]
         ids = dict.fromkeys(run_id for point in points for _, run_id in point.runs)
         return list(self.runs(ids).values())
@@ -183,8 +179,7 @@ class PlanFile:
 
         Raises `FedbenchError` if the plan does not have the search.
         """
-        if search not in self._content.trials:
-            raise unknown("search in this plan", search, self._content.trials)
+        require_among("", "search in this plan", search, self._content.trials)
         trials = self._content.trials[search]
         run_id = next((k for k, chosen in self._content.searches.items() if chosen == search), None)
         if run_id is None:
@@ -201,34 +196,25 @@ class PlanFile:
         self._require_as_named(runs, ())
         asked = {name: only(name, paper, content.tables or None) for name, paper in whole.items()}
         shown = {n: part_of(asked[n], content.shown[n], content.grids[n]) for n in texts}
-        cells = [cell for point in content.points for cell in _cells(point, runs)]
+        cells = [
+            Cell(each.paper, each.grid, each.coords, seed, runs[run_id], each.substituted)
+            for each in content.points
+            for seed, run_id in each.runs
+        ]
         return Plan(
-            scale=content.scale,
-            about=content.about,
-            speeds=content.speeds,
-            tables=content.tables,
-            texts=texts,
+            **{name: getattr(content, name) for name in _SAME},
             asked={name: told(name, paper, cells) for name, paper in asked.items()},
             papers={name: told(name, paper, cells) for name, paper in shown.items()},
-            left_out=content.left_out,
             cells=cells,
             runs=runs,
-            searches=content.searches,
             trials={search: list(ids) for search, ids in content.trials.items()},
         )
 
-    @contextmanager
-    def _is_plan(self) -> Iterator[None]:
-        try:
-            yield
-        except FedbenchError as error:
-            raise FedbenchError(
-                f"{self._file}: is no plan ({error}); delete it and start the workflow again, "
-                "which makes it anew"
-            ) from None
+    def _is_plan(self) -> AbstractContextManager[None]:
+        remedy = "delete it and start the workflow again, which makes it anew"
+        return failing(f"{self._file}: is no plan", remedy, (FedbenchError,))
 
     def _require_whole(self) -> None:
-        """Raise `FedbenchError` if an id was taken out or put in by hand."""
         for name, run_id in self._content.named():
             if run_id not in self._content.runs:
                 raise FedbenchError(f"{name} has the run {run_id!r}, which is not among its runs")
@@ -238,8 +224,7 @@ class PlanFile:
     def _specs(self, run_ids: Iterable[str]) -> dict[str, RunSpec]:
         specs = {}
         for run_id in run_ids:
-            if run_id not in self._content.runs:
-                raise unknown("run in this plan", run_id, self._content.runs)
+            require_among("", "run in this plan", run_id, self._content.runs)
             specs[run_id] = RunSpec(**self._content.runs[run_id])
         return specs
 
@@ -259,9 +244,3 @@ class PlanFile:
                     else f"{self._file}: run {run_id} has other settings than its id says; delete "
                     "the file and start the workflow again to make it anew"
                 )
-
-
-def _cells(point: _Point, runs: dict[str, RunSpec]) -> Iterator[Cell]:
-    place = (point.paper, point.grid, point.coords)
-    for seed, run_id in point.runs:
-        yield Cell(*place, seed, runs[run_id], point.substituted)

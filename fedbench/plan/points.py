@@ -12,7 +12,7 @@ from fedbench.paper.levels import (
     level_settings,
     with_main_parameter,
 )
-from fedbench.paper.notation import Level, Where
+from fedbench.paper.notation import Level, Where, as_tuple
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.spec import NAMED, Choice, RunSpec
@@ -38,18 +38,13 @@ class Cell:
 
 def matches(coords: dict[str, Level], where: Where) -> bool:
     """Whether the point `coords` has the level that `where` names on an axis, or one of several."""
-    return all(
-        coords[axis] in (wanted if isinstance(wanted, tuple) else (wanted,))
-        for axis, wanted in where.items()
-    )
+    return all(coords[axis] in as_tuple(wanted) for axis, wanted in where.items())
 
 
 def points(grid: Grid) -> list[dict[str, Level]]:
     """Every combination of levels that the grid has, in order; the last axis changes first."""
-    everything = [
-        dict(zip(grid.axes, levels, strict=True))
-        for levels in itertools.product(*grid.axes.values())
-    ]
+    combined = itertools.product(*grid.axes.values())
+    everything = [dict(zip(grid.axes, levels, strict=True)) for levels in combined]
     return [p for p in everything if not any(matches(p, where) for where in grid.without)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 
 from fedbench.base.checks import checked
-from fedbench.base.errors import FedbenchError, quoted, unknown
+from fedbench.base.errors import FedbenchError, quoted, require_among, unknown
 from fedbench.base.files import exists, read_text
 from fedbench.base.plugins import find_file
 from fedbench.paper.items import Table
@@ -77,11 +77,6 @@ class Printed:
         )
 
 
-def printed_file(papers: Path, paper: str) -> Path:
-    """Where the numbers that a paper prints stand, if there are any: beside its YAML file."""
-    return find_file(papers, f"{paper}.yaml").with_suffix(".printed.csv")
-
-
 def read_printed(path: Path) -> Printed:
     """Read the file; a paper without one has no printed numbers."""
     printed = Printed(path, {})
@@ -99,7 +94,7 @@ def printed_numbers(papers: Path, name: str, paper: Paper) -> Printed:
 
     A level that is a number may be spelled in any way: 'alpha=1.0' is the place of alpha: 1.
     """
-    printed = read_printed(printed_file(papers, name))
+    printed = read_printed(find_file(papers, f"{name}.yaml").with_suffix(".printed.csv"))
     odd = {place.table for place in printed.numbers if _by_value(place) != place}
     named = (key for key, table in paper.tables.items() if (table.printed or key) in odd)
     there = [x for key in named for x in _places(key, paper)]
@@ -127,7 +122,6 @@ def _as_number(text: str) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Lines below the header that are not empty, by their number."""
     header = ",".join(_COLUMNS)
     reader = csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff")), strict=True)
     try:
@@ -193,24 +187,18 @@ def check_printed(printed: Printed, paper: Paper) -> None:
     The file may be missing unless a table names another by `printed`, whose numbers it shows.
     Numbers of tables of facts are checked when these tables are made.
     """
-    _refuse_absence(printed, paper)
+    for key, table in paper.tables.items():
+        if table.printed and printed.absence:
+            raise FedbenchError(
+                f"{printed.path}: there is no such file, but tables.{key}.printed = "
+                f"'{table.printed}' asks for printed numbers"
+            )
     asked = {place.table: place for place in printed.numbers}
     for key, place in asked.items():
         if key in paper.tables:
             printed.refuse_strangers(key, _places(key, paper))
-        elif key not in paper.facts:
-            keys = [*paper.tables, *paper.facts]
-            raise FedbenchError(f"{printed.at(place)}: {unknown('table', key, keys)}")
-
-
-def _refuse_absence(printed: Printed, paper: Paper) -> None:
-    asking = [key for key, table in paper.tables.items() if table.printed]
-    if asking and printed.absence:
-        key = asking[0]
-        raise FedbenchError(
-            f"{printed.path}: there is no such file, but tables.{key}.printed = "
-            f"'{paper.tables[key].printed}' asks for printed numbers"
-        )
+        else:
+            require_among(printed.at(place), "table", key, [*paper.tables, *paper.facts])
 
 
 def _places(key: str, paper: Paper) -> list[Place]:

@@ -68,15 +68,11 @@ def words(run: RunSpec) -> str:
         return ""
     score = _SCORES.get(tune.by) or Metric(tune.by).label.lower()
     tried = f"{score} on {_DATA[tune.on]}"
-    told = [f"of {_method(trial)}"] if trial.parts != run.parts else []
+    method = name_of(trial) or " + ".join(map(str, trial.parts))
+    told = [f"of {method}"] if trial.parts != run.parts else []
     told += [f"over {trial.rounds} rounds"] if trial.rounds != run.rounds else []
     trials = f", trials {' '.join(told)}" if told else ""
     return f"the best of {len(points(tune))} by {tried}{trials}"
-
-
-def _method(run: RunSpec) -> str:
-    """The method's name, or its parts where it has none."""
-    return name_of(run) or " + ".join(map(str, run.parts))
 
 
 Winner = dict[str, Any]
@@ -98,7 +94,9 @@ def select(run: RunSpec, trials: list[RunSpec], results: Path) -> Winner:
         return {"failed": failed}
     ended = [_Trial(trial, *complete(trial.id, results)) for trial in trials]
     same_data([(trial.spec, trial.record) for trial in ended], results)
-    of_point = [[trial for trial in ended if _is(trial.spec, point)] for point in tried]
+    of_point = [
+        [trial for trial in ended if trial.spec.changed(**point) == trial.spec] for point in tried
+    ]
     scores = [_score(members, tune) for members in of_point]
     ends = [not any(trial.diverged for trial in members) for members in of_point]
     if not any(map(math.isfinite, scores)):
@@ -135,10 +133,6 @@ def is_accuracy(tune: Tune) -> bool:
 def _rank(score: float) -> float:
     """The score; the worst of all where there is none, or a target was not reached."""
     return score if math.isfinite(score) else -math.inf
-
-
-def _is(trial: RunSpec, point: dict[str, Any]) -> bool:
-    return trial.changed(**point) == trial
 
 
 @dataclass(frozen=True)
@@ -214,7 +208,6 @@ def _never_made(trial: RunSpec, last: int) -> int:
 
 
 def _refuse_unscored(trial: _Trial, column: str) -> None:
-    """Raise `FedbenchError` if a trial has no score although it did not diverge."""
     if not trial.diverged:
         raise FedbenchError(
             f"{trial.folder.path}: has no '{column}', by which its search chooses; a search needs "

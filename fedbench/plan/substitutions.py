@@ -39,15 +39,13 @@ def substitutions(printed: RunSpec, small: RunSpec) -> Substitutions:
     )
     tried = small.tune.grid if small.tune else {}
     unsearched = [name for name in searched if name not in (*changed, *tried)]
-    return (
-        *(_changed(field, printed, small, searched.get(field, 0)) for field in changed),
-        *(Substitution(name, tried=searched[name]) for name in unsearched),
-    )
-
-
-def _changed(field: str, printed: RunSpec, small: RunSpec, tried: int) -> Substitution:
-    there = "" if tried else _text(getattr(printed, field))
-    return Substitution(field, _text(getattr(small, field)), there, tried)
+    found = []
+    for field in changed:
+        there = "" if field in searched else _text(getattr(printed, field))
+        found.append(
+            Substitution(field, _text(getattr(small, field)), there, searched.get(field, 0))
+        )
+    return (*found, *(Substitution(name, tried=searched[name]) for name in unsearched))
 
 
 def _text(value: Any) -> str:

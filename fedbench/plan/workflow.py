@@ -12,9 +12,9 @@ from pathlib import Path
 
 from fedbench.base import registry
 from fedbench.base.checksums import digest
-from fedbench.base.errors import unknown
+from fedbench.base.errors import require_among
 from fedbench.base.files import exists
-from fedbench.base.plugins import find_file, nearby, plugin_folders
+from fedbench.base.plugins import composition_files, find_file, nearby
 from fedbench.plan.batches import Job, make_jobs
 from fedbench.plan.cost import Speeds, costs
 from fedbench.plan.data import assumed_samples, data_key, files
@@ -44,8 +44,7 @@ def plugin_files(plan: Plan) -> list[Path]:
         shown += [("facts", facts.kind.name) for facts in paper.facts.values()]
         used |= {f"{kind} {name}": registry.find(kind, name) for kind, name in shown}
     code = {entry.folder.root / name for entry in used.values() for name in entry.sha256}
-    named = {folder.root / "compositions.yaml" for folder in plugin_folders()}
-    return sorted(code | {file for file in named if file.exists()})
+    return sorted(code.union(composition_files()))
 
 
 def _telling(stamps: Sequence[str], since: float) -> str:
@@ -175,8 +174,7 @@ class WorkflowPaths:
 
     def trial_stamps(self, search: str) -> list[str]:
         """The stamps of a search's trials; raises `FedbenchError` on a search not in the plan."""
-        if search not in self.scheduled.trials:
-            raise unknown("search in this plan", search, self.scheduled.trials)
+        require_among("", "search in this plan", search, self.scheduled.trials)
         return [self.stamp(run_id) for run_id in self.scheduled.trials[search]]
 
     def stamp(self, run_id: str) -> str:
@@ -194,8 +192,7 @@ class WorkflowPaths:
 
     def dataset(self, key: str) -> Choice:
         """The data set of that key; raises `FedbenchError` if no run of the plan has it."""
-        if key not in self._datasets:
-            raise unknown("data set in this plan", key, self._datasets)
+        require_among("", "data set in this plan", key, self._datasets)
         return self._datasets[key]
 
     def winners(self, paper: str) -> list[str]:

@@ -147,9 +147,8 @@ def geometry(delta: Tensor, freed: Tensor, scaled: Tensor, P: Tensor) -> Geometr
     length, residual, stretched = (float(dot(v, v).sqrt()) for v in (delta, freed, scaled))
     along = float(dot(delta, P) / dot(P, P).sqrt())
     angle = math.degrees(math.atan2(residual, along))
-    return Geometry(
-        angle, length, along, residual, stretched, stretched / residual if residual else 0.0
-    )
+    s = stretched / residual if residual else 0.0
+    return Geometry(angle, length, along, residual, stretched, s)
 
 
 def variance(vectors: Tensor) -> float:

@@ -6,7 +6,7 @@ of the test set. Training images are not augmented, so that the frozen body comp
 each only once (the paper does not say whether they were augmented).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -108,7 +108,8 @@ class Calibration(Probe):
         """Measure all kinds at the last round."""
         if not s.last:
             return Sight({}, [])
-        found = {k: calibrate(s.problem, s.scored, p, self).clients for k, p in self._parts()}
+        kinds = {"none": (), "prox": (FedProx(self.mu),), "distil": (SelfConfidence(self.lam),)}
+        found = {k: calibrate(s.problem, s.scored, p, self).clients for k, p in kinds.items()}
         accuracy = {"global": found["none"]["global_accuracy"]}
         accuracy |= {kind: clients["accuracy"] for kind, clients in found.items()}
         wide = pd.DataFrame(accuracy).rename_axis("client").reset_index()
@@ -123,11 +124,6 @@ class Calibration(Probe):
         columns["personal_clients"] = float(table["client"].nunique())
         rows: list[Any] = table.to_dict("records")
         return Sight(columns, rows)
-
-    def _parts(self) -> Iterator[tuple[str, tuple[Part, ...]]]:
-        yield "none", ()
-        yield "prox", (FedProx(self.mu),)
-        yield "distil", (SelfConfidence(self.lam),)
 
 
 def require_classifier(problem: Problem) -> None:

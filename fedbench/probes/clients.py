@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
@@ -66,11 +65,8 @@ class PerClient(Probe):
         }
         if len(sound) < len(each):  # where nobody is left out, no column says so
             columns["client_untested"] = float(len(each) - len(sound))
-        return Sight(columns, _rows(each) if s.last else [])
-
-
-def _rows(each: Tensor) -> list[Cells]:
-    return [{"client": i, "accuracy": value} for i, value in enumerate(each.tolist())]
+        rows: list[Cells] = [{"client": i, "accuracy": a} for i, a in enumerate(each.tolist())]
+        return Sight(columns, rows if s.last else [])
 
 
 @dataclass(frozen=True)
@@ -194,11 +190,8 @@ class Changes(Probe):
             measured = zip(counts[i], before, class_accuracy(s.problem, model), strict=True)
             for label, (n, old, new) in enumerate(measured):
                 held = "rare" if 2 * len(before) * n < counts[i].sum() else "common"
-                scores = {
-                    "before": float(old),
-                    "after": float(new),
-                    "change": 100 * float(new - old),
-                }
+                scores = {"before": float(old), "after": float(new)}
+                scores["change"] = 100 * float(new - old)
                 about = {"round": s.r.round + 1, "client": int(i), "label": label, "count": int(n)}
                 rows.append({**about, "held": held, **scores})
         return rows

@@ -20,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from fedbench.base import extras, seeds
 from fedbench.base.checks import Count, Positive
-from fedbench.base.errors import FedbenchError, at, short
+from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.core.flat import Model, Net
 from fedbench.core.rng import seeded, torch_generator
 from fedbench.engine.local import LocalTask, Loss
@@ -110,8 +110,6 @@ class Density(NamedTuple):
 
 
 class _Mean(nn.Module):
-    """The mean of a loss that gives one value per sample."""
-
     reduction = "mean"
 
     def __init__(self, loss: Loss) -> None:
@@ -157,20 +155,14 @@ def require_products(task: LocalTask, model: Model, rows: Tensor) -> None:
     """
     v = torch.randn_like(model.w)
     model = Model(model.w + 0.01 * torch.randn_like(v), model.buffers)
-    try:
-        with twice_differentiable():
-            product, wanted = hessian(task, model, rows) @ v, _by_backward(task, model, rows, v)
-    except Exception as error:  # libraries and layers raise exceptions of many kinds
-        raise FedbenchError(
-            f"PyTorch cannot differentiate it twice ({short(error)}); leave the probe out, or "
-            "write that layer in plain arithmetic"
-        ) from error
+    remedy = "leave the probe out, or write that layer in plain arithmetic"
+    with failing("PyTorch cannot differentiate it twice", remedy), twice_differentiable():
+        product, wanted = hessian(task, model, rows) @ v, _by_backward(task, model, rows, v)
     apart = float((product - wanted).norm() / wanted.norm())
     if apart > _APART:
         raise FedbenchError(
             f"PyTorch's two ways to differentiate it twice are {apart:.1%} apart, so a layer draws "
-            "random numbers or has a wrong derivative; leave the probe out, or write that layer in "
-            "plain arithmetic"
+            f"random numbers or has a wrong derivative; {remedy}"
         )
 
 

@@ -123,8 +123,8 @@ def _records(plan: Plan, paths: store.Results) -> dict[str, Record]:
     Pages are published: they do not say in which folder of this machine the data lay.
     """
     found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
-    told = store.origins(paths, found.values())
-    return {run: told.of(record) for run, record in found.items()}
+    told_of = store.origins(paths, found.values())
+    return {run: told_of(record) for run, record in found.items()}
 
 
 def _record(folder: store.RunFolder) -> Record | None:

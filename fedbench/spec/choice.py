@@ -66,9 +66,7 @@ class Choice(Strict):
             return self
         entry = registry.find(kind, self.name)
         params = {k: v for k, v in self.params.items() if not _is_default(entry, k, v)}
-        return (
-            self if len(params) == len(self.params) else self.model_copy(update={"params": params})
-        )
+        return self if params == self.params else self.model_copy(update={"params": params})
 
 
 def _is_default(entry: registry.Entry, field: str, value: Any) -> bool:
@@ -91,16 +89,11 @@ def assign(plain: dict[str, Any], key: str, value: Any) -> None:
             raise FedbenchError(f"'{key}' names the search of a run that has none")
         plain["tune"] = dict(plain["tune"]) | {parameter: value}
     else:
-        _assign_to_part(plain, key, value)
-
-
-def _assign_to_part(plain: dict[str, Any], key: str, value: Any) -> None:
-    part, _, parameter = key.partition(".")
-    owners = [p for p in plain["parts"] if p["name"] == part]
-    if not owners:
-        raise no_part(key, "this run", [p["name"] for p in plain["parts"]])
-    for owner in owners:
-        owner["params"] = owner["params"] | {parameter: value}
+        owners = [p for p in plain["parts"] if p["name"] == part]
+        if not owners:
+            raise no_part(key, "this run", [p["name"] for p in plain["parts"]])
+        for owner in owners:
+            owner["params"] = owner["params"] | {parameter: value}
 
 
 def no_part(key: str, owner: str, names: Sequence[str]) -> FedbenchError:

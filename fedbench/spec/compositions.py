@@ -70,7 +70,7 @@ def compositions(file: Path = FILE) -> dict[str, Composition]:
 
     Raises `FedbenchError` naming both files if two define the same name.
     """
-    return _read((file, *composition_files()[1:]))
+    return _read((file, *composition_files()))
 
 
 def every_method() -> dict[Any, dict[str, Any]]:

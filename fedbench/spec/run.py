@@ -23,6 +23,7 @@ from fedbench.spec.numerics import NUMERICS, changed_since, given
 from fedbench.spec.sections import Augment, Tune
 
 NAMED = ("dataset", "model", "partition", "sampler", "work")  # settings that are chosen by a name
+LISTED = {"shift": "shift", "parts": "method", "watch": "probe"}  # lists of these, and their kinds
 
 _DIGITS = 12  # of the 64 of a plug-in's checksum, as part of the identity
 SLUG = 150  # characters; the name of a folder may have 255
@@ -114,9 +115,7 @@ class RunSpec(RunSettings):
     def choices(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name, as (kind, choice): data set, model, parts, probes."""
         chosen = [(kind, getattr(self, kind)) for kind in NAMED]
-        chosen += [("shift", shift) for shift in self.shift]
-        chosen += [("method", part) for part in self.parts]
-        return chosen + [("probe", probe) for probe in self.watch]
+        return chosen + [(kind, x) for name, kind in LISTED.items() for x in getattr(self, name)]
 
     def _components(self) -> list[tuple[str, Choice]]:
         """Everything that is chosen by name for the run or for its search."""
@@ -152,11 +151,7 @@ class RunSpec(RunSettings):
         their versions (`spec.numerics`): other code makes another run.
         """
         spelled = {kind: getattr(self, kind).brief(kind) for kind in NAMED}
-        lists = {
-            "shift": tuple(shift.brief("shift") for shift in self.shift),
-            "parts": tuple(part.brief("method") for part in self.parts),
-            "watch": tuple(probe.brief("probe") for probe in self.watch),
-        }
+        lists = {k: tuple(x.brief(kind) for x in getattr(self, k)) for k, kind in LISTED.items()}
         partition = {"data_seed": None if self.data_seed == self.seed else self.data_seed}
         norms = {"decay_norms": self.decay_norms or not self._decays}  # no effect without decay
         short = self.model_copy(
@@ -213,7 +208,6 @@ def _of_trials() -> set[str]:
 
 
 def _check_searched(key: str, owner: str, run: RunSpec) -> None:
-    """Raise `FedbenchError` on a field or `part.parameter` in a search's grid that is unknown."""
     part, _, parameter = key.partition(".")
     if not parameter:
         require_among("tune.grid", "setting", key, _of_trials())

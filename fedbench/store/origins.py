@@ -1,7 +1,6 @@
 """What is known of the data that runs were trained on, whichever run or file says it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -17,27 +16,13 @@ def without_folders(origin: Mapping[str, Any]) -> dict[str, Any]:
     return {**origin, **bare}
 
 
-@dataclass(frozen=True)
-class Origins:
-    """Where arrays came from, by their checksum.
+def origins(results: Results, records: Iterable[_Record]) -> Callable[[_Record], _Record]:
+    """What adds to a run's record all that is known of its data, without folders of this machine.
 
     What is known of a file may be found out after runs were trained on it: that some images are
-    not exactly the published ones, for example. Then records of equal arrays say it, or the facts
-    of the data set, and it is as true of a run whose own record does not.
-    """
-
-    known: dict[str, _Record]
-
-    def of(self, record: _Record) -> _Record:
-        """A run's record with all that is known of its data, without a folder of this machine."""
-        data = without_folders(record.get("data", {}))
-        return record | {"data": data | self.known.get(data.get("checksum", ""), {})}
-
-
-def origins(results: Results, records: Iterable[_Record]) -> Origins:
-    """What the facts of data sets and these records tell; the first to tell something is believed.
-
-    Raises `FedbenchError` for facts that are not JSON.
+    not exactly the published ones, for example. Then these records of equal arrays say it, or the
+    facts of the data set, and it is as true of a run whose own record does not. The first to tell
+    something is believed. Raises `FedbenchError` for facts that are not JSON.
     """
     facts = [read_json(file) for file in results.facts()]
     told = [fact.get("origin", {}) | {"checksum": fact.get("checksum", "")} for fact in facts]
@@ -46,4 +31,9 @@ def origins(results: Results, records: Iterable[_Record]) -> Origins:
         if data.get("checksum"):
             of_arrays = {key: text for key, text in without_folders(data).items() if key != "name"}
             known[data["checksum"]] = of_arrays | known.get(data["checksum"], {})
-    return Origins(known)
+
+    def told_of(record: _Record) -> _Record:
+        data = without_folders(record.get("data", {}))
+        return record | {"data": data | known.get(data.get("checksum", ""), {})}
+
+    return told_of

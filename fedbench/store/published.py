@@ -25,11 +25,17 @@ import pandas as pd
 import pyarrow as pa
 
 from fedbench.base.checksums import digest
-from fedbench.base.errors import FedbenchError, short
+from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists, matching
 from fedbench.base.plugins import project
-from fedbench.store.checksum import table_checksum
-from fedbench.store.frames import from_rows, in_pandas, read_arrow, stacked, write_small
+from fedbench.store.frames import (
+    from_rows,
+    in_pandas,
+    read_arrow,
+    stacked,
+    table_checksum,
+    write_small,
+)
 from fedbench.store.settings import is_outdated, setting_columns
 
 Json = Mapping[str, Any]
@@ -178,7 +184,6 @@ def _histories(runs: Mapping[str, PublishedRun]) -> dict[str, pa.Table]:
 
 
 def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[str, Any]:
-    """The row of a run."""
     record, settings = run.record, setting_columns(run.record["resolved"])
     method, trial = role or Role(settings.get("parts") or "fedavg", False)
     rounds = run.tables["rounds"]
@@ -204,13 +209,11 @@ def _of_run(paper: str, key: str, run: PublishedRun, role: Role | None) -> dict[
 
 
 def _of_search(key: str, told: Json) -> dict[str, Any]:
-    """The row of a search."""
     chosen = {f"chosen.{name}": value for name, value in told.get("chosen", {}).items()}
     return {"search": key, "trials": len(told.get("trials", ())), **chosen, "record": _json(told)}
 
 
 def _of_data(key: str, told: Json) -> dict[str, Any]:
-    """The row of a data set."""
     known = {name: told.get(name) for name in ("train", "test", "classes", "checksum")}
     return {"data": key, **known, "record": _json(told)}
 
@@ -230,14 +233,12 @@ def read_published(file: Path) -> Published:
     }
     if _digest({each: tables[each] for each in ("searches", "data", "runs")}) != name[1]:
         raise FedbenchError(f"{file}: is not what was written, or what lies beside it; {_AGAIN}")
-    try:
+    with failing(f"{file}: cannot be read", _AGAIN):
         return Published(
             dict(_runs(tables)),
             _records(tables["searches"], "search"),
             _records(tables["data"], "data"),
         )
-    except (KeyError, ValueError, pa.ArrowException) as error:
-        raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None
 
 
 def run_ids(file: Path) -> set[str]:
@@ -247,11 +248,9 @@ def run_ids(file: Path) -> set[str]:
 
 def _read(file: Path) -> pa.Table:
     """A table of this format."""
-    try:
+    with failing(f"{file}: cannot be read", _AGAIN):
         table = read_arrow(file.read_bytes())
         table.validate(full=True)  # text in UTF-8
-    except Exception as error:  # a damaged file fails in as many ways as it has parts
-        raise FedbenchError(f"{file}: cannot be read ({short(error)}); {_AGAIN}") from None
     if (table.schema.metadata or {}).get(b"fedbench.format") != b"2":
         raise FedbenchError(f"{file}: written by another version of fedbench; use that one")
     return table
@@ -275,7 +274,6 @@ def _runs(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, PublishedRun]]:
 
 
 def _grouped(table: pa.Table, keys: list[str]) -> dict[tuple[str, ...], pa.Table]:
-    """The rows of each owner, which lie together."""
     if not len(table):
         return {}
     groups = in_pandas(table.select(keys)).groupby(keys, sort=False).indices

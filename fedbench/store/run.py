@@ -12,13 +12,26 @@ import pyarrow as pa
 from pydantic import ConfigDict, Field
 
 from fedbench.base.checks import Strict, checked
-from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import atomic, exists, read_json, require_writable, write_text
-from fedbench.store.checksum import require_checksum, with_checksum
+from fedbench.base.checksums import digest
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import (
+    atomic,
+    exists,
+    read_json,
+    require_writable,
+    sha256_of,
+    write_text,
+)
 from fedbench.store.frames import in_pandas, read_arrow
 
 if TYPE_CHECKING:  # code that only reads tables must not wait for torch
     from torch import Tensor
+
+
+CHECKSUM = "checksum"  # the field of a record that holds its own
+DONE = ("finished", "diverged")
+CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
+_NUMBERS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
 
 
 class Record(Strict):
@@ -37,17 +50,34 @@ class Record(Strict):
     files: dict[str, str] = Field(default_factory=dict)
 
 
+def with_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with the checksum of all its other fields, as its last field."""
+    others = without_checksum(record)
+    return {**others, CHECKSUM: digest(others)}
+
+
+def without_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
+    """All other fields of the record."""
+    return {name: value for name, value in record.items() if name != CHECKSUM}
+
+
+def require_checksum(file: object, record: Mapping[str, Any], remedy: str) -> None:
+    """Raise `FedbenchError` if a field was edited; records of earlier versions cannot tell."""
+    if CHECKSUM in record and record[CHECKSUM] != digest(without_checksum(record)):
+        raise FedbenchError(
+            f"{file}: is not the record that the run wrote, by its field {CHECKSUM!r}; {remedy}"
+        )
+
+
 def require_record(file: Path | str, content: dict[str, Any], remedy: str) -> Record:
     """The record's fields; raises `FedbenchError` naming one that is missing or damaged."""
-    try:
+    with failing(f"{file}: not a run's record", remedy, (FedbenchError,)):
         return checked(Record, content)
-    except FedbenchError as error:
-        raise FedbenchError(f"{file}: not a run's record ({error}); {remedy}") from None
 
 
 def require_history(file: Path, history: pa.Table, remedy: str) -> None:
     """Raise `FedbenchError` unless all columns are numbers and no round is there twice."""
-    words = [column.name for column in history.schema if not _of_numbers(column.type)]
+    words = [each.name for each in history.schema if not any(is_(each.type) for is_ in _NUMBERS)]
     if words:
         raise FedbenchError(f"{file}: column '{words[0]}' has no numbers; {remedy}")
     if "round" not in history.column_names:
@@ -56,18 +86,6 @@ def require_history(file: Path, history: pa.Table, remedy: str) -> None:
     twice = [number for number, times in rounds.items() if times > 1]
     if twice:
         raise FedbenchError(f"{file}: round {twice[0]} is there twice; {remedy}")
-
-
-def _of_numbers(kind: pa.DataType) -> bool:
-    return any(
-        is_(kind) for is_ in (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean)
-    )
-
-
-DONE = ("finished", "diverged")
-
-
-CHECKPOINT = "checkpoint.pt"  # of an unfinished run; deleted when it is finished
 
 
 class RunFolder:
@@ -90,7 +108,7 @@ class RunFolder:
         None if there is no record.
         """
         file = self.path / "run.json"
-        return _sha256(file)[:12] if exists(file) else None
+        return sha256_of(file)[:12] if exists(file) else None
 
     def record(self) -> dict[str, Any] | None:
         """run.json of a complete run, else None; raises `FedbenchError` if it was changed."""
@@ -121,12 +139,8 @@ class RunFolder:
         file = self.path / "run.json"
         if not exists(file):
             return None
-        try:
+        with failing(f"{file}: not a run's record in JSON", self.remedy, (FedbenchError,)):
             return read_json(file)
-        except FedbenchError as error:
-            raise FedbenchError(
-                f"{file}: not a run's record in JSON ({error}); {self.remedy}"
-            ) from None
 
     def require_run(self, run_id: str) -> None:
         """Raise `FedbenchError` if the record is another run's than this."""
@@ -178,12 +192,8 @@ class RunFolder:
     def arrow(self, name: str, record: Mapping[str, Any]) -> pa.Table:
         """The table of that name in Arrow's form."""
         content = self._content(f"{name}.parquet", record)
-        try:
+        with failing(f"{self.path / name}.parquet: cannot be read", self.remedy):
             return read_arrow(content)
-        except Exception as error:  # a damaged file fails in as many ways as it has parts
-            raise FedbenchError(
-                f"{self.path / name}.parquet: cannot be read ({short(error)}); {self.remedy}"
-            ) from None
 
     def tensors(self, record: Mapping[str, Any]) -> "dict[str, Tensor]":
         """The final weights, 'w', and the statistics of norm layers; empty if none were kept."""
@@ -200,10 +210,8 @@ class RunFolder:
     def _content(self, name: str, record: Mapping[str, Any]) -> bytes:
         """A file's bytes; raises `FedbenchError` unless they are those that the run wrote."""
         file = self.path / name
-        try:
+        with failing(f"{file}: cannot be read", self.remedy):
             content = file.read_bytes()
-        except OSError as error:
-            raise FedbenchError(f"{file}: cannot be read ({error}); {self.remedy}") from None
         checksum = record.get("files", {}).get(name)
         if checksum and hashlib.sha256(content).hexdigest() != checksum:
             raise FedbenchError(
@@ -225,7 +233,7 @@ class RunFolder:
             file = f"{name}.parquet"
             with atomic(self.path / file) as temporary:
                 frame.to_parquet(temporary, index=False)
-                files[file] = _sha256(temporary)
+                files[file] = sha256_of(temporary)
         if tensors:
             files["model.safetensors"] = self._write_weights(tensors)
         whole = with_checksum({**record, "files": files})
@@ -246,9 +254,4 @@ class RunFolder:
                 save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, temporary)
             except SafetensorError as error:  # in place of an OSError, as on a full disk
                 raise FedbenchError(f"{file}: cannot be written: {error}") from None
-            return _sha256(temporary)
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+            return sha256_of(temporary)

@@ -26,8 +26,10 @@ def locked(folder: RunFolder, say: Callable[[str], None] = print) -> Iterator[No
     with suppress(OSError, NotImplementedError):
         _acquire(lock, folder, say)
     try:
-        if first and lock.is_locked:
-            _tidy(folder)
+        if first and lock.is_locked:  # delete what a killed process had not written to its end
+            for partial in matching(folder.path, f".*{PARTIAL}"):
+                with suppress(OSError):
+                    partial.unlink()
         yield
     finally:
         if first and lock.is_locked:
@@ -45,10 +47,3 @@ def _acquire(lock: FileLock, folder: RunFolder, say: Callable[[str], None]) -> N
             lock.acquire(poll_interval=_PAUSE, cancel_check=lambda: bool(signals.requested()))
         except Timeout:
             signals.stop_if_requested(f"while another process trained the run in {folder.path}")
-
-
-def _tidy(folder: RunFolder) -> None:
-    """Delete what a killed process had not written to its end."""
-    for file in matching(folder.path, f".*{PARTIAL}"):
-        with suppress(OSError):
-            file.unlink()

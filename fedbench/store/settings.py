@@ -18,9 +18,18 @@ def setting_columns(resolved: Mapping[str, Any]) -> dict[str, Any]:
 
     A choice is a column with its words, `partition` = 'dp(delta=0.5)', and one for each of its
     parameters, `partition.delta` = 0.5; those of a part have its name, `fedprox.mu`, those of a
-    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`.
+    probe `watch.<probe>.<parameter>`. Settings within a setting are as `augment.crop`; the search
+    of a run has no column.
     """
-    return _plain(resolved) | parameters(resolved)
+    found: dict[str, Any] = {}
+    for name, value in resolved.items():
+        if name in _LISTS:
+            found[name] = " + ".join(str(checked(Choice, each)) for each in value)
+        elif name in NAMED:
+            found[name] = str(checked(Choice, value))
+        elif not isinstance(value, dict) and name != "tune":
+            found[name] = _value(value)
+    return found | parameters(resolved)
 
 
 def parameters(resolved: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,19 +44,6 @@ def parameters(resolved: Mapping[str, Any]) -> dict[str, Any]:
             found |= _within(name, checked(Choice, value).params)
         elif isinstance(value, dict) and name != "tune":
             found |= _within(name, value)
-    return found
-
-
-def _plain(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns without a dot; nested settings and the search of a run have none."""
-    found: dict[str, Any] = {}
-    for name, value in resolved.items():
-        if name in _LISTS:
-            found[name] = " + ".join(str(checked(Choice, each)) for each in value)
-        elif name in NAMED:
-            found[name] = str(checked(Choice, value))
-        elif not isinstance(value, dict) and name != "tune":
-            found[name] = _value(value)
     return found
 
 

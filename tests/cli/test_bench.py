@@ -22,7 +22,7 @@ from fedbench.plan.plan import make_plan
 from fedbench.plan.plan_file import write_plan
 from fedbench.report import build
 from fedbench.store import Results, read_frame, write_frame
-from fedbench.store.checksum import with_checksum
+from fedbench.store.run import with_checksum
 from tests.project import ROOT
 
 SMALL = ("--set", "model={mlp: {hidden: 4}}", "--set", "rounds=2", "--set", "lr=0.3")

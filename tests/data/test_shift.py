@@ -10,10 +10,7 @@ from fedbench import Dataset, FedbenchError, Machine, RunSpec, run
 from fedbench.base import registry
 from fedbench.core.flat import Model
 from fedbench.data.shift import Place, Shift, shifted
-from fedbench.data.shifts.colour import Colour
-from fedbench.data.shifts.labelnoise import LabelNoise
-from fedbench.data.shifts.noise import Noise
-from fedbench.data.shifts.rotation import Rotation
+from fedbench.data.shifts.rules import Colour, LabelNoise, Noise, Rotation
 from fedbench.engine.assemble import assemble
 
 CPU = Machine(device="cpu", workers=1)

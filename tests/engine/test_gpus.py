@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from fedbench import Machine
-from fedbench.engine import gpus
+from fedbench.base import processes
+from fedbench.engine import machine as gpus
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def sees(monkeypatch, tmp_path):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
 
     monkeypatch.setattr(gpus.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(gpus, "_held", [])
+    monkeypatch.setattr(processes, "_held", [])
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "set_device", lambda gpu: None)
     monkeypatch.setattr(torch, "empty", lambda *size, device: None)
@@ -90,5 +91,5 @@ def test_without_locks_all_take_the_first(sees, monkeypatch):
         raise NotImplementedError
 
     sees(2)
-    monkeypatch.setattr(gpus.FileLock, "acquire", none)
+    monkeypatch.setattr(processes.FileLock, "acquire", none)
     assert Machine(device="cuda").torch_device() == torch.device("cuda:0")

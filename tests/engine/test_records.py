@@ -13,7 +13,7 @@ from fedbench.jobs.collect import collect
 from fedbench.jobs.train import train
 from fedbench.report.values.frames import Collected
 from fedbench.store import RunFolder, Status, read_frame, state, write_frame
-from fedbench.store.checksum import with_checksum
+from fedbench.store.run import with_checksum
 
 CPU = Machine(device="cpu", workers=1)
 SPEC = RunSpec(clients=2, rounds=4, batch=None, model={"mlp": {"hidden": 4}})

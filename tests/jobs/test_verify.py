@@ -11,8 +11,8 @@ from fedbench.jobs.publish import published_run
 from fedbench.jobs.verify import Again, train_again
 from fedbench.plan.plan_file import write_plan
 from fedbench.store import Results
-from fedbench.store.checksum import with_checksum
 from fedbench.store.published import Published, write_published
+from fedbench.store.run import with_checksum
 from tests.plan.bare import bare_plan
 
 SPEC = RunSpec(model={"mlp": {"hidden": 4}}, clients=4, rounds=3, parts=["scaffold"])

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +21,7 @@ from fedbench.plan.cost import (
     measured_speeds,
     passes,
 )
-from fedbench.plan.data import assumed_samples
+from fedbench.plan.data import assumed_samples, samples
 from fedbench.plan.plan import make_plan
 from fedbench.spec import RunSpec
 from tests.engine.records import record
@@ -32,14 +33,14 @@ def test_passes_of_rmfl_on_cifar10():
     run = RunSpec(
         dataset="cifar10", model="lenet5", clients=100, participation=0.1, epochs=2, rounds=500
     )
-    assert passes(run) == (5e6, 10_000 * 500)
+    assert passes(run, 50_000, 10_000) == (5e6, 10_000 * 500)
 
 
 def test_the_size_of_a_data_set_follows_its_parameters():
     pairs = {"digitpairs": {"train": 20, "test": 5}}
     run = RunSpec(dataset=pairs, model="scnn", clients=10, participation=0.1, epochs=1, rounds=2)
     # 100 classes: 2,000 samples, 200 a client; 500 are scored each round
-    assert passes(run) == (400, 1000)
+    assert passes(run, *samples(run.dataset, Path())) == (400, 1000)
 
 
 @pytest.mark.parametrize("source", [DigitPairs(train=3, test=2), Toy(train=7, test=9)])
@@ -56,17 +57,17 @@ def test_a_file_is_read_for_its_size(refuses, tmp_path):
     # 10 rows, a fifth of each class for the test: 8 for training, 2 clients, 3 rounds of 1 epoch
     (tmp_path / "a.csv").write_text("x,kind\n" + "1,cat\n2,dog\n" * 5)
     run = RunSpec(dataset={"file": {"path": "a.csv"}}, clients=2, rounds=3)
-    assert passes(run, tmp_path) == (3 * 8, 3 * 2)
+    assert passes(run, *samples(run.dataset, tmp_path)) == (3 * 8, 3 * 2)
     with refuses(r"b\.csv\): there is no such file"):
-        passes(run.changed(dataset={"file": {"path": "b.csv"}}), tmp_path)
+        samples(run.changed(dataset={"file": {"path": "b.csv"}}).dataset, tmp_path)
 
 
 def test_fixed_steps_and_held_out_data():
     run = RunSpec(dataset="mnist", clients=100, participation=0.1, steps=3, batch=50, rounds=10)
-    assert passes(run)[0] == 10 * 10 * 3 * 50
+    assert passes(run, 60_000, 10_000)[0] == 10 * 10 * 3 * 50
     held_out = run.changed(validation=0.5, steps=None, eval_every=5)
     # half of 60,000 is trained on, the other half scored beside the 10,000 twice
-    assert passes(held_out) == (10 * 10 * 300, 2 * 40_000)
+    assert passes(held_out, 60_000, 10_000) == (10 * 10 * 300, 2 * 40_000)
 
 
 def test_measured_speed_replaces_the_reference():

@@ -8,8 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fedbench.store import read_frame, write_frame
-from fedbench.store.checksum import table_checksum
-from fedbench.store.frames import from_rows, read_arrow, stacked, write_small
+from fedbench.store.frames import from_rows, read_arrow, stacked, table_checksum, write_small
 from tests.project import ROOT
 
 READERS = """

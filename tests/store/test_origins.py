@@ -27,25 +27,25 @@ def test_what_one_record_says_of_a_file_is_said_of_all_its_runs(tmp_path: Path) 
     # the first run was trained before the note was known; the third has other arrays
     older, newer = record(checksum="ab"), record(checksum="ab", deviation=NOTE)
     other, nameless = record(checksum="cd"), record(source="made")
-    told = origins(Results(tmp_path), [older, newer, other, nameless])
-    assert told.of(older)["data"] == told.of(newer)["data"]
-    assert told.of(older)["data"]["deviation"] == NOTE
-    assert "deviation" not in told.of(other)["data"]
-    assert told.of(nameless)["data"] == {"name": "cifar10", "source": "made"}
+    told_of = origins(Results(tmp_path), [older, newer, other, nameless])
+    assert told_of(older)["data"] == told_of(newer)["data"]
+    assert told_of(older)["data"]["deviation"] == NOTE
+    assert "deviation" not in told_of(other)["data"]
+    assert told_of(nameless)["data"] == {"name": "cifar10", "source": "made"}
 
 
 def test_the_facts_of_a_data_set_say_it_of_runs_none_of_which_does(tmp_path: Path) -> None:
     text = json.dumps({"name": "cifar10", "checksum": "ab", "origin": {"deviation": NOTE}})
-    told = origins(facts(tmp_path, text), [record(checksum="ab")])
-    assert told.of(record(checksum="ab"))["data"]["deviation"] == NOTE
-    assert "deviation" not in told.of(record(checksum="cd"))["data"]
+    told_of = origins(facts(tmp_path, text), [record(checksum="ab")])
+    assert told_of(record(checksum="ab"))["data"]["deviation"] == NOTE
+    assert "deviation" not in told_of(record(checksum="cd"))["data"]
 
 
 def test_equal_arrays_keep_their_own_name_and_no_folder_of_a_machine(tmp_path: Path) -> None:
     first = {"data": {"name": "pets", "file": "/home/one/pets.npz", "checksum": "ab"}}
     second = {"data": {"name": "cats", "file": "/srv/two/pets.npz", "checksum": "ab"}}
-    told = origins(Results(tmp_path), [first, second])
-    assert told.of(second)["data"] == {"name": "cats", "file": "pets.npz", "checksum": "ab"}
+    told_of = origins(Results(tmp_path), [first, second])
+    assert told_of(second)["data"] == {"name": "cats", "file": "pets.npz", "checksum": "ab"}
 
 
 def test_damaged_facts_are_named(tmp_path: Path) -> None:

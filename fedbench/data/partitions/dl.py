@@ -66,7 +66,6 @@ class DL(Partition):
     def _divide(
         self, labels: NDArray[Any], clients: int, rng: np.random.Generator
     ) -> list[Indices]:
-        """Divide one group's samples over its clients."""
         groups, sizes = by_class(labels, rng)
         draw = partial(capped, self.alpha, sizes, clients, rng)
         least, remedy = len(labels) // (2 * clients), f", a smaller `group` or {EQUAL_SIZES}"

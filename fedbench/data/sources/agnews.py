@@ -11,7 +11,7 @@ import numpy as np
 
 from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError
-from fedbench.data import archive
+from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
@@ -65,7 +65,7 @@ class AGNews(Source):
         everything, test = (_read(place / name) for name in _REMOTES)
         train, note = self._draw(everything)
         origin = {"source": "csv", "file": str(place), "rows": note}
-        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in _REMOTES}
+        origin |= {f"sha256 {name}": sha256_of(place / name) for name in _REMOTES}
         tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
         return tokenised("agnews", (train, test), tokens, folder, self.CLASSES, origin)
 

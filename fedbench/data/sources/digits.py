@@ -58,7 +58,6 @@ def _images() -> tuple[NDArray[np.uint8], NDArray[np.int64], str]:
 
 
 def _every_fifth(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the fifth, tenth, … sample of each class."""
     chosen = np.zeros(len(labels), dtype=bool)
     for c in np.unique(labels):
         chosen[np.flatnonzero(labels == c)[4::5]] = True

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedbench.base.checks import Natural
 from fedbench.base.errors import FedbenchError
+from fedbench.base.files import sha256_of
 from fedbench.data import archive
 from fedbench.data.csvfile import MISSING, read_csv
 from fedbench.data.dataset import Dataset
@@ -76,7 +77,7 @@ class File(Source):
         )
         groups, groups_test = _numbered_groups(where, arrays)
         told = "numbers" if self.regression else ", ".join(map(str, classes))
-        origin |= {"labels": told, "sha256": archive.checksum(file)}
+        origin |= {"labels": told, "sha256": sha256_of(file)}
         return Dataset(
             "file", arrays["x_train"], y_train, arrays["x_test"], y_test,
             classes=len(classes), origin=origin, columns=columns, channels=self.channels,
@@ -94,7 +95,6 @@ class File(Source):
     def _with_test_table(
         self, folder: Path, where: str, train: archive.Arrays, columns: tuple[str, ...]
     ) -> archive.Arrays:
-        """Training and test rows of two tables, which must have the same columns."""
         other = replace(self, path=self.test_path, test_path="")
         file = other._file(folder)
         test, found, _ = other._contents(file, f"file ({file})")
@@ -129,16 +129,12 @@ class File(Source):
                 f"{' or '.join(_ENDINGS)}"
             )
         if not file.is_file():
+            here = "; it is in the working folder: give `--data-dir .` or an absolute path"
             raise FedbenchError(
-                f"file ({file}): there is no such file; `path` must name one{self._elsewhere()}"
+                f"file ({file}): there is no such file; `path` must name one"
+                + here * Path(self.path).is_file()
             )
         return file
-
-    def _elsewhere(self) -> str:
-        """Where the file lies instead, as far as that is easily told."""
-        if not Path(self.path).is_file():
-            return ""
-        return "; it is in the working folder: give `--data-dir .` or an absolute path"
 
     def _contents(self, file: Path, where: str) -> tuple[archive.Arrays, tuple[str, ...], str]:
         """The arrays, and for a table the names of its features and of its labels' column."""
@@ -212,7 +208,6 @@ def different(where: str, y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_missing(where: str, y: NDArray[Any], classes: NDArray[Any]) -> None:
-    """Refuse a word that stands for a missing label."""
     for word in (str(each) for each in classes if str(each).strip() in MISSING):
         raise FedbenchError(
             f"{where} has the label {word!r} at position {np.flatnonzero(y == word)[0]}, as "

@@ -62,7 +62,9 @@ class Folder(Source):
         y, y_test = (numbered(f"{where}: classes", x.classes, classes) for x in (train, test))
         owners = np.unique(np.concatenate([train.owners, test.owners]))
         of, of_test = (np.searchsorted(owners, x.owners).astype(np.int64) for x in (train, test))
-        x, x_test = (_pixels(each.files, self.side) for each in (train, test))
+        with ThreadPoolExecutor(cores()) as pool:
+            decode = partial(pool.map, partial(read_image, side=self.side))
+            x, x_test = (np.stack([*decode(each.files)]) for each in (train, test))
         told = self.by == "client"
         return Dataset(
             "folder", x, y, x_test, y_test, classes=len(classes),
@@ -88,8 +90,3 @@ class Folder(Source):
 def _some(every: _Listing, chosen: NDArray[np.bool_]) -> _Listing:
     files = [file for file, on in zip(every.files, chosen, strict=True) if on]
     return _Listing(files, every.classes[chosen], every.owners[chosen])
-
-
-def _pixels(files: list[Path], side: int) -> NDArray[np.uint8]:
-    with ThreadPoolExecutor(cores()) as pool:
-        return np.stack([*pool.map(partial(read_image, side=side), files)])

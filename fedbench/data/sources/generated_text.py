@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from fedbench.base.checks import Count
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
-from fedbench.data.text import Length, Texts, Tokens, tokenised
+from fedbench.data.text import Length, Tokens, tokenised
 
 _FRAMES = (
     "the {n} {v} the {n} {l} {n}",
@@ -71,13 +71,10 @@ class Topics(Source):
     def load(self, folder: Path) -> Dataset:
         """Make the sentences; `folder` is not used."""
         rng = random.Random(0)  # noqa: S311  # the same numbers in every version of Python
-        train, test = _headlines(_TRAIN, rng), _headlines(_TEST, rng)
+        topics = [[i % len(_NOUNS) for i in range(count)] for count in (_TRAIN, _TEST)]
+        train, test = ([(each, _headline(each, rng)) for each in some] for some in topics)
         tokens = Tokens(self.length, self.vocabulary, "words")
         return tokenised("topics", (train, test), tokens, folder, self.CLASSES, _ORIGIN)
-
-
-def _headlines(count: int, rng: random.Random) -> Texts:
-    return [(i % len(_NOUNS), _headline(i % len(_NOUNS), rng)) for i in range(count)]
 
 
 def _headline(topic: int, rng: random.Random) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base import extras
-from fedbench.base.errors import FedbenchError, require_among, short
+from fedbench.base.errors import FedbenchError, failing, require_among
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 from fedbench.data.sources.file import different, numbered
@@ -78,7 +78,5 @@ def _loaded(home: Path, where: str) -> Any:
 
     if not home.is_dir():
         raise FedbenchError(f"{where}: there is no such folder; `path` must name one")
-    try:
+    with failing(f"{where}: cannot be read"):
         return load_from_disk(str(home))
-    except Exception as error:  # the library raises many kinds
-        raise FedbenchError(f"{where}: cannot be read ({short(error)})") from error

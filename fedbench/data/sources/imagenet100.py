@@ -11,11 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.base.checks import Count, Strict
-from fedbench.base.errors import FedbenchError, short
-from fedbench.base.files import atomic, delete_abandoned, exists, write_text
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import atomic, delete_abandoned, exists, sha256_of, write_text
 from fedbench.base.processes import cores
 from fedbench.base.yamlfile import load
-from fedbench.data import archive
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.images import Pixels, read_image
 from fedbench.data.source import Source
@@ -93,7 +92,7 @@ def _decode(source: Path, file: Path, size: int) -> None:
             np.lib.format.write_array_header_1_0(stream, facts)
             for image in _decoded(files, size):
                 stream.write(image.transpose(2, 0, 1).tobytes())
-        sha256 = archive.checksum(scratch)
+        sha256 = sha256_of(scratch)
     counts = [tuple(map(len, listing.values())) for listing in (train, test)]
     contents = Contents(classes=tuple(train), train=counts[0], test=counts[1], sha256=sha256)
     write_text(_manifest(file), contents.model_dump_json(indent=1) + "\n")
@@ -133,19 +132,15 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
         raise FedbenchError(
             f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
         )
-    try:
+    with failing(f"{where}: the file is not a readable npy array", _REMEDY):
         pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
-    except Exception as error:  # header, mapping and disk raise different exceptions
-        raise FedbenchError(
-            f"{where}: the file is not a readable npy array ({short(error)}); {_REMEDY}"
-        ) from error
     expected = (sum(contents.train) + sum(contents.test), 3, side, side)
     if pixels.shape != expected or pixels.dtype != np.uint8:
         raise FedbenchError(
             f"{where}: the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} "
             f"it must be uint8 of shape {expected}; {_REMEDY}"
         )
-    if archive.checksum(file) != contents.sha256:
+    if sha256_of(file) != contents.sha256:
         raise FedbenchError(
             f"{where}: the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
         )

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbench.base.errors import FedbenchError, short
-from fedbench.data.archive import checksum
+from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.source import Source
 
@@ -45,12 +45,8 @@ class Leaf(Source):
         train, test = (self._read(home, subset) for subset in ("train", "test"))
         owners = np.unique([*train.names, *test.names])
         groups = [np.searchsorted(owners, each.names).astype(np.int64) for each in (train, test)]
-        files = [*home.glob("*/*.json")]
-        origin = {
-            "source": "LEAF",
-            "file": str(home),
-            "sha256": ", ".join(map(checksum, sorted(files))),
-        }
+        sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
+        origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
         prepare = self._pixels if self.name == "femnist" else self._letters
         x, y, more = prepare(home, train, test)
         return Dataset(
@@ -68,25 +64,21 @@ class Leaf(Source):
             )
         users = _Users([], [], [])
         for file in files:
-            try:
+            with failing(f"{file}: is not a file of LEAF"):
                 content = json.loads(file.read_text(encoding="utf-8"))
                 for name in content["users"]:
                     held = content["user_data"][name]
                     users.x.extend(held["x"])
                     users.y.extend(held["y"])
                     users.names.extend([name] * len(held["x"]))
-            except (ValueError, KeyError, TypeError) as error:
-                raise FedbenchError(f"{file}: is not a file of LEAF ({short(error)})") from None
         if not users.x or len(users.x) != len(users.y):
             raise FedbenchError(f"{home / subset}: {len(users.x)} samples, {len(users.y)} labels")
         return users
 
     def _pixels(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        try:
+        with failing(f"{home}: samples must be {_SIDE**2} numbers"):
             x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in subsets]
             y = [np.asarray(each.y, np.int64) for each in subsets]
-        except (ValueError, TypeError) as error:
-            raise FedbenchError(f"{home}: samples must be {_SIDE**2} numbers ({error})") from None
         return x, y, {"classes": 62}
 
     def _letters(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:

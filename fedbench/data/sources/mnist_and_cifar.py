@@ -78,5 +78,4 @@ class CIFAR100(Source):
 
 
 def _archives(begins: str) -> dict[str, Remote]:
-    """Those of `REMOTES` whose names begin so."""
     return {name: remote for name, remote in REMOTES.items() if name.startswith(begins)}

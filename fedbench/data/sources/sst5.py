@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import atomic, exists
-from fedbench.data import archive
+from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.source import Source
@@ -53,7 +52,7 @@ class SST5(Source):
         _fetch_missing(place, files)
         parts = [_read(place / name) for name in files]
         origin = {"source": "txt", "file": str(place)}
-        origin |= {f"sha256 {name}": archive.checksum(place / name) for name in files}
+        origin |= {f"sha256 {name}": sha256_of(place / name) for name in files}
         tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
         return tokenised("sst5", parts, tokens, folder, self.CLASSES, origin)
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError
-from fedbench.base.files import read_text
-from fedbench.data.archive import Arrays, checksum
+from fedbench.base.files import read_text, sha256_of
+from fedbench.data.archive import Arrays
 from fedbench.data.dataset import Dataset, Normalisation
 from fedbench.data.download import Remote, obtain
 from fedbench.data.images import ImageSet, Pixels, load_images, read_image
@@ -59,7 +59,7 @@ def _official(folder: Path) -> Arrays:
         return _arrays(folder / _NAME)
     file = folder / f"{_NAME}.zip"
     obtain(_REMOTE, file, f"put it there, or the folder {_NAME}/")
-    sha256 = checksum(file) if os.path.isfile(file) else "missing (this is not a file)"
+    sha256 = sha256_of(file) if os.path.isfile(file) else "missing (this is not a file)"
     if sha256 != _REMOTE.sha256:
         raise FedbenchError(
             f"tinyimagenet ({file}): the sha256 is {sha256}, but {_REMOTE.sha256} is expected; "

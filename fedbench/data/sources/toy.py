@@ -54,7 +54,6 @@ class Toy(Source):
 
 
 def _draw(count: int, rng: random.Random) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Points (count, 2) and their quadrants."""
     numbers = [_SIDE * (2 * rng.random() - 1) for _ in range(2 * count)]
     points = np.array(numbers, dtype=np.float32).reshape(count, 2)
     right, upper = (points > 0).T

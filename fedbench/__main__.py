@@ -6,7 +6,6 @@ from fedbench.cli import (  # noqa: F401  # each module adds its commands to the
     check,
     claims,
     compare,
-    learned,
     list_,
     partition,
     plan,

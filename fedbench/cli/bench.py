@@ -64,12 +64,17 @@ def bench(
     from fedbench.paper.bench import grids_of, targets_of
 
     comparison = prepare(
-        out, results, methods,
-        [read_value(text) for text in dataset or ["digits"]],
-        [read_value(text) for text in partition or ["iid"]],
-        seeds, grids_of(tune or []), metric, targets_of(metric, split(targets)),
-        parse(settings or []),
-    )  # fmt: skip
+        out,
+        results,
+        methods,
+        datasets=[read_value(text) for text in dataset or ["digits"]],
+        partitions=[read_value(text) for text in partition or ["iid"]],
+        seeds=seeds,
+        tune=grids_of(tune or []),
+        metric=metric,
+        targets=targets_of(metric, split(targets)),
+        settings=parse(settings or []),
+    )
     print_costs(comparison.plan, project() / "workflow", results, data_dir)
     if not plan:
         comparison.train(cores, device=device, reports=comparison.reports, data_dir=data_dir)

@@ -1,16 +1,13 @@
 """What there is, one row each: methods, data sets, models, partitions, samplers, probes, papers."""
 
-import ast
 import dataclasses
 import re
-import typing
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fedbench.base import checks, registry
+from fedbench.base import registry
 from fedbench.base.checks import allowed, hints
-from fedbench.base.checksums import parsed
 from fedbench.spec.compositions import Composition, compositions
 
 Row = dict[str, Any]
@@ -20,19 +17,19 @@ _NEEDS = ("proxy_data", "needs_head", "needs_projection", "computes_at_server")
 _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')
 
 
-def summaries(kind: str) -> list[Row]:
-    """One row per entry of a kind: name, summary, about, and parameters with default and range.
+def summaries(kind: str, *, full: bool = False) -> list[Row]:
+    """One row per entry of a kind: name, summary, about; of methods the published ones come first.
 
-    Of methods the published ones come first, then their parts. Imports torch for plug-ins alone.
+    If `full` also its parameters with default and range, for which the entries are imported.
     """
     named = compositions() if kind == "method" else {}
-    rows = [_composition(name, method) for name, method in named.items()]
-    return rows + [_entry(entry) for entry in registry.entries(kind).values()]
+    rows = [_composition(name, method, full) for name, method in named.items()]
+    return rows + [_entry(entry, full) for entry in registry.entries(kind).values()]
 
 
 def catalogue(kind: str) -> list[Row]:
-    """The same rows; those of methods have more (see `_method`), for which they are imported."""
-    rows = summaries(kind)
+    """The full rows; those of methods have more, see `_method`."""
+    rows = summaries(kind, full=True)
     if kind != "method":
         return rows
     methods = []
@@ -66,30 +63,33 @@ def papers(workflow: Path) -> list[Row]:
     return rows
 
 
-def _entry(entry: registry.Entry) -> Row:
+def _entry(entry: registry.Entry, full: bool) -> Row:
     summary, _, rest = entry.doc.partition("\n")
-    row = {"name": entry.name, "summary": summary, "about": rest.strip()}
-    return row | {"parameters": _parameters(entry)}
+    row: Row = {"name": entry.name, "summary": summary, "about": rest.strip()}
+    return row | ({"parameters": parameters_of(entry.load())} if full else {})
 
 
-def _composition(name: str, method: Composition) -> Row:
+def _composition(name: str, method: Composition, full: bool) -> Row:
     """A named method: what it is made of, where it was published, and its parts' parameters."""
     made_of = " + ".join(str(part) for part in method.parts) or "no parts"
     needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     note = f"; {method.note}" if method.note else ""
-    parameters = [
-        {
-            **row,
-            "name": f"{part.name}.{row['name']}",
-            "value": part.params.get(row["name"], row.get("default")),
-        }
-        for part in method.parts
-        for row in _parameters(registry.find("method", part.name))
-    ]
-    docs = [f"{part.name}: {registry.find('method', part.name).doc}" for part in method.parts]
+    entries = [(part, registry.find("method", part.name)) for part in method.parts]
+    docs = [f"{part.name}: {entry.doc}" for part, entry in entries]
     about = "\n\n".join(filter(None, [method.citation, *docs]))
     row: Row = {"name": name, "summary": made_of + needs + note, "about": about}
-    return row | {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
+    row |= {"with": method.settings, "papers": list(method.papers)}
+    if full:
+        row["parameters"] = [
+            {
+                **own,
+                "name": f"{part.name}.{own['name']}",
+                "value": part.params.get(own["name"], own.get("default")),
+            }
+            for part, entry in entries
+            for own in parameters_of(entry.load())
+        ]
+    return row
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:
@@ -134,11 +134,6 @@ def _cost(parts: list[Any]) -> Row:
     return {**total, **floats}
 
 
-def _parameters(entry: registry.Entry) -> list[Row]:
-    written = written_parameters(entry)
-    return parameters_of(entry.load()) if written is None else written
-
-
 def parameters_of(cls: Any) -> list[Row]:
     """Name, default and range of each parameter of a dataclass; no default if it must be given."""
     types = hints(cls)
@@ -152,37 +147,3 @@ def _default(f: "dataclasses.Field[Any]") -> Row:
     if f.default is not dataclasses.MISSING:
         return {"default": f.default}
     return {} if f.default_factory is dataclasses.MISSING else {"default": f.default_factory()}
-
-
-def written_parameters(entry: registry.Entry) -> list[Row] | None:
-    """The same as the file of an entry writes them; None if it must be imported to know them.
-
-    That is so for plug-ins, for a default that is computed, and for a parameter without one.
-    """
-    if entry.sha256:
-        return None
-    node, names = _class_and_names(entry)
-    hinted = {ast.unparse(x.target): x for x in node.body if isinstance(x, ast.AnnAssign)}
-    rows = []
-    for name, default in entry.fields.items():
-        if default is None and name not in entry.nulls:
-            return None
-        try:  # fedbench's own files
-            hint = eval(ast.unparse(hinted[name].annotation), names)  # noqa: S307
-        except NameError:
-            return None
-        rows.append({"name": name, "default": default, "allowed": allowed(hint)})
-    return rows
-
-
-def _class_and_names(entry: registry.Entry) -> tuple[ast.ClassDef, dict[str, Any]]:
-    """The class, and what its annotations may name: ranges, and names that the file gives some."""
-    names = vars(typing) | vars(checks)
-    for node in parsed(entry.file, entry.file.read_bytes()).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            words = ast.unparse(node.value)
-            if words.startswith(("Annotated[", "Literal[")):
-                names[node.targets[0].id] = eval(words, names)  # noqa: S307
-        if isinstance(node, ast.ClassDef) and node.name == entry.attribute:
-            return node, names
-    raise AssertionError(f"{entry.file} has no class {entry.attribute}")

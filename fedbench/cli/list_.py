@@ -48,30 +48,33 @@ def list_(
     """
     from fedbench.cli.catalogue import catalogue
 
+    full = full or bool(names)
     if kind is None:
         counts = {each: len(_rows(each, workflow)) for each in Kind}
         console.print(table_of({"kind": k, "there are": str(n)} for k, n in counts.items()))
         print_line("One kind: fedbench list methods. All about one: fedbench list methods FedDyn")
         return
     word = kind.value.removesuffix("s")
-    rows = catalogue(word) if as_json and kind is not Kind.papers else _rows(kind, workflow)
+    rows = catalogue(word) if as_json and kind is not Kind.papers else _rows(kind, workflow, full)
     rows = _named(rows, word, names or [])
     if as_json:
         print_json(rows, indent=2)
         return
     columns = ["title", "tables", "figures", "claims"] if kind is Kind.papers else ["summary"]
-    columns += ["parameters"] * (kind is not Kind.papers and bool(full or names))
+    columns += ["parameters"] * (kind is not Kind.papers and full)
     shown = ({column: text_of(row[column]) for column in ("name", *columns)} for row in rows)
     console.print(table_of(shown))
-    for row in rows if full or names else []:
+    for row in rows if full else []:
         if about := row.get("about"):
             console.print(Text(f"{row['name']}\n{about}\n"))
 
 
-def _rows(kind: Kind, workflow: Path) -> "list[Row]":
+def _rows(kind: Kind, workflow: Path, full: bool = False) -> "list[Row]":
     from fedbench.cli.catalogue import papers, summaries
 
-    return papers(workflow) if kind is Kind.papers else summaries(kind.value.removesuffix("s"))
+    if kind is Kind.papers:
+        return papers(workflow)
+    return summaries(kind.value.removesuffix("s"), full=full)
 
 
 def _named(rows: "list[Row]", kind: str, names: list[str]) -> "list[Row]":

@@ -1,7 +1,12 @@
-"""Builds the parts of a report one by one: a table, a figure, a paper's claims."""
+"""Builds the parts of a report: a table, a figure, a paper's claims.
+
+They may be shared among processes; any number of them gives the same bytes.
+"""
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -241,3 +246,38 @@ def _ranked(
     if table.ranks == "seeds" and len(layout.groups) > 1:
         for number, group in enumerate(layout.groups, start=1):
             yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]
+
+
+_builder: Builder  # of a process of the pool
+
+
+def make_all(builder: Builder, todo: list[Task], workers: int) -> dict[Task, Made]:
+    """Make every part, in this process or in so many others.
+
+    Raises `FedbenchError` if the system ends one of them.
+    """
+    if workers == 1:
+        return {task: builder.make(task) for task in todo}
+    # Tables of facts may load torch, which takes seconds: one process does all of them.
+    mine = [task for task in todo if task.kind == "fact"]
+    others = [task for task in todo if task.kind != "fact"]
+    try:
+        with ProcessPoolExecutor(workers, initializer=_open, initargs=(builder,)) as pool:
+            promised = {task: pool.submit(_make, task) for task in others}
+            made = {task: builder.make(task) for task in mine}
+            made |= {task: promise.result() for task, promise in promised.items()}
+    except BrokenProcessPool:
+        raise FedbenchError(
+            f"one of {workers} processes that write the report was ended by the system, perhaps "
+            "for want of memory; start it again with fewer workers"
+        ) from None
+    return {task: made[task] for task in todo}
+
+
+def _open(builder: Builder) -> None:
+    global _builder
+    _builder = builder
+
+
+def _make(task: Task) -> Made:
+    return _builder.make(task)

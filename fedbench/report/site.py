@@ -16,14 +16,12 @@ from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Plan
-from fedbench.report.builder import Builder, Made, Task, tasks
+from fedbench.report.builder import Builder, Made, Task, make_all, tasks
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Hours, PaperPage, RunCount
-from fedbench.report.pages.runs import Record, making, shards
+from fedbench.report.pages.runs import Record, making, shards, side_by_side
 from fedbench.report.pages.searches import searches
-from fedbench.report.pages.side_by_side import side_by_side
 from fedbench.report.pages.templates import filled
-from fedbench.report.parallel import make_all
 from fedbench.report.values import frames
 
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with

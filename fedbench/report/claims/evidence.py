@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from fedbench.base.grouping import grouped
 from fedbench.paper import moments
 from fedbench.paper.claims import SingleClaim
 from fedbench.paper.metrics import HELD, Metric
@@ -62,9 +63,8 @@ class MeasuredNumbers(Numbers):
         self._axes, self._over = plan.asked[at[0]].grids[at[1]].axes, over
         self._collected, self.kept = collected, kept
         self._guessed = collected.tuned_near_chance(plan, at[0])
-        self._cells: dict[str, list[Cell]] = {}
-        for cell in plan.select(*at, {}) if kept else ():
-            self._cells.setdefault(self._key(cell.coords), []).append(cell)
+        planned = plan.select(*at, {}) if kept else ()
+        self._cells = grouped(planned, lambda cell: self._key(cell.coords))
         self._columns: dict[str, dict[str, float]] = {}
         self._tables: dict[tuple[str, str], pd.DataFrame] = {}
 

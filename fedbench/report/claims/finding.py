@@ -7,6 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
 from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
@@ -144,10 +145,7 @@ def spans(
     """
     sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
     by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
-    groups: dict[str, list[tuple[float, Evidence]]] = {}
-    for x, row in sizes:
-        key = row.metric if by_metric or not row.unit else row.unit
-        groups.setdefault(key, []).append((x, row))
+    groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
     found = (([x for x, _ in group], group[0][1]) for group in groups.values())
     return [Span(row.metric, row.unit, min(x), median(x), max(x)) for x, row in found]
 

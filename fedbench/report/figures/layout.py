@@ -11,8 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.legend import explain
+from fedbench.report.figures.drawing import Drawing, explain
 from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
 from fedbench.report.values.numbers import UNTESTED
 

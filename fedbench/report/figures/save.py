@@ -17,9 +17,8 @@ from matplotlib.text import Text
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
 from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.drawing import Drawing
+from fedbench.report.figures.drawing import Drawing, remarked
 from fedbench.report.figures.layout import draw
-from fedbench.report.figures.legend import remarked
 from fedbench.report.figures.panels import Figure, Hue, Panel, panel_id, with_tips
 from fedbench.report.figures.style import INK, PAPER, THEME
 

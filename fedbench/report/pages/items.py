@@ -8,6 +8,7 @@ from math import comb
 from typing import Any
 
 from fedbench.base import registry
+from fedbench.base.grouping import grouped
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
@@ -127,17 +128,12 @@ class TableOnPage:
         Settings count by the table's first metric where no run is a substitute and every method has
         two seeds; none if no cell of them is marked as best.
         """
-        best = [names for cells in self._compared if (names := _best(cells))]
-        return Counter(names[0] for names in best if len(names) == 1).most_common(), len(best)
-
-    @property
-    def _compared(self) -> list[list[TableCell]]:
-        """The cells of each setting whose leader says something."""
-        settings: dict[tuple[str, str], list[TableCell]] = {}
-        for cell in self.cells:
-            if cell.place.metric == self.table.metrics[0]:
-                settings.setdefault(_setting(cell), []).append(cell)
-        return [x for x in settings.values() if not any(map(_says_little, x))]
+        first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
+        settings = grouped(first, _setting).values()
+        telling = [cells for cells in settings if not any(map(_says_little, cells))]
+        best = [[cell.place.method for cell in cells if cell.best] for cells in telling]
+        alone = Counter(names[0] for names in best if len(names) == 1)
+        return alone.most_common(), sum(map(bool, best))
 
 
 def _setting(cell: TableCell) -> tuple[str, str]:
@@ -147,10 +143,6 @@ def _setting(cell: TableCell) -> tuple[str, str]:
 def _says_little(cell: TableCell) -> bool:
     """Whether the cell is of a substitute, or of a single seed."""
     return bool(cell.substituted) or len({run.seed for run in cell.measured_runs}) == 1
-
-
-def _best(cells: list[TableCell]) -> list[str]:
-    return [cell.place.method for cell in cells if cell.best]
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:

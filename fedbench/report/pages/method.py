@@ -8,6 +8,7 @@ from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
+from fedbench.base.grouping import grouped
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
@@ -16,8 +17,7 @@ from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.pages.searches import SearchOnPage
-from fedbench.report.tables.cells import Contest, TableCell
-from fedbench.report.tables.contests import comparable, learned, with_same_seeds
+from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
 from fedbench.report.tables.layout import label_of, point_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
@@ -103,20 +103,13 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
     uses: dict[str, list[Use]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
-        for level, runs in _methods(plan, page.key).items():
+        having = [c for c in plan.cells if c.paper == page.key and "method" in c.coords]
+        for level, cells in grouped(having, lambda cell: cell.coords["method"]).items():
+            runs = [cell.run for cell in cells]
             uses.setdefault(str(level), []).append(_use(page, level, runs, shown, ranks))
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
     return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
-
-
-def _methods(plan: Plan, paper: str) -> dict[Level, list[RunSpec]]:
-    """The methods that the paper's cells have, in their order, each with its runs."""
-    runs: dict[Level, list[RunSpec]] = {}
-    for cell in plan.cells:
-        if cell.paper == paper and "method" in cell.coords:
-            runs.setdefault(cell.coords["method"], []).append(cell.run)
-    return runs
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
@@ -222,10 +215,7 @@ def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
         return
     named = [cell for cell in table.cells if cell.place.metric == metric and cell.place.method]
     measured = [cell for cell in with_same_seeds(named) if cell.measured]
-    contests: dict[Contest, list[TableCell]] = {}
-    for cell in measured:
-        contests.setdefault(cell.contest, []).append(cell)
-    sound = learned(measured)
+    contests, sound = grouped(measured, lambda cell: cell.contest), learned(measured)
     yield from (x for key, x in contests.items() if len(x) > 1 and key in sound)
 
 

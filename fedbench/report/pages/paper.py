@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from fedbench.paper.claims import Claim, Together
+from fedbench.base.grouping import grouped
+from fedbench.paper.claims import Together
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
@@ -198,23 +199,17 @@ class PaperPage:
     @property
     def swapped(self) -> list[tuple[str, Substitutions]]:
         """What was substituted in figures, each once with the names of its figures."""
-        named: dict[Substitutions, list[str]] = {}
-        for figure in self.figures:
-            if figure.substituted:
-                named.setdefault(figure.substituted, []).append(figure.title)
-        return [("; ".join(titles), found) for found, titles in named.items()]
+        swapped = [figure for figure in self.figures if figure.substituted]
+        alike = grouped(swapped, lambda figure: figure.substituted)
+        return [("; ".join(x.title for x in figures), found) for found, figures in alike.items()]
 
     def shown_by(self, finding: Finding) -> list[TableOnPage | FigureOnPage]:
         """The tables and figures that show what is claimed, the first and the last among them."""
         named = [finding] if finding.claim.shown_in else [finding, *finding.members]
-        keys = {key for one in named for key in _shown_in(one.claim)}
+        claims = [one.claim for one in named]
+        keys = {key for claim in claims for key in claim.shown_in}
+        keys |= {claim.table for claim in claims if not isinstance(claim, Together)}
         return _spread([item for item in self.of_runs if item.key in keys])
-
-
-def _shown_in(claim: Claim) -> tuple[str, ...]:
-    """The keys of the tables and figures that show a claim."""
-    own = "" if isinstance(claim, Together) else claim.table
-    return (own, *claim.shown_in)
 
 
 def _spread(items: list[TableOnPage | FigureOnPage]) -> list[TableOnPage | FigureOnPage]:

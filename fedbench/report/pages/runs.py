@@ -1,5 +1,7 @@
 """What pages tell of runs: how those of a paper were made, and the data of the page `run.html`.
 
+And which runs of a paper its page can draw side by side, and which it draws first.
+
 A page that is opened from a disk may load scripts but no other files, so that its data are a few
 scripts.
 """
@@ -14,9 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import as_trained
+from fedbench.report.values.numbers import point_name
+from fedbench.spec.compositions import own_methods
 
 _POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
@@ -194,3 +199,55 @@ def _script(runs: dict[str, dict[str, Any]], shared: _Shared) -> str:
     facts = {str(n): json.loads(text) for text, n in shared.texts.items() if n in used}
     content = {"facts": facts, "runs": runs}
     return f"showRuns({json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"
+
+
+_BASE, _BEST = "FedAvg", 4  # drawn first, and how many others beside it
+
+Chosen = dict[str, dict[str, list[str]]]  # setting → method → ids of its runs, one per seed
+
+
+def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
+    """What the page's script is given: the `runs` that are there, and the methods `drawn` first.
+
+    frame: the collected histories. Drawn first are FedAvg, methods of one's own, and those with
+    the highest last accuracy in the first setting. Empty if the paper compares no methods or no run
+    is there.
+    """
+    last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
+    found: Chosen = {}
+    for setting, cells in _settings(plan, paper).items():
+        for cell in cells:
+            if cell.run_id in last.index:
+                of_method = found.setdefault(setting, {}).setdefault(_method(cell), [])
+                of_method += [cell.run_id] * (cell.run_id not in of_method)
+    if not found:
+        return {}
+    return {"runs": found, "drawn": _first(next(iter(found.values())), last)}
+
+
+def _settings(plan: Plan, paper: str) -> dict[str, list[Cell]]:
+    """The cells with a method by setting: 'CIFAR-10, α = 0.6'; where grids differ, with theirs."""
+    having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
+    found: dict[str, list[Cell]] = {}
+    for setting, cells in grouped(having, _setting).items():
+        one_run_each = len({(_method(x), x.seed) for x in cells}) == len({x.run_id for x in cells})
+        for cell in cells:
+            key = setting if one_run_each else f"{setting} ({cell.grid})"
+            found.setdefault(key, []).append(cell)
+    return found
+
+
+def _setting(cell: Cell) -> str:
+    levels = [point_name(*at) for at in cell.coords.items() if at[0] != "method"]
+    return ", ".join(levels) or "all runs"
+
+
+def _method(cell: Cell) -> str:
+    return str(cell.coords["method"])
+
+
+def _first(methods: dict[str, list[str]], last: pd.DataFrame) -> list[str]:
+    score = "accuracy" if "accuracy" in last else "round"
+    means = {name: float(last.loc[runs, score].mean()) for name, runs in methods.items()}
+    best = sorted(means, key=lambda name: means[name], reverse=True)[:_BEST]
+    return [name for name in methods if name in {_BASE, *own_methods(), *best}]

@@ -3,8 +3,9 @@
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, scored, words
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.guessing import near_chance
@@ -38,10 +39,8 @@ def searches(
     plan: Plan, paper: str, collected: Collected, diverged: Container[str]
 ) -> list[SearchOnPage]:
     """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in plan.cells:
-        if cell.paper == paper and cell.run_id in plan.searches:
-            cells.setdefault(plan.searches[cell.run_id], []).append(cell)
+    searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
+    cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
     for search, served in cells.items():
         run = served[0].run

@@ -9,8 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from fedbench.report.claims.page import FILTERS
-from fedbench.report.claims.plot import plots
+from fedbench.report.claims.page import FILTERS, plots
 from fedbench.report.pages.items import FRONT, TableOnPage
 from fedbench.report.pages.leaderboard import board
 from fedbench.report.tables.cell_text import ABSENT, POOLED, TUNED_NEAR_CHANCE, change

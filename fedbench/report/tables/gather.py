@@ -7,14 +7,14 @@ from math import inf, isinf, sqrt
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.grouping import grouped
 from fedbench.paper import moments
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
-from fedbench.report.tables.cells import Pooled, Run, Status, TableCell
-from fedbench.report.tables.contests import mark_best
+from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import frames
 from fedbench.report.values.guessing import Guess, GuessOf, declared
 from fedbench.report.values.numbers import point_name
@@ -35,9 +35,8 @@ def table_cells(
     runs `tuned_near_chance` were chosen by trials near chance; `guess_of` says what guessing gives.
     """
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
-    groups: dict[str, list[Cell]] = {}
-    for cell in plan.select(at[0], table.grid, table.where):
-        groups.setdefault(str(_coords(cell, table)), []).append(cell)
+    planned = plan.select(at[0], table.grid, table.where)
+    groups = grouped(planned, lambda cell: str(_coords(cell, table)))
     runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
     found: list[TableCell] = []
     for metric in table.metrics:

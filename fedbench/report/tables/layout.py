@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.items import Table
 from fedbench.paper.notation import Level
 from fedbench.plan.printed import axes
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.contests import in_order
+from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 
 Point = tuple[Level, ...]
@@ -91,11 +91,9 @@ class TableLayout:
     @property
     def notes(self) -> list[tuple[str, Substitutions]]:
         """What was substituted, each once, after the names of its groups of rows or its mark."""
-        names: dict[Substitutions, list[str]] = {}
-        for group in self.groups:
-            if group.substituted:
-                names.setdefault(group.substituted, []).append(group.title or "All rows")
-        named = [(", ".join(titles), found) for found, titles in names.items()]
+        swapped = [group for group in self.groups if group.substituted]
+        alike = grouped(swapped, lambda group: group.substituted).items()
+        named = [(", ".join(x.title or "All rows" for x in of), found) for found, of in alike]
         return [*named, *((f"({mark})", found) for found, mark in self.marks.items())]
 
     @property
@@ -138,9 +136,8 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         absent = tuple(_absent(rows, cells, begun))
         cells = [cell for cell in cells if point_of(cell, rows) in begun]
     first, inner = _by_group(rows)
-    parts: dict[Point, list[TableCell]] = {}
-    for cell in in_order(table, cells) if "method" in first else cells:
-        parts.setdefault(point_of(cell, first), []).append(cell)
+    ordered = in_order(table, cells) if "method" in first else cells
+    parts = grouped(ordered, lambda cell: point_of(cell, first))
     groups = tuple(
         group_of(label_of(first, title), in_order(table, part), inner, columns)
         for title, part in parts.items()
@@ -173,11 +170,8 @@ def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
     """'α = 0.2: ± 1.93 (20)' for each deviation; the name has what its cells alone share."""
-    groups: dict[int, list[TableCell]] = {}
-    for cell in cells:
-        if cell.pooled is not None:
-            groups.setdefault(id(cell.pooled), []).append(cell)  # equal numbers may be others'
-    for group in groups.values():
+    having = [cell for cell in cells if cell.pooled]  # equal numbers may be others', ids not
+    for group in grouped(having, lambda cell: id(cell.pooled)).values():
         shared = [axis for axis in group[0].coords if _are_equal(axis, group)]
         names = tuple(axis for axis in shared if not _are_equal(axis, cells))
         name = label_of(names, point_of(group[0], names))

@@ -11,8 +11,7 @@ import pandas as pd
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.contests import comparable, learned, with_same_seeds
+from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
 from fedbench.report.values.leads import of_most
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks

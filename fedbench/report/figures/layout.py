@@ -49,7 +49,9 @@ class FigureLayout:
             if columns * size[0] > _WIDEST:
                 rows, columns = columns, rows
             return cls(rows, columns, size, parts)
-        columns = drawing.across or _columns(panels)
+        # up to three side by side, four as a square, more than nine in rows of four
+        usual = 2 if panels == 4 else min(panels, 4 if panels > 9 else 3)
+        columns = drawing.across or usual
         return cls(-(-panels // columns), columns, size, parts)
 
     def place(self, panel: int, part: int) -> tuple[int, int]:
@@ -99,10 +101,11 @@ def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
                 axes[where].set_gid(panel_id(i))
             _fill_one(drawing, axes[where], replace(panel, part=part))
     _share(drawing, axes, layout)
-    for where, one in ((w, axes[w]) for w in _places(layout)):
+    for where, one in np.ndenumerate(axes):
+        below = (where[0] + 1, where[1])
         if where not in drawn:
             one.axis("off")
-        elif (where[0] + 1, where[1]) in drawn and _same_below(axes, where):
+        elif below in drawn and one.get_xlabel() == axes[below].get_xlabel():
             one.set_xlabel("")
         if where[1] and one.get_ylabel() == axes[where[0], 0].get_ylabel():
             one.set_ylabel("")
@@ -137,22 +140,6 @@ def _share(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
         spare = max(0.0, least - (high - low)) / 2
         for one in group:
             one.set_ylim(low - spare, high + spare)
-
-
-def _columns(panels: int) -> int:
-    """Up to three side by side, four as a square, more than nine in rows of four."""
-    if panels == 4:
-        return 2
-    return min(panels, 4 if panels > 9 else 3)
-
-
-def _places(layout: FigureLayout) -> list[tuple[int, int]]:
-    return [(row, column) for row in range(layout.rows) for column in range(layout.columns)]
-
-
-def _same_below(axes: NDArray[Any], where: tuple[int, int]) -> bool:
-    below = axes[where[0] + 1, where[1]]
-    return bool(axes[where].get_xlabel() == below.get_xlabel())
 
 
 def _broken_labels(figure: Figure) -> bool:

@@ -58,16 +58,6 @@ class Style:
     marker: str
     hollow: bool = False
 
-    @property
-    def face(self) -> str:
-        """The colour that fills the marker."""
-        return "none" if self.hollow else self.colour
-
-    @property
-    def hatch(self) -> str:
-        """The pattern of a bar or box."""
-        return _HATCHES.get(self.line, "\\\\")
-
 
 # Within a paper, methods of different families differ in colour, and in line or marker.
 _METHODS = {
@@ -152,8 +142,9 @@ def _ordered(numbers: list[Level]) -> dict[Level, Style]:
     if values[0] < 0 < values[-1]:
         colours = _diverging(values)
     else:
-        plasma = sns.color_palette("plasma", as_cmap=True)
-        colours = sns.color_palette([plasma(0.2 + 0.6 * at) for at in _spread(len(values))])
+        plasma, steps = sns.color_palette("plasma", as_cmap=True), max(1, len(values) - 1)
+        shades = [plasma(0.2 + 0.6 * (i / steps)) for i in range(len(values))]
+        colours = sns.color_palette(shades)
     return {x: replace(style(i), colour=colours.as_hex()[i]) for i, x in enumerate(numbers)}
 
 
@@ -163,11 +154,6 @@ def _diverging(values: list[float]) -> Any:
     cold = sns.blend_palette([_NAVY, BLUE, _SKY], below)
     warm = sns.blend_palette([_OLIVE, RED, _PLUM], above)
     return sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
-
-
-def _spread(number: int) -> list[float]:
-    """So many numbers from 0 to 1."""
-    return [i / max(1, number - 1) for i in range(number)]
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:
@@ -221,24 +207,22 @@ def luminance(colour: str) -> float:
 
 def stroke(style: Style) -> dict[str, Any]:
     """The options of matplotlib for a line of that style."""
-    return {
-        "color": style.colour,
-        "linestyle": style.line,
-        "marker": style.marker,
-        "markersize": 5,
-        "markerfacecolor": style.face,
-        "markeredgecolor": style.colour,
-        "markeredgewidth": 1.0,
-    }
+    marker = {"marker": style.marker, "markersize": 5, "markeredgewidth": 1.0}
+    face = "none" if style.hollow else style.colour
+    marker |= {"markerfacecolor": face, "markeredgecolor": style.colour}
+    return {"color": style.colour, "linestyle": style.line, **marker}
 
 
-def filling(style: Style, strength: float = 1.0) -> dict[str, Any]:
+def filling(style: Style, strength: float | None = None) -> dict[str, Any]:
     """How a bar or box is filled.
 
     `strength` mixes its colour with white: a transparent colour would hide the hatching in an SVG.
+    None mixes that of a method's variants alone.
     """
+    strength = strength or (0.4 if style.hollow else 1.0)
     colour = sns.blend_palette(["white", style.colour], 101).as_hex()[round(100 * strength)]
-    return {"facecolor": colour, "edgecolor": INK, "hatch": style.hatch, "linewidth": 0.6}
+    hatch = _HATCHES.get(style.line, "\\\\")
+    return {"facecolor": colour, "edgecolor": INK, "hatch": hatch, "linewidth": 0.6}
 
 
 def bars(

@@ -21,6 +21,7 @@ from fedbench.report.pages.items import (
 )
 from fedbench.report.pages.runs import Making
 from fedbench.report.pages.searches import SearchOnPage
+from fedbench.report.values.numbers import thinned
 
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
@@ -209,14 +210,8 @@ class PaperPage:
         claims = [one.claim for one in named]
         keys = {key for claim in claims for key in claim.shown_in}
         keys |= {claim.table for claim in claims if not isinstance(claim, Together)}
-        return _spread([item for item in self.of_runs if item.key in keys])
-
-
-def _spread(items: list[TableOnPage | FigureOnPage]) -> list[TableOnPage | FigureOnPage]:
-    """At most so many as a claim leads to, from the first to the last."""
-    if len(items) <= _LINKS:
-        return items
-    return [items[round(i * (len(items) - 1) / (_LINKS - 1))] for i in range(_LINKS)]
+        items = [item for item in self.of_runs if item.key in keys]
+        return [items[place] for place in thinned(len(items), _LINKS)]
 
 
 def _number(table: Table | Facts) -> int:

@@ -53,7 +53,8 @@ def build(
     texts = {"index.html": filled("index", pages=pages, hours=hours, **shown)}
     texts |= {f"{page.key}.html": filled("paper", page=page, **shown) for page in pages}
     texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
-    texts["run.html"] = filled("run", plan=plan, runs=_relative(paths.runs, folder))
+    runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
+    texts["run.html"] = filled("run", plan=plan, runs=runs)
     collected = {key: builder.papers[key].collected.frame for key in plan.papers}
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
@@ -129,11 +130,6 @@ def _record(folder: store.RunFolder) -> Record | None:
         return folder.record()
     except FedbenchError:
         return None
-
-
-def _relative(target: Path, folder: Path) -> str:
-    """The address of a folder as seen from another."""
-    return quote(Path(os.path.relpath(target, folder)).as_posix())
 
 
 def _count(ids: list[str], frame: pd.DataFrame, paths: store.Results) -> RunCount:

@@ -158,14 +158,10 @@ def _earlier(first: pd.Series, second: pd.Series, target: float) -> float:
 
     Never is one round after the last that is planned for either.
     """
-    never = float(max(first.index[-1], second.index[-1]) + 1)
-    return _round_of(target, second, never) - _round_of(target, first, never)
-
-
-def _round_of(target: float, curve: pd.Series, never: float) -> float:
-    """The first round at or above the target."""
-    reached = curve.index[curve >= target - _ROUNDING]
-    return float(reached[0]) if len(reached) else never
+    never = max(first.index[-1], second.index[-1]) + 1
+    reached = [curve.index[curve >= target - _ROUNDING] for curve in (first, second)]
+    one, other = (float(rounds[0] if len(rounds) else never) for rounds in reached)
+    return other - one
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,9 +78,8 @@ def _evidence(
     (measured, on_paper), points = numbers, comparison.points
     printed = comparison.printed(on_paper)
     sides = [measured.cells(point) for point in points]
-    planned = min(len(side) for side in sides)
-    cells = list(chain.from_iterable(sides))
-    runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
+    planned, cells = min(map(len, sides)), [*chain.from_iterable(sides)]
+    runs = tuple(dict.fromkeys(each.run_id for each in cells))
     limit, estimate = comparison.limit, comparison.measured(measured)
     interval = limit.interval(estimate, share) if planned else None
     of_one_run = comparison.is_of_one_run(measured.read_at)
@@ -103,7 +102,7 @@ def _evidence(
         verdict=limit.verdict(estimate, share),
         as_claimed=None if void else _as_claimed(comparison, interval),
         planned=planned,
-        substituted=merged(planned_cell.substituted for planned_cell in cells),
+        substituted=merged(each.substituted for each in cells),
         void=void,
         too_late=any(map(measured.too_late, points)),
         kept=measured.kept,

@@ -181,8 +181,12 @@ class Costs(Fact):
 
 def _local(parts: list[Any], epochs: int) -> list[Terms]:
     """At a client: FedAvg copies x_t, makes a gradient and an update per step, and a difference."""
+    from fedbench.core.part import overriding
+
     total = _large(parts, epochs, m=1)
-    moved = _large([part for part in parts if _moves(part)], epochs, m=1)["ops_step"]
+    # of parts that change the step taken, and not the gradient
+    moving = [x for x in parts if overriding([x], "move") and not overriding([x], "grad")]
+    moved = _large(moving, epochs, m=1)["ops_step"]
     passes = {"H·g": 1 + total["backward"], "H·f": total["forward"] - total["backward"]}
     return [
         Counter({"": 1 + total["ops_begin"]}),
@@ -207,13 +211,6 @@ def _large(parts: list[Any], epochs: int, m: int) -> Terms:
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
     return added_cost(parts, replace(LARGE, m=m, epochs=epochs))
-
-
-def _moves(part: Any) -> bool:
-    """Whether a part changes the step taken, and not the gradient."""
-    from fedbench.core.part import overriding
-
-    return bool(overriding([part], "move")) and not overriding([part], "grad")
 
 
 def _text(terms: Terms) -> str | None:

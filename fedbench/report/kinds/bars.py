@@ -31,25 +31,27 @@ class Bars(Kind):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         """Groups of bars that start at zero."""
-        groups = self._groups(panel)
+        cells, count = [cell for hue in panel.hues for cell in hue.cells], len(panel.hues)
+        groups = list(dict.fromkeys(c.coords[self.axis] if self.axis else "" for c in cells))
         values = {
             (i, j): x for i, hue in enumerate(panel.hues) for j, x in self._values(hue, groups)
         }
-        rows = [
-            (panel.hues[i].label, j, x) for (i, j), of in values.items() for x in of if _all(of)
-        ]
+        finite = {at: of for at, of in values.items() if np.isfinite(of).all()}  # others: no mean
+        rows = [(panel.hues[i].label, j, x) for (i, j), of in finite.items() for x in of]
         bars(
             axes, pd.DataFrame(rows, columns=["hue", "group", "value"]), ("group", "value"),
-            {hue.label: _look(hue) for hue in panel.hues}, order=range(len(groups)), width=_WIDTH,
-            gap=0.08, errorbar="sd", capsize=0.15, err_kws={"color": INK, "linewidth": 0.9},
+            {hue.label: filling(hue.style) for hue in panel.hues}, order=range(len(groups)),
+            width=_WIDTH, gap=0.08, errorbar="sd", capsize=0.15,
+            err_kws={"color": INK, "linewidth": 0.9},
         )  # fmt: skip
+        places = [(i - (count - 1) / 2) * _WIDTH / count for i in range(count)]
         for (i, j), of in values.items():
-            at = j + (i - (len(panel.hues) - 1) / 2) * _WIDTH / len(panel.hues)
-            _write(axes, at, of, panel.hues[i], narrow=_WIDTH / len(panel.hues) < _NARROW)
+            _write(axes, j + places[i], of, panel.hues[i], narrow=_WIDTH / count < _NARROW)
         if self.axis:
             axes.set_xticks(range(len(groups)), [point_name(self.axis, g) for g in groups])
         else:
-            self._name(axes, panel)
+            names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
+            axes.set_xticks(places, names, fontsize=7)
         axes.margins(y=0.18)
         axes.set(xlabel="", ylabel=_label(panel))
 
@@ -60,19 +62,7 @@ class Bars(Kind):
 
     def handle(self, hue: Hue) -> Artist:
         """A filled rectangle."""
-        return Patch(**_look(hue))
-
-    def _name(self, axes: Axes, panel: Panel) -> None:
-        """Write each bar's name below it."""
-        count = len(panel.hues)
-        at = [(i - (count - 1) / 2) * _WIDTH / count for i in range(count)]
-        names = [textwrap.fill(hue.label, 14) for hue in panel.hues]
-        axes.set_xticks(at, names, fontsize=7)
-
-    def _groups(self, panel: Panel) -> list[Level]:
-        if not self.axis:
-            return [""]
-        return list(dict.fromkeys(c.coords[self.axis] for hue in panel.hues for c in hue.cells))
+        return Patch(**filling(hue.style))
 
     def _values(self, hue: Hue, groups: list[Level]) -> Iterator[tuple[int, "pd.Series[float]"]]:
         """The values of each group that has some, with the group's place."""
@@ -81,15 +71,6 @@ class Bars(Kind):
             of = rows[rows[self.axis] == group] if self.axis and len(rows) else rows
             if len(of):
                 yield place, of["value"]
-
-
-def _look(hue: Hue) -> dict[str, Any]:
-    return filling(hue.style, 0.4 if hue.style.hollow else 1.0)
-
-
-def _all(values: "pd.Series[float]") -> bool:
-    """Whether all values are finite: of others there is no mean to draw."""
-    return bool(np.isfinite(values).all())
 
 
 def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narrow: bool) -> None:

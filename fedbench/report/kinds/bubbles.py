@@ -77,7 +77,8 @@ def draw_partitions(
         axes = figure.add_axes(box)
         _draw(axes, counts, largest / most)
         axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(_clients(len(counts), len(panel.counts)))
+        n, every = len(counts), len(panel.counts)
+        axes.set_xlabel("client" if n == every else f"client (first {n} of {every})")
         axes.set_ylabel("" if place else "class")
         axes.tick_params(labelleft=not place)
     _explain(axes, largest / most, most)
@@ -95,10 +96,6 @@ def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
     axes.set(xlim=(-0.5, len(counts) - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
     axes.locator_params(axis="x", nbins=7, steps=[1, 2, 5, 10], integer=True)
     axes.locator_params(axis="y", nbins=10, steps=[1, 2, 5, 10], integer=True)
-
-
-def _clients(shown: int, all_: int) -> str:
-    return "client" if shown == all_ else f"client (first {shown} of {all_})"
 
 
 def _explain(axes: Axes, scale: float, most: int) -> None:

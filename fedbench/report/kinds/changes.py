@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -38,7 +38,7 @@ class Changes(Kind):
         counts = next(iter(tables.values()))["count"]
         rows = pd.concat([table.assign(hue=hue.label) for hue, table in tables.items()])
         rows["change"] = 100 * (rows["after"] - rows["before"])
-        looks = {hue.label: _look(hue) for hue in tables}
+        looks = {hue.label: filling(hue.style) for hue in tables}
         at, order = ("label", "change"), list(counts.index)
         bars(axes, rows.reset_index(), at, looks, order=order, width=0.8, errorbar=None)
         axes.axhline(0, color=INK, linewidth=0.8)
@@ -51,7 +51,7 @@ class Changes(Kind):
 
     def handle(self, hue: Hue) -> Artist:
         """A filled rectangle."""
-        return Patch(**_look(hue))
+        return Patch(**filling(hue.style))
 
 
 def _has(hue: Hue) -> bool:
@@ -69,7 +69,3 @@ def _of(client: int, hue: Hue) -> pd.DataFrame:
     table = _last(hue)
     rows = table[table["client"] == client].astype({"label": int, "count": int})
     return rows.sort_values(["count", "label"], ascending=[False, True]).set_index("label")
-
-
-def _look(hue: Hue) -> dict[str, Any]:
-    return filling(hue.style, 0.4 if hue.style.hollow else 1.0)

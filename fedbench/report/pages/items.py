@@ -215,11 +215,6 @@ class FigureOnPage:
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
         return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
 
-    @property
-    def inches(self) -> float:
-        """The width; a figure wider than 5 inches has a whole row of the page."""
-        return self.box[0]
-
 
 @dataclass(frozen=True)
 class EmptyOnPage:

@@ -7,7 +7,6 @@ scripts.
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import as_trained
-from fedbench.report.values.numbers import point_name
+from fedbench.report.values.numbers import point_name, short, thinned
 from fedbench.spec.compositions import own_methods
 
-_POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
+_POINTS = 60  # of a curve at most
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
 
 _SUMS = ("checksum", "sha256", "name")  # of a data set's origin: told on the page of a run
@@ -90,7 +89,7 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
     papers = _papers(plan)
     told: dict[str, dict[str, Any]] = {}
-    shared = _Shared()
+    shared: dict[str, int] = {}
     for frame in frames.values():
         histories = _Histories(frame[~frame["run_id"].isin(told)])
         for run, rows in histories.rows.items():
@@ -100,15 +99,9 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
 
 
-class _Shared:
-    """Texts that many runs have in common, each with its number."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-
-    def number(self, facts: Any) -> int:
-        """The number of these facts, which are kept as JSON."""
-        return self.texts.setdefault(json.dumps(facts, ensure_ascii=False), len(self.texts))
+def _number(facts: Any, shared: dict[str, int]) -> int:
+    """The number of these facts among those that runs have in common, which are kept as JSON."""
+    return shared.setdefault(json.dumps(facts, ensure_ascii=False), len(shared))
 
 
 class _Histories:
@@ -118,7 +111,8 @@ class _Histories:
         runs = frame.groupby("run_id", sort=True).indices.items()
         self.rows = {str(run): np.asarray(rows) for run, rows in runs}
         self.status, self.round = frame["status"].tolist(), frame["round"].tolist()
-        drawn = [str(name) for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
+        numbers = frame.select_dtypes(["number", "bool"])
+        drawn = [str(name) for name in numbers if _is_curve(str(name))]
         scores = {name: Metric(name).is_score for name in drawn}
         self._columns = {  # scores first
             name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
@@ -129,7 +123,9 @@ class _Histories:
         """The numbers in these rows, by label; a column without a finite one is left out."""
         parts = {name: column[rows] for name, column in self._columns.items()}
         return {
-            _label(name): _numbers(part) for name, part in parts.items() if np.isfinite(part).any()
+            _label(name): [short(x) for x in part.tolist()]
+            for name, part in parts.items()
+            if np.isfinite(part).any()
         }
 
 
@@ -142,9 +138,9 @@ def _papers(plan: Plan) -> dict[str, list[str]]:
 
 
 def _told(
-    histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: _Shared
+    histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: dict[str, int]
 ) -> dict[str, Any]:
-    last, shown = rows[-1], _thinned(rows)
+    last, shown = rows[-1], rows[thinned(len(rows), _POINTS)]
     told = {key: record[key] for key in ("device", "processor") if key in record}
     facts = {**told, **record.get("versions", {})}
     settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
@@ -155,22 +151,14 @@ def _told(
         "ended": record.get("ended", ""),
         "settings": settings,
         **({"chosen": chosen} if chosen else {}),
-        "made": shared.number(facts),
-        "data": shared.number(record.get("data", {})),
+        "made": _number(facts, shared),
+        "data": _number(record.get("data", {}), shared),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),
         "papers": papers,
         "points": len(rows),  # of which the curves show these
         "x": [int(histories.round[row]) for row in shown],
         "curves": histories.curves(shown),
     }
-
-
-def _thinned(rows: Rows) -> Rows:
-    """At most so many rows, evenly spaced, the first and the last among them."""
-    n = len(rows)
-    if n <= _POINTS:
-        return rows
-    return rows[[round(i * (n - 1) / (_POINTS - 1)) for i in range(_POINTS)]]
 
 
 def _is_curve(name: str) -> bool:
@@ -185,18 +173,10 @@ def _label(name: str) -> str:
     return f"{metric.label} (%)" if metric.is_score else metric.label
 
 
-def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column)
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None for x in values.tolist()]
-
-
-def _script(runs: dict[str, dict[str, Any]], shared: _Shared) -> str:
+def _script(runs: dict[str, dict[str, Any]], shared: dict[str, int]) -> str:
     """A call of the function that the page defines."""
     used = {run[key] for run in runs.values() for key in ("made", "data")}
-    facts = {str(n): json.loads(text) for text, n in shared.texts.items() if n in used}
+    facts = {str(n): json.loads(text) for text, n in shared.items() if n in used}
     content = {"facts": facts, "runs": runs}
     return f"showRuns({json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"
 

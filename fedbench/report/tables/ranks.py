@@ -151,13 +151,9 @@ def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
     scores: dict[str, dict[str, float]] = {}
     runs: dict[str, set[str]] = {}
     for cell in cells:
-        place = _setting(cell)
+        place = f"{cell.place.dataset};{cell.place.setting}"
         scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
         runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
     places = [place for place in scores if place in once.values()]
     return pd.DataFrame([scores[place] for place in places], index=places)
-
-
-def _setting(cell: TableCell) -> str:
-    return f"{cell.place.dataset};{cell.place.setting}"

@@ -3,10 +3,9 @@
 from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
     bench,
-    check,
+    catalogue,
     claims,
     compare,
-    list_,
     partition,
     plan,
     publish,

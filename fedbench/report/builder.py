@@ -33,9 +33,8 @@ from fedbench.report.pages.items import (
     TableOnPage,
     conditions,
 )
-from fedbench.report.tables.cell_text import TextTable, text_table
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.export import tidy, to_csv, to_latex, to_markdown
+from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
 from fedbench.report.tables.gather import table_cells
 from fedbench.report.tables.layout import TableLayout, arrange

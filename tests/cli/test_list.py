@@ -17,8 +17,8 @@ from fedbench.cli.catalogue import (
     citation,
     parameters_of,
     summaries,
+    text_of,
 )
-from fedbench.cli.list_ import text_of
 from fedbench.core.part import Cost
 from fedbench.spec.compositions import compositions
 

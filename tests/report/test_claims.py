@@ -15,11 +15,10 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Speed, Term
+from fedbench.report.claims.comparisons import Limit, Speed, Term
 from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Label, Void
-from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.page import tidy
 from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import ErrorRates, Verdict, at_least, of_mean, of_spread

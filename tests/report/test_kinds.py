@@ -14,7 +14,7 @@ from fedbench.plan.plan import make_plan
 from fedbench.report.figures.layout import _broken_labels, draw
 from fedbench.report.figures.save import inline, readout, save
 from fedbench.report.figures.style import INK, THEME, luminance, styles
-from fedbench.report.kinds.density import _mean
+from fedbench.report.kinds.lines import _mean
 from fedbench.report.values.frames import Collected
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables

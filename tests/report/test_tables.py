@@ -9,9 +9,18 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.tables.cell_text import CellText, TextTable, text_table, title_row
 from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.export import COLUMNS, markdown, tidy, to_latex, to_markdown
+from fedbench.report.tables.export import (
+    COLUMNS,
+    CellText,
+    TextTable,
+    markdown,
+    text_table,
+    tidy,
+    title_row,
+    to_latex,
+    to_markdown,
+)
 from fedbench.report.tables.gather import _with_pooled, table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import frames

@@ -35,8 +35,7 @@ from fedbench.paper.claims import (
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.report.claims.comparisons import Comparison, Speed, Steadiness, Term, mean_of
-from fedbench.report.claims.limits import Limit
+from fedbench.report.claims.comparisons import Comparison, Limit, Speed, Steadiness, Term, mean_of
 from fedbench.report.claims.sides import Coords, Scope, pairs, scope_of, unit_of, words
 from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
 

@@ -1,6 +1,6 @@
 """Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-`limits` says how a single comparison is decided, `expand` how many of them must hold.
+`Limit` says how a single comparison is decided, `expand` how many of them must hold.
 """
 
 from dataclasses import replace

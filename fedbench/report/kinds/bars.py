@@ -1,17 +1,20 @@
-"""One bar per hue."""
+"""Bars or points of numbers by hue: of runs, over the levels of an axis, by class."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 
-from fedbench.paper.notation import Level
+from fedbench.base.checks import Count
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.notation import Level, level_text
 from fedbench.report.figures.panels import Artist, Axes, Hue, Kind, Panel, Patch, metric_label
-from fedbench.report.figures.style import INK, bars, filling
-from fedbench.report.values.numbers import fixed, point_name
+from fedbench.report.figures.style import INK, bars, filling, stroke
+from fedbench.report.values.numbers import axis_title, fixed, point_name
 
 _WIDTH = 0.82  # of a group, where neighbours are 1 apart
 _NARROW = 0.2  # of a group's width: the number above a narrower bar is turned upright
@@ -88,3 +91,108 @@ def _label(panel: Panel) -> str:
     if len(labels) == 1:
         return next(iter(labels))
     return "Test accuracy (%)" if all(text.endswith("(%)") for text in labels) else "Value"
+
+
+@dataclass(frozen=True)
+class Levels(Kind):
+    """One line per hue over the levels of `axis`, which must be numbers; `log`: a logarithmic axis.
+
+    Points are means over the seeds, bars one sample standard deviation on either side.
+    """
+
+    shared: ClassVar[bool] = True
+
+    axis: str = "participation"
+    log: bool = False
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One line per hue; a level of which a run has no finite number breaks it."""
+        levels = self._levels(panel)
+        if self.log:
+            axes.set_xscale("log")
+            axes.minorticks_off()
+        for hue in panel.hues:
+            if hue.measured and len(hue.readings):
+                self._line(axes, hue)
+        axes.set_xticks(levels, [level_text(level) for level in levels])
+        axes.set_xlabel(axis_title(self.axis))
+        axes.set_ylabel(metric_label(panel.metric))
+
+    def _line(self, axes: Axes, hue: Hue) -> None:
+        rows = hue.readings
+        known = np.isfinite(rows["value"]).groupby(rows[self.axis]).transform("all")
+        sns.pointplot(
+            rows.assign(value=rows["value"].where(known)), x=self.axis, y="value", errorbar="sd",
+            native_scale=True, capsize=0.08, err_kws={"linewidth": 1.6}, linewidth=1.6, ax=axes,
+            **stroke(hue.style),
+        )  # fmt: skip
+
+    def _levels(self, panel: Panel) -> list[float]:
+        levels = {cell.coords[self.axis] for hue in panel.hues for cell in hue.cells}
+        for level in levels:
+            if isinstance(level, str | bool):
+                raise FedbenchError(
+                    f"figure kind levels: axis '{self.axis}' has the level '{level_text(level)}'; "
+                    "all its levels must be numbers"
+                )
+        return sorted(float(level) for level in levels)
+
+
+@dataclass(frozen=True)
+class Changes(Kind):
+    """Accuracy after minus before, by class, from the probe `changes` (ASD paper, Fig. 1).
+
+    Of the clients that trained in the last watched round of every hue, the first `clients` are
+    shown, of one seed. Classes stand in the order of the client's samples of them, most first.
+    """
+
+    reads: ClassVar[str] = "changes"
+    size: ClassVar[tuple[float, float]] = (2.6, 1.8)
+    alone: ClassVar[tuple[float, float]] = (5.6, 2.6)
+
+    clients: Count = 2
+
+    def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
+        """The clients, as 'Client 3'."""
+        trained = [set(_last(hue)["client"]) for panel in panels for hue in panel.hues if _has(hue)]
+        common = sorted(set.intersection(*trained)) if trained else []
+        return tuple(f"Client {int(client)}" for client in common[: self.clients]) or ("",)
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Bars by class and hue, in points; below them the class and the client's samples of it."""
+        client = int(panel.part.removeprefix("Client "))
+        tables = {hue: _of(client, hue) for hue in panel.hues if _has(hue)}
+        counts = next(iter(tables.values()))["count"]
+        rows = pd.concat([table.assign(hue=hue.label) for hue, table in tables.items()])
+        rows["change"] = 100 * (rows["after"] - rows["before"])
+        looks = {hue.label: filling(hue.style) for hue in tables}
+        at, order = ("label", "change"), list(counts.index)
+        bars(axes, rows.reset_index(), at, looks, order=order, width=0.8, errorbar=None)
+        axes.axhline(0, color=INK, linewidth=0.8)
+        axes.set_xticks(
+            range(len(counts)), [f"{label}\n{n}" for label, n in counts.items()], fontsize=6
+        )
+        axes.set_ylim(-100, 100)
+        axes.set_xlabel("Class and number of samples")
+        axes.set_ylabel("Change (points)")
+
+    def handle(self, hue: Hue) -> Artist:
+        """A filled rectangle."""
+        return Patch(**filling(hue.style))
+
+
+def _has(hue: Hue) -> bool:
+    return not hue.table("changes").empty
+
+
+def _last(hue: Hue) -> pd.DataFrame:
+    table = hue.first("changes")
+    last: pd.DataFrame = table[table["round"] == table["round"].max()]
+    return last
+
+
+def _of(client: int, hue: Hue) -> pd.DataFrame:
+    """One client's classes, the most frequent first."""
+    table = _last(hue)
+    rows = table[table["client"] == client].astype({"label": int, "count": int})
+    return rows.sort_values(["count", "label"], ascending=[False, True]).set_index("label")

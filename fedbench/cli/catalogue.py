@@ -82,7 +82,6 @@ def _entry(entry: registry.Entry, full: bool) -> Row:
 
 
 def _composition(name: str, method: "Composition", full: bool) -> Row:
-    """A named method: what it is made of, where it was published, and its parts' parameters."""
     made_of = " + ".join(str(part) for part in method.parts) or "no parts"
     needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     note = f"; {method.note}" if method.note else ""
@@ -221,7 +220,6 @@ def _rows(kind: Kind, workflow: Path, full: bool = False) -> list[Row]:
 
 
 def _named(rows: list[Row], kind: str, names: list[str]) -> list[Row]:
-    """The rows of these names, in any case; all rows without a name."""
     known = {row["name"].lower() for row in rows}
     for name in names:
         if name.lower() not in known:
@@ -244,7 +242,6 @@ def text_of(value: object) -> str:
 
 
 def _given(parameter: dict[str, object]) -> str:
-    """The value of a parameter or else its default; that it is required if it has none."""
     if "value" in parameter or "default" in parameter:
         return f" = {parameter.get('value', parameter.get('default'))}"
     return " (required)"

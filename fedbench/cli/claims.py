@@ -82,7 +82,6 @@ def claims(
 def _costs(
     plan: "Plan", judged: list[dict[str, Any]], workflow: Path, results: Path
 ) -> Iterable[dict[str, str]]:
-    """The claims whose runs are not all finished, with the hours that they take, cheapest first."""
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import hours_left, in_words, measured_speeds
     from fedbench.store import Results
@@ -100,7 +99,6 @@ def _costs(
 
 
 def _lines(judged: Iterable[dict[str, Any]]) -> Table:
-    """A line for each claim: its key, its verdict by the runs here, and how its text begins."""
     table = Table.grid(padding=(0, 2), expand=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -112,7 +110,6 @@ def _lines(judged: Iterable[dict[str, Any]]) -> Table:
 
 
 def _verdicts(claim: dict[str, Any]) -> Group:
-    """Its key and text, and below them the verdicts with what they rest on."""
     table = Table.grid(padding=(0, 2))
     printed = {"none": "not printed"}.get(claim["printed_verdict"], claim["printed_verdict"])
     table.add_row("printed", _coloured(printed, claim["printed_verdict"], claim["printed"]))
@@ -124,14 +121,12 @@ def _verdicts(claim: dict[str, Any]) -> Group:
 
 
 def _coloured(words: str, verdict: str, why: str) -> Text:
-    """A verdict in words and in its colour, and what it rests on."""
     colour = _COLOURS.get(verdict)
     text = Text.assemble((words, f"bold {colour}" if colour else ""))
     return text.append(f": {why}") if why else text
 
 
 def _counts(judged: list[dict[str, Any]]) -> str:
-    """How many claims there are, and how many have each verdict."""
     from fedbench.report.claims.page import FILTERS
 
     counted = [claim for claim in judged if claim["counts"]]
@@ -193,7 +188,6 @@ def _restore(plan: "Plan", paper: str, results: Path) -> int:
 
 
 def _judged(plan: "Plan", paper: str, results: Path, workflow: Path) -> "list[Finding]":
-    """The claims by the runs that are finished, collected anew."""
     from fedbench.jobs.collect import collect, finished
     from fedbench.report.claims.page import judged
     from fedbench.report.values import frames
@@ -213,7 +207,6 @@ def _row(paper: str, finding: "Finding") -> dict[str, str]:
 
 
 def _print_verdict(finding: "Finding", paper: str, scale: str) -> None:
-    """The claim, what its paper's numbers say of it, and what the runs here do."""
     from fedbench.report.words import say
 
     print_line(f"{paper}.{finding.key}: {finding.claim.text}")
@@ -226,7 +219,6 @@ def _print_verdict(finding: "Finding", paper: str, scale: str) -> None:
 
 
 def _seconds(runs: list[str], results: Path) -> dict[str, float]:
-    """How long each finished run took where it was trained."""
     from fedbench.store import Results
 
     records = ((run, Results(results).run(run).record()) for run in runs)
@@ -234,7 +226,6 @@ def _seconds(runs: list[str], results: Path) -> dict[str, float]:
 
 
 def _print_runs(plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int) -> None:
-    """How many runs there are, what varies among them, and what they cost."""
     if not runs:
         print_line("Behind it: no run of this scale.")
         return

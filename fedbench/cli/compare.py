@@ -77,7 +77,6 @@ def _place(folder: Path, scales: Container[str]) -> Path:
 
 
 def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, str]]:
-    """The cells that differ beyond the seeds, the surest first."""
     from fedbench.report.values.numbers import signed
 
     apart = compared.cells[compared.cells["apart"]].sort_values("p", kind="stable")
@@ -91,7 +90,6 @@ def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, s
 
 
 def _mean(cell: Mapping[Any, Any], side: str) -> str:
-    """The mean on a side, its deviation, and of how many runs."""
     from fedbench.report.values.numbers import with_deviation
 
     number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)

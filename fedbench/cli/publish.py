@@ -43,7 +43,6 @@ def export(
 
 
 def _exported(done: "Exported") -> str:
-    """What is published, what of it is new, and which planned runs are missing."""
     line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
     if done.others:
         line += f", and {done.others:,} of other plans"

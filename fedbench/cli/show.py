@@ -128,7 +128,6 @@ def _plain(word: str) -> str:
 
 
 def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
-    """A row for each curve, then all of them in one plot."""
     import pandas as pd
 
     curves, rows = {}, []
@@ -148,7 +147,6 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
 
 
 def _show_one(folder: "RunFolder", column: str) -> None:
-    """The facts of a run, and its curve."""
     from fedbench.store import state
 
     record = folder.record()
@@ -220,7 +218,6 @@ def how_it_ended(record: Mapping[str, Any]) -> str:
 
 
 def _plot(curves: "dict[str, pd.Series[float]]", name: str) -> str:
-    """Curves by round, each drawn with its mark; values that are not finite are left out."""
     import plotille
 
     sound = {mark: values[values.abs() < float("inf")] for mark, values in curves.items()}

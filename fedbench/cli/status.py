@@ -117,7 +117,6 @@ def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":
 
 
 def _shown(seen: "Overview") -> Group:
-    """A table with a line per paper, then the runs that run, then those that failed."""
     from fedbench.store import Status
 
     columns = [status for status in Status if seen.everything.counts[status]]
@@ -144,7 +143,6 @@ def _row(name: str, tally: "Tally", columns: "list[Status]", seen: "Overview") -
 
 
 def _facts(seen: "Overview") -> dict[str, Any]:
-    """The same as plain values, for a program."""
     return {
         "papers": {name: _numbers(tally) for name, tally in seen.papers.items()},
         "all": _numbers(seen.everything),

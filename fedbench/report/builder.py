@@ -126,8 +126,6 @@ class Builder:
 
 
 class _Part:
-    """Makes one part, and notes the files that it has written."""
-
     def __init__(self, builder: Builder, paper: str, key: str) -> None:
         self.builder, self.plan, self.at = builder, builder.plan, (paper, key)
         self.paper, self.of_paper = builder.plan.papers[paper], builder.papers[paper]

@@ -87,7 +87,6 @@ def _page(
     records: dict[str, Record],
     speeds: Speeds,
 ) -> PaperPage:
-    """A paper's page, of what could be made."""
     plan, of_paper = builder.plan, builder.papers[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
 

@@ -31,7 +31,6 @@ def say(name: str, *shown: Any) -> str:
 
 
 def _counted(number: int, word: str) -> str:
-    """'1 cell', '3 cells'."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 

@@ -124,7 +124,6 @@ class MeasuredNumbers(Numbers):
 
     @cached_property
     def _ends(self) -> dict[str, float]:
-        """The accuracy after the last round by run."""
         frame = self._collected.frame
         return moments.values(frame, "accuracy", "final") if "accuracy" in frame else {}
 
@@ -249,7 +248,6 @@ class PaperNumbers:
         return PrintedNumbers(stats)
 
     def _table(self, key: str) -> dict[str, Stat]:
-        """The printed numbers of the table `key`, each by its point."""
         if key not in self._tables:
             found = self._tables[key] = {}
             paper = self.plan.asked[self.key]

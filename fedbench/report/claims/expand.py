@@ -123,7 +123,6 @@ def _mean(place: str, cells: list[Node], starred: bool) -> Node:
 
 
 def _needed(place: str, claim: SingleClaim, cells: int) -> int:
-    """In how many cells the claim must hold."""
     if claim.cells == "most":
         return cells // 2 + 1
     if isinstance(claim.cells, int) and claim.cells > cells:

@@ -74,7 +74,6 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorR
 def _evidence(
     numbers: tuple[MeasuredNumbers, Numbers], cell: str, comparison: Comparison, share: ErrorRates
 ) -> Evidence:
-    """The comparison, carried out on measured and on printed numbers."""
     (measured, on_paper), points = numbers, comparison.points
     printed = comparison.printed(on_paper)
     sides = [measured.cells(point) for point in points]

@@ -186,7 +186,6 @@ def plots(rows: Sequence[Evidence]) -> list[Plot]:
 
 
 def _effects(row: Evidence) -> list[float]:
-    """The effects, printed and measured, that can be drawn."""
     measured = row.interval.effect if row.interval else None
     return [x for x in (row.printed, measured) if x is not None and isfinite(x)]
 

@@ -91,7 +91,6 @@ class Traffic(Fact):
 
 
 def _sizes(run: RunSpec) -> "Sizes":
-    """The sizes on which costs depend, of the network that the run trains."""
     from fedbench.core.part import Sizes
 
     module = network(run)

@@ -50,8 +50,6 @@ class Drawing:
 
 @dataclass(frozen=True)
 class _Draft:
-    """What the panels of one figure are made from."""
-
     place: str
     paper: Paper
     figure: items.Figure

@@ -72,7 +72,6 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def _framed(drawing: Drawing) -> Figure:
-    """Panels under a title and above a legend."""
     panels = FigureLayout.of(drawing)
     title = wrapped(drawing.title, panels.width - (1.5 if drawing.substituted else 0.1))
     below = explain(drawing, panels.width)
@@ -91,7 +90,6 @@ def _framed(drawing: Drawing) -> Figure:
 
 
 def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
-    """Draw every part of every panel; unused places stay empty."""
     drawn = set()
     for i, panel in enumerate(drawing.panels):
         for j, part in enumerate(drawing.parts):

@@ -85,7 +85,6 @@ def _bars(ranks: Ranks, title: str) -> Figure:
 
 
 def _scale(axes: Axes, methods: int) -> None:
-    """The scale at the top, from the best rank to the last; nothing is drawn beyond it."""
     axes.grid(visible=False)
     axes.spines["top"].set_visible(True)
     axes.set_xlim(1, methods)

@@ -81,7 +81,6 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
 
 
 def _lacking(figure: Figure) -> list[str]:
-    """The letters of a figure that its fonts do not have, in order."""
     found: set[str] = set()
     for text in figure.findobj(Text):
         found |= {x for x in {*text.get_text()} if x.isprintable() and not _has(text, x)}
@@ -89,7 +88,6 @@ def _lacking(figure: Figure) -> list[str]:
 
 
 def _has(text: Text, letter: str) -> bool:
-    """Whether one of the text's fonts has the letter."""
     for family in text.get_fontfamily():
         properties = copy(text.get_fontproperties())
         properties.set_family(family)

@@ -172,7 +172,6 @@ def _worded(levels: list[Level]) -> dict[Level, Style]:
 
 
 def _base(name: str) -> Style | None:
-    """The style of the longest listed method that the name begins with."""
     bases = [base for base in _FIXED if name.startswith((f"{base},", f"{base} ", f"{base}+"))]
     return _FIXED[max(bases, key=len)] if bases else None
 

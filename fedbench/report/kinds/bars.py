@@ -77,7 +77,6 @@ class Bars(Kind):
 
 
 def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narrow: bool) -> None:
-    """Write the mean above its bar, or why there is none."""
     mean, std = (float(f(skipna=False)) for f in (values.mean, values.std))
     top = mean + (std if np.isfinite(std) else 0) if np.isfinite(mean) else 0
     text = fixed(mean, 1 if hue.factor == 100 else 2)
@@ -86,7 +85,6 @@ def _write(axes: Axes, at: float, values: "pd.Series[float]", hue: Hue, *, narro
 
 
 def _label(panel: Panel) -> str:
-    """The metrics' common name and unit; the legend names each of them."""
     labels = dict.fromkeys(metric_label(hue.metric) for hue in panel.hues)
     if len(labels) == 1:
         return next(iter(labels))
@@ -192,7 +190,6 @@ def _last(hue: Hue) -> pd.DataFrame:
 
 
 def _of(client: int, hue: Hue) -> pd.DataFrame:
-    """One client's classes, the most frequent first."""
     table = _last(hue)
     rows = table[table["client"] == client].astype({"label": int, "count": int})
     return rows.sort_values(["count", "label"], ascending=[False, True]).set_index("label")

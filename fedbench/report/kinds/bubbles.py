@@ -39,7 +39,6 @@ class Bubbles(Kind):
         return draw_partitions(drawn, title, self.first or None)
 
     def _counts(self, panel: Panel) -> NDArray[np.int64]:
-        """Samples (clients, classes) of the first run."""
         table = panel.hues[0].first(self.reads)
         counts = np.zeros((table["client"].max() + 1, table["label"].max() + 1), dtype=np.int64)
         counts[table["client"], table["label"]] = table["count"]
@@ -99,7 +98,6 @@ def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
 
 
 def _explain(axes: Axes, scale: float, most: int) -> None:
-    """The legend: how many samples a bubble stands for."""
     counts = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
     key = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in counts]
     where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}

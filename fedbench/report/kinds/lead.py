@@ -138,7 +138,6 @@ def _collapsed(hue: Hue) -> bool:
 
 
 def _is_whole(hue: Hue) -> bool:
-    """Whether every planned run has a value."""
     return hue.planned <= {*hue.readings["run"]}
 
 

@@ -90,7 +90,6 @@ def _name(model: str, panels: Sequence[Panel]) -> str:
 
 
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
-    """Model, scaling, and G_d by λ."""
     table = panel.table("dissimilarity")
     if table.empty:
         return

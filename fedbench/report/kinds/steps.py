@@ -96,7 +96,6 @@ class Boxes(Kind):
 
 
 def _style(boxes: Any, style: Style) -> None:
-    """Give one hue's boxes its colour, its hatching and its marker at the mean."""
     parts: tuple[tuple[str, dict[str, Any]], ...] = (
         ("boxes", filling(style, 0.25)),
         ("whiskers", {"color": style.colour, "linewidth": 0.9}),

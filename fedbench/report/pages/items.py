@@ -141,7 +141,6 @@ def _setting(cell: TableCell) -> tuple[str, str]:
 
 
 def _says_little(cell: TableCell) -> bool:
-    """Whether the cell is of a substitute, or of a single seed."""
     return bool(cell.substituted) or len({run.seed for run in cell.measured_runs}) == 1
 
 

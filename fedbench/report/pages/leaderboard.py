@@ -73,7 +73,6 @@ def board(item: TableOnPage) -> Board | None:
 
 
 def _leaders(item: TableOnPage) -> Iterator[Leader]:
-    """The leader of each part in which all methods have one number."""
     metric = Metric(item.table.metrics[0])
     sign = 1 if metric.lower_is_better else -1
     for group in item.layout.groups:

@@ -156,7 +156,6 @@ def cost_of(parts: Iterable[Choice]) -> AddedCost | None:
 
 
 def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
-    """A part with its values in these runs, which may be those that their searches chose."""
     entry = registry.find("method", choice.name)
     values = entry.fields | choice.params
     told = {key: _value(f"{choice.name}.{key}", value, runs) for key, value in values.items()}
@@ -172,7 +171,6 @@ def _value(name: str, value: Any, runs: list[RunSpec]) -> Any:
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
-    """By method, the tables and figures in which it stands."""
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
     for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
         tables, figures = page.paper.tables, page.paper.figures
@@ -199,7 +197,6 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
 
 
 def _name(cell: TableCell) -> str:
-    """The setting: the cell's levels but its method and metric."""
     names = tuple(axis for axis in cell.coords if axis not in ("method", "metric"))
     return label_of(names, point_of(cell, names))
 

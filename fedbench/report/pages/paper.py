@@ -215,6 +215,5 @@ class PaperPage:
 
 
 def _number(table: Table | Facts) -> int:
-    """The number in a title: 5 of 'Table 5'; 0 without one."""
     digits = re.search(r"\d+", table.title)
     return int(digits[0]) if digits else 0

@@ -130,7 +130,6 @@ class _Histories:
 
 
 def _papers(plan: Plan) -> dict[str, list[str]]:
-    """The papers that each run belongs to."""
     papers: dict[str, dict[str, None]] = {}
     for cell in plan.cells:
         papers.setdefault(cell.run_id, {})[cell.paper] = None
@@ -168,13 +167,11 @@ def _is_curve(name: str) -> bool:
 
 
 def _label(name: str) -> str:
-    """A column's label with its unit: 'Accuracy (%)'."""
     metric = Metric(name)
     return f"{metric.label} (%)" if metric.is_score else metric.label
 
 
 def _script(runs: dict[str, dict[str, Any]], shared: dict[str, int]) -> str:
-    """A call of the function that the page defines."""
     used = {run[key] for run in runs.values() for key in ("made", "data")}
     facts = {str(n): json.loads(text) for text, n in shared.items() if n in used}
     content = {"facts": facts, "runs": runs}

@@ -41,7 +41,6 @@ def labelled(svg: str, title: str) -> Markup:
 
 @cache
 def _templates() -> jinja2.Environment:
-    """The templates, which escape every text they show."""
     made = environment(FOLDER, FOLDER.with_name("assets"), autoescape=True)
     made.policies["json.dumps_kwargs"] = {"sort_keys": False}  # methods keep their order
     made.filters |= {"shown": shown, "code": code, "labelled": labelled}

@@ -145,7 +145,6 @@ def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
 
 
 def _pooled(spreads: Collection[tuple[float, int]]) -> Pooled:
-    """The deviation that cells have together, each of this deviation over so many seeds."""
     freedom = sum(seeds - 1 for _, seeds in spreads)
     squares = sum((seeds - 1) * std**2 for std, seeds in spreads)
     return Pooled(sqrt(squares / freedom), freedom, len(spreads))

@@ -185,7 +185,6 @@ def _are_equal(axis: str, cells: list[TableCell]) -> bool:
 
 
 def _marks(groups: tuple[Group, ...]) -> dict[Substitutions, str]:
-    """A number for what is substituted in cells of groups whose cells differ in it."""
     mixed = (row for group in groups if not group.substituted for row in group.rows)
     cells = (cell for row in mixed for cell in row.cells.values())
     found = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)

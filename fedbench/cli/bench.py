@@ -64,17 +64,11 @@ def bench(
     from fedbench.paper.bench import grids_of, targets_of
 
     comparison = prepare(
-        out,
-        results,
-        methods,
+        out, results, methods, seeds=seeds, metric=metric, tune=grids_of(tune or []),
         datasets=[read_value(text) for text in dataset or ["digits"]],
         partitions=[read_value(text) for text in partition or ["iid"]],
-        seeds=seeds,
-        tune=grids_of(tune or []),
-        metric=metric,
-        targets=targets_of(metric, split(targets)),
-        settings=parse(settings or []),
-    )
+        targets=targets_of(metric, split(targets)), settings=parse(settings or []),
+    )  # fmt: skip
     print_costs(comparison.plan, project() / "workflow", results, data_dir)
     if not plan:
         comparison.train(cores, device=device, reports=comparison.reports, data_dir=data_dir)

@@ -46,7 +46,9 @@ def show(
     A setting that a search chose has the value that the run used. Of several runs the curves are
     drawn together: of a paper the mean over the seeds of each method and setting.
     """
-    if is_paper(runs[0], workflow):
+    from fedbench.base.plugins import files_by_name
+
+    if runs[0] in files_by_name(workflow / "papers", "*.yaml"):
         named = _of_paper(runs[0], runs[1:], workflow, scale, results)
     else:
         named = {each: [_folder(each, results)] for each in runs}
@@ -54,13 +56,6 @@ def show(
         _show_one(next(iter(named.values()))[0], column)
     else:
         _show_all(named, column)
-
-
-def is_paper(name: str, workflow: Path) -> bool:
-    """Whether a paper's file has this name."""
-    from fedbench.base.plugins import files_by_name
-
-    return name in files_by_name(workflow / "papers", "*.yaml")
 
 
 def _of_paper(

@@ -4,7 +4,6 @@ A claim's comparisons also as a small picture: where effects and bounds lie, whi
 draws as SVG. No drawing library is used, since a report has thousands of these lines.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10, nan
@@ -20,7 +19,6 @@ from fedbench.plan.plan import Plan
 from fedbench.plan.printed import printed_numbers
 from fedbench.report.claims.finding import Evidence, Finding, Label
 from fedbench.report.claims.judge import findings
-from fedbench.report.claims.tests import Interval
 from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.numbers import amount
@@ -122,8 +120,7 @@ def _of_claim(finding: Finding) -> dict[str, object]:
 
 
 def _of_row(row: Evidence) -> dict[str, object]:
-    nothing = Interval(math.nan, math.nan, math.nan, 0)
-    shown, plain = row.interval or nothing, row.plain or nothing
+    shown, plain = row.interval, row.plain
     return {
         **{"cell": row.cell, "comparison": row.label, "unit": row.unit},
         "printed_effect": row.printed,
@@ -186,13 +183,12 @@ def plots(rows: Sequence[Evidence]) -> list[Plot]:
 
 
 def _effects(row: Evidence) -> list[float]:
-    measured = row.interval.effect if row.interval else None
-    return [x for x in (row.printed, measured) if x is not None and isfinite(x)]
+    return [x for x in (row.printed, row.interval.effect) if x is not None and isfinite(x)]
 
 
 def _bounds(row: Evidence) -> list[float]:
     """The ends of the 95 % confidence interval; none where there is no test."""
-    return [row.plain.low, row.plain.high] if row.plain and row.plain.is_test else []
+    return [row.plain.low, row.plain.high] if row.plain.is_test else []
 
 
 def _ends(rows: Sequence[Evidence]) -> tuple[float, float]:
@@ -238,8 +234,7 @@ def _names(rows: Sequence[Evidence]) -> list[str]:
 
 
 def _line(row: Evidence, name: str, ends: tuple[float, float], left: float, y: float) -> Line:
-    effect = row.interval.effect if row.interval else None
-    found = (*(_bounds(row) or (nan, nan)), effect, row.printed)
+    found = (*(_bounds(row) or (nan, nan)), row.interval.effect, row.printed)
     low, high, at, printed = (
         None if x is None or not isfinite(x) else _place(ends, left, x) for x in found
     )

@@ -47,15 +47,14 @@ class Traits(Fact):
             "Read from what our implementations of the methods declare; data held out for the "
             "server count as proxy data."
         )
-        rows = tuple(FactRow(name, _traits(reader, name)) for name in self.methods)
-        return FactTable("Method", columns_of({"": titles}), rows, note)
-
-
-def _traits(reader: PaperReader, method: str) -> tuple[Value, ...]:
-    parts, settings = reader.parts("method", method), reader.settings("method", method)
-    shared = "; ".join(part.shares for part in parts if part.shares)
-    modified = "projection" in settings or any(part.needs_projection for part in parts)
-    return bool(shared), any(part.proxy_data for part in parts), modified, shared or None
+        rows = []
+        for name in self.methods:
+            parts, settings = reader.parts("method", name), reader.settings("method", name)
+            shared = "; ".join(part.shares for part in parts if part.shares)
+            modified = "projection" in settings or any(part.needs_projection for part in parts)
+            proxy = any(part.proxy_data for part in parts)
+            rows.append(FactRow(name, (bool(shared), proxy, modified, shared or None)))
+        return FactTable("Method", columns_of({"": titles}), tuple(rows), note)
 
 
 @dataclass(frozen=True)

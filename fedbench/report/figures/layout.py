@@ -34,11 +34,6 @@ class FigureLayout:
         """Inches."""
         return self.columns * self.size[0]
 
-    @property
-    def height(self) -> float:
-        """Inches, without title and legend."""
-        return self.rows * self.size[1]
-
     @classmethod
     def of(cls, drawing: Drawing) -> "FigureLayout":
         """Panels × parts, the longer of the two from left to right if that is not too wide."""
@@ -75,7 +70,7 @@ def _framed(drawing: Drawing) -> Figure:
     panels = FigureLayout.of(drawing)
     title = wrapped(drawing.title, panels.width - (1.5 if drawing.substituted else 0.1))
     below = explain(drawing, panels.width)
-    height = panels.height + above(title) + below.height
+    height = panels.rows * panels.size[1] + above(title) + below.height
     figure = blank(panels.width, height)
     layout = under(title, height)
     figure.set_layout_engine(layout)

@@ -130,7 +130,7 @@ class TableOnPage:
         """
         first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
         settings = grouped(first, _setting).values()
-        telling = [cells for cells in settings if not any(map(_says_little, cells))]
+        telling = [of for of in settings if not any(x.substituted or _is_single(x) for x in of)]
         best = [[cell.place.method for cell in cells if cell.best] for cells in telling]
         alone = Counter(names[0] for names in best if len(names) == 1)
         return alone.most_common(), sum(map(bool, best))
@@ -140,8 +140,8 @@ def _setting(cell: TableCell) -> tuple[str, str]:
     return cell.place.dataset, cell.place.setting
 
 
-def _says_little(cell: TableCell) -> bool:
-    return bool(cell.substituted) or len({run.seed for run in cell.measured_runs}) == 1
+def _is_single(cell: TableCell) -> bool:
+    return len({run.seed for run in cell.measured_runs}) == 1
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:

@@ -190,15 +190,14 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
             runs = frozenset(run.id for cell in cells for run in cell.measured_runs)
             if runs not in seen:
                 seen.add(runs)
-                for cell, rank in _ranked(table, cells):
-                    at = Standing(table, _name(cell), cell, rank, len(cells))
+                scores = [comparable(cell, table.table) for cell in cells]
+                for cell, score in zip(cells, scores, strict=True):
+                    better, equal = sum(x > score for x in scores), scores.count(score)
+                    names = tuple(x for x in cell.coords if x not in ("method", "metric"))
+                    setting, rank = label_of(names, point_of(cell, names)), better + (equal + 1) / 2
+                    at = Standing(table, setting, cell, rank, len(cells))
                     standings.setdefault(cell.place.method, []).append(at)
     return standings
-
-
-def _name(cell: TableCell) -> str:
-    names = tuple(axis for axis in cell.coords if axis not in ("method", "metric"))
-    return label_of(names, point_of(cell, names))
 
 
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
@@ -214,11 +213,3 @@ def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
     measured = [cell for cell in with_same_seeds(named) if cell.measured]
     contests, sound = grouped(measured, lambda cell: cell.contest), learned(measured)
     yield from (x for key, x in contests.items() if len(x) > 1 and key in sound)
-
-
-def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[TableCell, float]]:
-    """Each method's cell and rank, 1 for the best; equal means share theirs."""
-    scores = [comparable(cell, table.table) for cell in cells]
-    for cell, score in zip(cells, scores, strict=True):
-        better, equal = sum(x > score for x in scores), scores.count(score)
-        yield cell, better + (equal + 1) / 2

@@ -100,30 +100,24 @@ class _RunsBehind:
     bases: dict[tuple[str, int], str]
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """The run of a planned cell; it has no value if it ends before the rounds asked for."""
-        name, rounds = cell.run_id, cell.run.rounds
-        short = rounds < asked.needs
-        value = None if short else self._value(cell, values)
-        status = Status.TOO_SHORT if short else self._status(cell, value)
-        end = self.states[name].round if status is Status.DIVERGED else rounds
+        """The run of a planned cell; it has no value if it ends before the rounds asked for.
+
+        From its value that of the run to subtract is taken, if any. Nothing is subtracted from
+        infinity either: a target that the other run did not reach.
+        """
+        name, base = cell.run_id, self.bases.get((str(cell.coords), cell.seed))
+        value = values.get(name)
+        if base is not None and value is not None:
+            value = None if isinf(values.get(base, inf)) else value - values[base]
+        if cell.run.rounds < asked.needs:
+            value, status = None, Status.TOO_SHORT
+        elif not {name, base or name} <= self.states.keys():
+            status = Status.MISSING
+        else:
+            status = Status.NO_NUMBER if value is None else Status(self.states[name].status)
+        end = self.states[name].round if status is Status.DIVERGED else cell.run.rounds
         at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
         return Run(name, cell.seed, status, value, self.tuned.get(name, ""), at, end)
-
-    def _status(self, cell: Cell, value: float | None) -> Status:
-        base = self.bases.get((str(cell.coords), cell.seed), cell.run_id)
-        if not {cell.run_id, base} <= self.states.keys():
-            return Status.MISSING
-        return Status(self.states[cell.run_id].status) if value is not None else Status.NO_NUMBER
-
-    def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
-        """The run's value minus that of the run to subtract, if any; None if either is missing.
-
-        Nothing is subtracted from infinity either: a target that the other run did not reach.
-        """
-        value, base = values.get(cell.run_id), self.bases.get((str(cell.coords), cell.seed))
-        if base is None or value is None:
-            return value
-        return value - values[base] if not isinf(values.get(base, inf)) else None
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:

@@ -79,10 +79,7 @@ def _evidence(
     planned, cells = min(map(len, sides)), [*chain.from_iterable(sides)]
     runs = tuple(dict.fromkeys(each.run_id for each in cells))
     limit, estimate = comparison.limit, comparison.measured(measured)
-    interval, of_one_run = (
-        limit.interval(estimate, share),
-        comparison.is_of_one_run(measured.read_at),
-    )
+    of_one_run = comparison.is_of_one_run(measured.read_at)
     void = Void.SAME_RUNS if of_one_run else measured.near_chance(points)
     return Evidence(
         cell=cell,

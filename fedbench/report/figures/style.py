@@ -161,19 +161,16 @@ def _worded(levels: list[Level]) -> dict[Level, Style]:
     free = (one for one in map(style, range(280)) if one not in _FIXED.values())
     listed, families = [*chosen.values()], Counter[str]()
     for level in (level for level in levels if level not in chosen):
-        base = _base(str(level))
-        if base is None:
+        # the longest listed method that the name begins with
+        starts = [x for x in _FIXED if str(level).startswith((f"{x},", f"{x} ", f"{x}+"))]
+        if not starts:
             chosen[level] = next(free)
             continue
+        base = _FIXED[max(starts, key=len)]
         family = [base, *(one for one in listed if one.colour == base.colour)]
         chosen[level] = _variant(family, families[base.colour], {*chosen.values()})
         families[base.colour] += 1
     return {level: chosen[level] for level in levels}
-
-
-def _base(name: str) -> Style | None:
-    bases = [base for base in _FIXED if name.startswith((f"{base},", f"{base} ", f"{base}+"))]
-    return _FIXED[max(bases, key=len)] if bases else None
 
 
 def _variant(family: list[Style], place: int, taken: set[Style]) -> Style:

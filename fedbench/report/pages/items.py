@@ -129,19 +129,17 @@ class TableOnPage:
         two seeds; none if no cell of them is marked as best.
         """
         first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
-        settings = grouped(first, _setting).values()
-        telling = [of for of in settings if not any(x.substituted or _is_single(x) for x in of)]
-        best = [[cell.place.method for cell in cells if cell.best] for cells in telling]
+        best = []
+        for cells in grouped(first, _setting).values():
+            seeds = [len({run.seed for run in cell.measured_runs}) for cell in cells]
+            if 1 not in seeds and not any(cell.substituted for cell in cells):
+                best.append([cell.place.method for cell in cells if cell.best])
         alone = Counter(names[0] for names in best if len(names) == 1)
         return alone.most_common(), sum(map(bool, best))
 
 
 def _setting(cell: TableCell) -> tuple[str, str]:
     return cell.place.dataset, cell.place.setting
-
-
-def _is_single(cell: TableCell) -> bool:
-    return len({run.seed for run in cell.measured_runs}) == 1
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:

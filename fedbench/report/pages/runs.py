@@ -87,14 +87,15 @@ def _joined(facts: dict[str, str], between: str) -> str:
 
 def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:
     """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
-    papers = _papers(plan)
+    cells_of = grouped(plan.cells, lambda cell: cell.run_id)
     told: dict[str, dict[str, Any]] = {}
     shared: dict[str, int] = {}
     for frame in frames.values():
         histories = _Histories(frame[~frame["run_id"].isin(told)])
         for run, rows in histories.rows.items():
             record = records.get(run, {})
-            told[run] = _told(histories, rows, record, papers.get(run, []), shared)
+            papers = list(dict.fromkeys(cell.paper for cell in cells_of.get(run, ())))
+            told[run] = _told(histories, rows, record, papers, shared)
     letters = sorted({run[-1] for run in told})
     return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
 
@@ -127,13 +128,6 @@ class _Histories:
             for name, part in parts.items()
             if np.isfinite(part).any()
         }
-
-
-def _papers(plan: Plan) -> dict[str, list[str]]:
-    papers: dict[str, dict[str, None]] = {}
-    for cell in plan.cells:
-        papers.setdefault(cell.run_id, {})[cell.paper] = None
-    return {run: list(names) for run, names in papers.items()}
 
 
 def _told(

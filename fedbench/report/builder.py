@@ -4,10 +4,9 @@ They may be shared among processes; any number of them gives the same bytes.
 """
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,16 +22,12 @@ from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.plan.workflow import DRAWN
 from fedbench.report.claims import Finding, findings
 from fedbench.report.claims.page import tidy as tidy_claims
-from fedbench.report.figures import ranks as rank_figure
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.pages.items import (
-    FactOnPage,
-    FigureOnPage,
-    RanksOnPage,
-    TableOnPage,
-    conditions,
-)
+from fedbench.report.figures.layout import draw
+from fedbench.report.figures.panels import Figure
+from fedbench.report.figures.ranks import draw as draw_ranks
+from fedbench.report.pages import items
 from fedbench.report.tables.cells import TableCell
 from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
@@ -43,7 +38,7 @@ from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.words import say
 
-Item = TableOnPage | FactOnPage | FigureOnPage | tuple[Finding, ...]
+Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ class _Part:
         self.paper, self.of_paper = builder.plan.papers[paper], builder.papers[paper]
         self.files: list[Path] = []
 
-    def table(self) -> TableOnPage:
+    def table(self) -> items.TableOnPage:
         """A table of runs."""
         (paper, key), collected = self.at, self.of_paper.collected
         table = self.paper.tables[key]
@@ -145,36 +140,34 @@ class _Part:
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))
         self._write_copies(text_table(table, layout, title))
         diagrams = [self._ranks(table, *part) for part in _ranked(table, layout, cells)]
-        alike = conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
-        return TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
+        alike = items.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
+        return items.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
 
-    def fact(self) -> FactOnPage:
+    def fact(self) -> items.FactOnPage:
         """A table that needs no run."""
         paper, key = self.at
         facts, content = self.paper.facts[key], fact_table(key, self.paper, self.of_paper.printed)
         title = " ".join(filter(None, [f"{facts.title} ({paper}).", facts.caption]))
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(content.frame()))
         self._write_copies(content.texts(title))
-        return FactOnPage(key, facts, content)
+        return items.FactOnPage(key, facts, content)
 
-    def figure(self) -> FigureOnPage:
+    def figure(self) -> items.FigureOnPage:
         """A figure."""
         paper, key = self.at
         drawn = drawing(self.plan, self.at, self.of_paper.collected)
-        with self._figure_folder() as (folder, formats):
-            written, readout = save.save(drawn, folder, formats)
-            svg = self._inline(written, key)
+        written, svg = self._draw(lambda: draw(drawn), key)
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        return FigureOnPage(
+        return items.FigureOnPage(
             key,
             self.paper.figures[key].title,
             drawn.title,
             drawn.caption,
             drawn.substituted,
             svg,
-            readout,
+            save.readout(drawn, written.figure),
             drawn.lack,
             written.missing_letters,
         )
@@ -189,7 +182,7 @@ class _Part:
 
     def _ranks(
         self, table: Table, end: str, group: str, cells: list[TableCell]
-    ) -> RanksOnPage | None:
+    ) -> items.RanksOnPage | None:
         placed = ranks(table, cells)
         if placed is None:
             return None
@@ -197,27 +190,21 @@ class _Part:
         key = f"ranks_{self.at[1]}{end}"
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
-            return RanksOnPage(key, title, placed, "")
-        with self._figure_folder() as (folder, formats):
-            written = rank_figure.save(placed, title, folder / key, formats)
-            svg = self._inline(written, key)
+            return items.RanksOnPage(key, title, placed, "")
+        written, svg = self._draw(lambda: draw_ranks(placed, title), key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
         self._write_text(f"figures/{self.at[0]}/{key}.csv", to_csv(numbers))
-        return RanksOnPage(key, title, placed, svg, written.missing_letters)
+        return items.RanksOnPage(key, title, placed, svg, written.missing_letters)
 
-    @contextmanager
-    def _figure_folder(self) -> Iterator[tuple[Path, Sequence[str]]]:
-        """Where a figure is drawn, in which formats; the page alone needs it as SVG."""
-        if self.builder.copies:
-            yield self.builder.folder / "figures" / self.at[0], DRAWN
-        else:
-            with TemporaryDirectory() as folder:
-                yield Path(folder), ("svg",)
-
-    def _inline(self, written: save.Written, key: str) -> str:
-        """The SVG of a figure for the page; notes its files, where they stay."""
-        self.files += written.files if self.builder.copies else ()
-        return save.inline(written.files[0].read_text(encoding="utf-8"), key)
+    def _draw(self, figure: Callable[[], Figure], key: str) -> tuple[save.Written, str]:
+        """A figure, written to files if there are copies, and its SVG for the page."""
+        copies = self.builder.copies
+        with TemporaryDirectory() as apart:
+            folder = self.builder.folder / "figures" / self.at[0] if copies else Path(apart)
+            endings = DRAWN if copies else ("svg",)
+            written = save.write(figure, *(folder / f"{key}.{ending}" for ending in endings))
+            self.files += written.files if copies else ()
+            return written, save.inline(written.files[0].read_text(encoding="utf-8"), key)
 
     def _write_copies(self, table: TextTable) -> None:
         paper, key = self.at

@@ -21,17 +21,8 @@ from decimal import Decimal
 from typing import Union
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import (
-    Earlier,
-    Equal,
-    Greater,
-    Side,
-    SingleClaim,
-    Slope,
-    Spread,
-    Trend,
-    where_of,
-)
+from fedbench.paper import claims
+from fedbench.paper.claims import Equal, Greater, Side, SingleClaim, Trend, where_of
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
@@ -173,7 +164,7 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
     match claim:
         case Equal():
             limit = Limit(-claim.margin, claim.margin)
-        case Slope(goes="down"):
+        case claims.Slope(goes="down"):
             sign = -1.0
         case Greater():
             rounding = 0.0 if claim.margin else last_digit(claim.by)
@@ -182,9 +173,9 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
             sign = -1.0 if (claim.wins == "low" if claim.wins else low) else 1.0
     weighed = list(zip(pair, (sign, -sign), strict=True))
     terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
-    if isinstance(claim, Spread):
+    if isinstance(claim, claims.Spread):
         return Steadiness(label, "%", limit, terms)
-    if isinstance(claim, Earlier):
+    if isinstance(claim, claims.Earlier):
         return Speed(label, "rounds", limit, terms, target=claim.target)
     if isinstance(claim, Equal | Greater) and claim.relative and isinstance(pair[1], dict):
         base = pair[1]

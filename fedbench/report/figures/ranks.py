@@ -4,25 +4,13 @@ This is called a critical-difference diagram (Demšar, JMLR 2006).
 """
 
 import textwrap
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.layout import (
-    blank,
-    entitle,
-    listed,
-    name_lines,
-    remark,
-    under,
-    wrapped,
-)
+from fedbench.report.figures import layout
 from fedbench.report.figures.panels import Axes, Figure
-from fedbench.report.figures.save import Written, write
 from fedbench.report.figures.style import INK, styles
 from fedbench.report.tables.ranks import MANY, RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
@@ -32,17 +20,11 @@ _AXIS = 36  # letters per line below the scale
 _LINE = 0.19  # inches that each line of a method's name takes
 
 
-def save(ranks: Ranks, title: str, stem: Path, formats: Sequence[str] = DRAWN) -> Written:
-    """Write `<stem>.svg` and so on, one file per format."""
-    files = (stem.with_name(f"{stem.name}.{ending}") for ending in formats)
-    return write(lambda: draw(ranks, title), *files)
-
-
 def draw(ranks: Ranks, title: str) -> Figure:
     """The diagram, or a list of methods where they are too many for one; controls are named."""
     figure = _list(ranks, title) if len(ranks.mean) > MANY else _bars(ranks, title)
     if ranks.test is None:
-        remark(figure, UNTESTED)
+        layout.remark(figure, UNTESTED)
     return figure
 
 
@@ -53,12 +35,12 @@ def _names(ranks: Ranks) -> dict[str, str]:
 def _list(ranks: Ranks, title: str) -> Figure:
     """A line per method with its mean rank; a band as wide as the critical difference."""
     names = [*_names(ranks).values()]
-    figure, (axes,) = listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
+    figure, (axes,) = layout.listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
     best = float(ranks.mean.iloc[0])
     if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
     sns.stripplot(x=ranks.mean.to_numpy(), y=names, color=INK, size=5, jitter=False, ax=axes)
-    name_lines(axes, names)
+    layout.name_lines(axes, names)
     axes.set_xlim(0, len(names) + 1)
     shaded = ", shaded: not told apart from the first" if ranks.test else ""
     axes.set_xlabel(textwrap.fill(f"Mean rank{shaded}", _AXIS))
@@ -70,17 +52,17 @@ def _bars(ranks: Ranks, title: str) -> Figure:
     labels = {x: textwrap.fill(text, _LABEL) for x, text in said.items()}
     longest = max(len(line) for label in labels.values() for line in label.splitlines())
     width = _SCALE + 2 * _LETTER * longest
-    lines = wrapped(title, width - (0.1 if ranks.test else 1.5))
+    lines = layout.wrapped(title, width - (0.1 if ranks.test else 1.5))
     rows = max(label.count("\n") + 1 for label in labels.values())
-    figure = blank(width, 1)
+    figure = layout.blank(width, 1)
     axes = figure.subplots()
     _scale(axes, len(labels))
     _diagram(ranks, labels, axes)
     low, high = axes.get_ylim()
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
     figure.set_size_inches(width, height)
-    figure.set_layout_engine(under(lines, height))
-    entitle(figure, lines)
+    figure.set_layout_engine(layout.under(lines, height))
+    layout.entitle(figure, lines)
     return figure
 
 

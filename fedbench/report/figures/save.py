@@ -1,7 +1,7 @@
 """Writes a figure as SVG, PNG and PDF, and says what a page's script tells of its curves."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,7 @@ from matplotlib.text import Text
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
-from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.drawing import Drawing, remarked
-from fedbench.report.figures.layout import draw
 from fedbench.report.figures.panels import Figure, Hue, panel_id, with_tips
 from fedbench.report.figures.style import INK, PAPER, THEME
 from fedbench.report.values.numbers import short, thinned
@@ -41,17 +39,6 @@ class Written:
     files: tuple[Path, ...]
     missing_letters: str
     figure: Figure = field(repr=False)
-
-
-def save(
-    drawing: Drawing, folder: Path, formats: Sequence[str] = DRAWN
-) -> tuple[Written, list[dict[str, Any]]]:
-    """Write `<key>.svg` and so on, one file per format; the same drawing gives the same bytes.
-
-    Returns them, and what a page's script tells of the curves in them.
-    """
-    written = write(lambda: draw(drawing), *(folder / f"{drawing.key}.{x}" for x in formats))
-    return written, readout(drawing, written.figure)
 
 
 def write(draw: Callable[[], Figure], *files: Path) -> Written:

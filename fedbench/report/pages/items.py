@@ -211,10 +211,3 @@ class FigureOnPage:
         """Width and height of the SVG in inches."""
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
         return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class EmptyOnPage:
-    """Figures beside each other of which nothing is drawn, for one reason."""
-
-    figures: tuple[FigureOnPage, ...]

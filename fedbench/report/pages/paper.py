@@ -12,13 +12,7 @@ from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import (
-    EmptyOnPage,
-    FactOnPage,
-    FigureOnPage,
-    RanksOnPage,
-    TableOnPage,
-)
+from fedbench.report.pages.items import FactOnPage, FigureOnPage, RanksOnPage, TableOnPage
 from fedbench.report.pages.runs import Making
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import thinned
@@ -188,14 +182,10 @@ class PaperPage:
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property
-    def drawn(self) -> list[FigureOnPage | EmptyOnPage]:
-        """The figures in their order; empty ones that follow each other are one line."""
-        drawn: list[FigureOnPage | EmptyOnPage] = []
+    def drawn(self) -> list[tuple[str, list[FigureOnPage]]]:
+        """The figures in their order, neighbours together that lack the same, or nothing."""
         others = [figure for figure in self.figures if figure is not self.lead]
-        for lack, group in groupby(others, key=lambda figure: figure.lack):
-            figures = tuple(group)
-            drawn += [EmptyOnPage(figures)] if lack else figures
-        return drawn
+        return [(lack, list(x)) for lack, x in groupby(others, key=lambda figure: figure.lack)]
 
     @property
     def swapped(self) -> list[tuple[str, Substitutions]]:

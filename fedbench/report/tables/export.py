@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import pandas as pd
-from pylatexenc.latexencode import (
-    RULE_DICT,
-    RULE_REGEX,
-    UnicodeToLatexConversionRule,
-    UnicodeToLatexEncoder,
-)
+from pylatexenc import latexencode
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
@@ -241,13 +236,11 @@ def latex(text: str) -> str:
 
 
 @cache
-def _encoder() -> UnicodeToLatexEncoder:
-    return UnicodeToLatexEncoder(
-        conversion_rules=[
-            UnicodeToLatexConversionRule(RULE_REGEX, _ACCENTS),
-            UnicodeToLatexConversionRule(RULE_DICT, _OURS),
-            "defaults",
-        ],
+def _encoder() -> latexencode.UnicodeToLatexEncoder:
+    rule = latexencode.UnicodeToLatexConversionRule
+    accents, ours = rule(latexencode.RULE_REGEX, _ACCENTS), rule(latexencode.RULE_DICT, _OURS)
+    return latexencode.UnicodeToLatexEncoder(
+        conversion_rules=[accents, ours, "defaults"],
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
         unknown_char_warning=False,

@@ -178,13 +178,13 @@ class Comparison:
         table, at = self._table, (self.name, "leaderboard")
         cells = table_cells(self.plan, at, frames.read(self._file), Printed(self._file, {}))
         layout = arrange(table, cells)
-        columns = [column for block in layout.blocks for column in block.columns]
+        columns = [column for block in layout.blocks for column in block.columns.items()]
         rows = [(group.title, row) for group in layout.groups for row in group.rows]
-        stats = [[_measured(row.cells.get(column.point)) for column in columns] for _, row in rows]
+        stats = [[_measured(row.cells.get(point)) for point, _ in columns] for _, row in rows]
         texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
         heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
         index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
-        board = pd.DataFrame(texts, index, [column.label for column in columns])
+        board = pd.DataFrame(texts, index, [label for _, label in columns])
         return board if any(title for title, _ in rows) else board.droplevel(0)
 
     def words(self, width: int) -> str:

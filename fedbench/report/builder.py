@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -72,19 +72,21 @@ def tasks(plan: Plan) -> list[Task]:
 class OfPaper:
     """What was collected for a paper and what it prints, read when first asked for."""
 
-    frame_file: Path
-    runs: Path
-    read_printed: Callable[[], Printed]
+    plan: Plan
+    key: str
+    results: store.Results
+    printed_in: Path
 
     @cached_property
     def collected(self) -> Collected:
         """The histories and the folders of its runs."""
-        return Collected(frames.read(self.frame_file), self.runs)
+        file = self.results.frame(self.plan.scale, self.key)
+        return Collected(frames.read(file), self.results.runs)
 
     @cached_property
     def printed(self) -> Printed:
         """The numbers that it prints."""
-        return self.read_printed()
+        return printed_numbers(self.printed_in, self.key, self.plan.asked[self.key])
 
 
 class Builder:
@@ -98,14 +100,7 @@ class Builder:
         self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool = True
     ) -> None:
         self.plan, self.folder, self.copies, paths = plan, folder, copies, store.Results(results)
-        self.papers = {
-            key: OfPaper(
-                paths.frame(plan.scale, key),
-                paths.runs,
-                partial(printed_numbers, papers, key, plan.asked[key]),
-            )
-            for key in plan.papers
-        }
+        self.papers = {key: OfPaper(plan, key, paths, papers) for key in plan.papers}
 
     def make(self, task: Task) -> Made:
         """Make one part; whatever goes wrong, the others can be made."""

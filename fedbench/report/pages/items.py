@@ -107,7 +107,7 @@ class TableOnPage:
         """The symbols around the numbers that say how alike the clients' data are."""
         layout = self.layout
         texts = [*layout.heads, *(group.title for group in layout.groups)]
-        texts += [column.label for block in layout.blocks for column in block.columns]
+        texts += [label for block in layout.blocks for label in block.columns.values()]
         texts += [text for g in layout.groups for row in g.rows for text, _ in row.heads]
         return [symbol for symbol in _SYMBOLS if any(symbol in text for text in texts)]
 

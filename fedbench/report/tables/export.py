@@ -58,14 +58,14 @@ def title_row(title: str, width: int) -> list[CellText]:
 
 def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
     """A table of runs as texts; what cells share and what was substituted are its remarks."""
-    pairs = [(block, column) for block in layout.blocks for column in block.columns]
+    pairs = [(block, point) for block in layout.blocks for point in block.columns]
     columns = [("", head) for head in layout.heads]
-    columns += [(block.title, column.label or "all") for block, column in pairs]
+    columns += [(block.title, block.columns[point] or "all") for block, point in pairs]
     rows: list[list[CellText]] = []
     for group in layout.groups:
         rows += [title_row(group.title, len(columns))] if group.title else []
         for row in group.rows:
-            cells = [(block, row.cells.get(column.point)) for block, column in pairs]
+            cells = [(block, row.cells.get(point)) for block, point in pairs]
             rows.append([*_heads(row), *(cell_text(block, x, layout, table) for block, x in cells)])
     return TextTable(columns, len(layout.heads), rows, caption, _remarks(layout))
 

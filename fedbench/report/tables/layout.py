@@ -51,25 +51,15 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a block: one level per column axis."""
-
-    point: Point
-    label: str
-
-
-@dataclass(frozen=True)
 class Block:
-    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'."""
+    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'.
+
+    `columns` are their labels, by one level per column axis.
+    """
 
     kind: str
     title: str
-    columns: tuple[Column, ...]
-
-    @property
-    def size(self) -> int:
-        """How many columns it has."""
-        return len(self.columns)
+    columns: dict[Point, str]
 
 
 @dataclass(frozen=True)
@@ -110,7 +100,7 @@ class TableLayout:
     @property
     def is_wide(self) -> bool:
         """Whether a page has no room for all blocks side by side."""
-        return sum(block.size for block in self.blocks) > _ROOM
+        return sum(len(block.columns) for block in self.blocks) > _ROOM
 
     @property
     def says_printed(self) -> bool:
@@ -161,11 +151,8 @@ def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
         columns["controls" if "method" in names and cell.control else "measured"][point] = None
         columns["printed"] |= {} if cell.printed is None else {point: None}
         columns["difference"] |= {} if cell.difference is None else {point: None}
-    return tuple(
-        Block(kind, _BLOCKS[kind], tuple(Column(point, label_of(names, point)) for point in points))
-        for kind, points in columns.items()
-        if points
-    )
+    labelled = {kind: {x: label_of(names, x) for x in points} for kind, points in columns.items()}
+    return tuple(Block(kind, _BLOCKS[kind], labels) for kind, labels in labelled.items() if labels)
 
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:

@@ -32,11 +32,6 @@ class Significance:
     distance: float
 
     @property
-    def tells(self) -> bool:
-        """Whether the critical difference is at most a third of the rows."""
-        return self.distance <= len(self.pairs) / 3
-
-    @property
     def apart(self) -> int:
         """How many pairs of methods it tells apart."""
         return int((self.pairs < RISK).to_numpy().sum()) // 2
@@ -82,8 +77,11 @@ class Ranks:
 
     @property
     def tells(self) -> bool:
-        """Whether it was tested which methods differ, and the test can tell many of them apart."""
-        return self.test is not None and self.test.tells
+        """Whether it was tested which methods differ, and the test can tell many of them apart.
+
+        That is so if the critical difference is at most a third of the methods.
+        """
+        return self.test is not None and self.test.distance <= len(self.mean) / 3
 
 
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:

@@ -159,6 +159,7 @@ def check(
     the exit code is 1. Published runs that are not among the results are restored first.
     """
     from fedbench.plan.plan import make_plan
+    from fedbench.store import Results
 
     paper, _, key = claim.partition(".")
     plan = make_plan(workflow, scale, (paper,))
@@ -171,7 +172,8 @@ def check(
         raise unknown(f"claim of {paper}", key, found)
     _print_verdict(found[key], paper, scale)
     runs = list(dict.fromkeys(run for row in found[key].rows for run in row.runs))
-    seconds = _seconds(runs, results)
+    records = ((run, Results(results).run(run).record()) for run in runs)
+    seconds = {run: sum(record["seconds"].values()) for run, record in records if record}
     _print_runs(plan, runs, seconds, restored)
     if train and seconds:
         _train_again(plan, _quick(seconds, results), seconds, results, data_dir)
@@ -216,13 +218,6 @@ def _print_verdict(finding: "Finding", paper: str, scale: str) -> None:
     print_line(f"By the runs at scale {scale}: {verdict}{f' ({reason})' * bool(reason)}.")
     if basis := say("claims.basis", finding):
         print_line(f"Tested by: {basis}.")
-
-
-def _seconds(runs: list[str], results: Path) -> dict[str, float]:
-    from fedbench.store import Results
-
-    records = ((run, Results(results).run(run).record()) for run in runs)
-    return {run: sum(record["seconds"].values()) for run, record in records if record}
 
 
 def _print_runs(plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int) -> None:

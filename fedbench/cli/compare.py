@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,14 +66,11 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
         raise FedbenchError(f"{folder}: {what}; {there_are}")
     written = files_by_name(workflow / "papers", "*.yaml")
     wanted = papers or tuple(name for name in collected if name in written)
-    place = _place(folder, files_by_name(workflow / "scales", "*.yaml"))
-    return Side(make_plan(workflow, place.name, wanted), place.parent)
-
-
-def _place(folder: Path, scales: Container[str]) -> Path:
-    """The folder by a path that ends with its scale: of a link, or of where the link leads."""
+    # of a link the folder where it leads may be that of a scale
+    scales = files_by_name(workflow / "scales", "*.yaml")
     places = [Path(os.path.abspath(folder)), folder.resolve()]
-    return next((place for place in places if place.name in scales), places[0])
+    place = next((place for place in places if place.name in scales), places[0])
+    return Side(make_plan(workflow, place.name, wanted), place.parent)
 
 
 def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, str]]:

@@ -107,17 +107,14 @@ def _stopped_in_order() -> Iterator[None]:
 
     Ctrl-C reaches it without this process; `kill`, which does not, is handed on.
     """
-    handlers = {signal.SIGINT: _leave, signal.SIGTERM: _hand_on}
+    # unlike a signal that is ignored, one that does nothing does not hold for Snakemake too
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: _hand_on}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _leave(_: int, __: object) -> None:
-    """Do nothing; unlike a signal that is ignored, this does not hold for Snakemake too."""
 
 
 def _hand_on(number: int, _: object) -> None:

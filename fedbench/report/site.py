@@ -42,7 +42,10 @@ def build(
     folder, paths = out / plan.scale, store.Results(results)
     builder = Builder(plan, results, folder, papers, copies)
     made = make_all(builder, tasks(plan), workers)
-    records = _records(plan, paths)
+    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    # pages are published: they do not say in which folder of this machine the data lay
+    told = store.origins(paths, found.values())
+    records = {run: told.of(record) for run, record in found.items()}
     whole = len(records) == len(plan.runs)
     speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
     pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
@@ -111,16 +114,6 @@ def _page(
         unprinted=of_paper.printed.absence if all_of("table") and plan.papers[key].prints else "",
         copies=builder.copies,
     )
-
-
-def _records(plan: Plan, paths: store.Results) -> dict[str, Record]:
-    """The records of the plan's finished runs, with all that is known of their data.
-
-    Pages are published: they do not say in which folder of this machine the data lay.
-    """
-    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
-    told = store.origins(paths, found.values())
-    return {run: told.of(record) for run, record in found.items()}
 
 
 def _record(folder: store.RunFolder) -> Record | None:

@@ -220,19 +220,16 @@ def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Comp
     unit = unit_of(values[0][0].points[0])
     limit = Limit(claim.by, rounding=last_digit(claim.by))
     if claim.steps == "overall":
-        terms = _weighed(values, _line(len(values)))
+        # the rise from end to end of the least-squares line through equal steps
+        last = len(values) - 1
+        from_middle = [i - last / 2 for i in range(len(values))]
+        total = sum(x**2 for x in from_middle)
+        terms = _weighed(values, [last * x / total for x in from_middle])
         return [Comparison(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
     pairs = zip(named, named[1:], values, values[1:], strict=False)
     return [
         Comparison(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
     ]
-
-
-def _line(n: int) -> list[float]:
-    """Weights of the rise from end to end of the least-squares line through n equal steps."""
-    middle = (n - 1) / 2
-    total = sum((i - middle) ** 2 for i in range(n))
-    return [(n - 1) * (i - middle) / total for i in range(n)]
 
 
 def _weighed(values: list[Value], weights: list[float]) -> tuple[Term, ...]:

@@ -87,7 +87,11 @@ def drawing(plan: Plan, at: tuple[str, str], collected: Collected) -> Drawing:
     title = ", ".join([figure.title, *(_title(axis, draft.levels(axis)[0]) for axis in axes)])
     notes = merged(cell.substituted for cell in cells)
     caption = " ".join(filter(None, [figure.caption, kind.note, kind.remark(panels)]))
-    return Drawing(at[1], title, caption, kind, panels, _across(draft, len(panels)), notes)
+    across = 0
+    if len(draft.axes) == 2:  # a column per level, where every combination has a panel
+        rows, columns = (len(draft.levels(axis)) for axis in draft.axes)
+        across = columns if len(panels) == rows * columns and 1 < columns <= 4 else 0
+    return Drawing(at[1], title, caption, kind, panels, across, notes)
 
 
 def _check_columns(draft: _Draft) -> None:
@@ -134,14 +138,6 @@ def _all_levels(draft: _Draft) -> list[Level]:
         return list(draft.figure.metrics)
     named = [level for level in paper.levels.get(hue, {}) if level != "each"]
     return named + [level for grid in paper.grids.values() for level in grid.axes.get(hue, ())]
-
-
-def _across(draft: _Draft, panels: int) -> int:
-    """One column per level of the last axis, where every combination of two axes has a panel."""
-    if len(draft.axes) != 2:
-        return 0
-    rows, columns = (len(draft.levels(axis)) for axis in draft.axes)
-    return columns if panels == rows * columns and 1 < columns <= 4 else 0
 
 
 _LETTER, _HANDLE, _LINE = 0.068, 0.9, 0.19  # inches: a letter, handle and gaps, a line

@@ -133,27 +133,21 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark violet through red to orange; below and above 0 in blue and in red.
+    """From dark violet through red to orange; below and above 0 in blue and from olive to plum.
 
     All can be read on a white and on a dark page. On one side of 0 they go from dark to light, so
     that they are graded in grey too.
     """
     values = [float(number) for number in numbers]
     if values[0] < 0 < values[-1]:
-        colours = _diverging(values)
+        cold = sns.blend_palette([_NAVY, BLUE, _SKY], sum(x < 0 for x in values))
+        warm = sns.blend_palette([_OLIVE, RED, _PLUM], sum(x > 0 for x in values))
+        colours = sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
     else:
         plasma, steps = sns.color_palette("plasma", as_cmap=True), max(1, len(values) - 1)
         shades = [plasma(0.2 + 0.6 * (i / steps)) for i in range(len(values))]
         colours = sns.color_palette(shades)
     return {x: replace(style(i), colour=colours.as_hex()[i]) for i, x in enumerate(numbers)}
-
-
-def _diverging(values: list[float]) -> Any:
-    """Blue below 0, the darker the further away; grey at 0; above it from olive to plum."""
-    below, above = sum(x < 0 for x in values), sum(x > 0 for x in values)
-    cold = sns.blend_palette([_NAVY, BLUE, _SKY], below)
-    warm = sns.blend_palette([_OLIVE, RED, _PLUM], above)
-    return sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:

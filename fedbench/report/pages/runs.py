@@ -193,7 +193,11 @@ def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
                 of_method += [cell.run_id] * (cell.run_id not in of_method)
     if not found:
         return {}
-    return {"runs": found, "drawn": _first(next(iter(found.values())), last)}
+    methods, score = next(iter(found.values())), "accuracy" if "accuracy" in last else "round"
+    means = {name: float(last.loc[runs, score].mean()) for name, runs in methods.items()}
+    best = sorted(means, key=lambda name: means[name], reverse=True)[:_BEST]
+    drawn = [name for name in methods if name in {_BASE, *own_methods(), *best}]
+    return {"runs": found, "drawn": drawn}
 
 
 def _settings(plan: Plan, paper: str) -> dict[str, list[Cell]]:
@@ -215,10 +219,3 @@ def _setting(cell: Cell) -> str:
 
 def _method(cell: Cell) -> str:
     return str(cell.coords["method"])
-
-
-def _first(methods: dict[str, list[str]], last: pd.DataFrame) -> list[str]:
-    score = "accuracy" if "accuracy" in last else "round"
-    means = {name: float(last.loc[runs, score].mean()) for name, runs in methods.items()}
-    best = sorted(means, key=lambda name: means[name], reverse=True)[:_BEST]
-    return [name for name in methods if name in {_BASE, *own_methods(), *best}]

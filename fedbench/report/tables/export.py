@@ -14,7 +14,7 @@ from pylatexenc import latexencode
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.layout import Block, Row, TableLayout
+from fedbench.report.tables.layout import Block, TableLayout
 from fedbench.report.values.numbers import UNTESTED, fixed, signed
 from fedbench.report.words import say
 
@@ -66,23 +66,15 @@ def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
         rows += [title_row(group.title, len(columns))] if group.title else []
         for row in group.rows:
             cells = [(block, row.cells.get(point)) for block, point in pairs]
-            rows.append([*_heads(row), *(cell_text(block, x, layout, table) for block, x in cells)])
-    return TextTable(columns, len(layout.heads), rows, caption, _remarks(layout))
-
-
-def _heads(row: Row) -> list[CellText]:
-    """The headings of a row; those written in a row above are empty."""
-    texts = [text if span else "" for text, span in row.heads]
-    last = [f"{text} (control)" if row.control else text for text in texts[-1:]]
-    return [CellText(text) for text in (*texts[:-1], *last)]
-
-
-def _remarks(layout: TableLayout) -> list[str]:
-    """What cells have together and what was substituted, each remark once."""
+            heads = [text if span else "" for text, span in row.heads]  # else it stands above
+            heads[-1:] = [f"{text} (control)" if row.control else text for text in heads[-1:]]
+            texts = [cell_text(block, cell, layout, table) for block, cell in cells]
+            rows.append([*map(CellText, heads), *texts])
     remarks = [f"{ABSENT}: {'; '.join(layout.absent)}."] if layout.absent else []
     remarks += [f"{POOLED}: {'; '.join(layout.pooled)}."] if layout.pooled else []
     notes = [(name, say("scale.substitutions", found)) for name, found in layout.notes]
-    return [*remarks, *(f"{name}: {UNTESTED} ({words})." for name, words in notes)]
+    remarks += [f"{name}: {UNTESTED} ({words})." for name, words in notes]
+    return TextTable(columns, len(layout.heads), rows, caption, remarks)
 
 
 def cell_text(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> CellText:

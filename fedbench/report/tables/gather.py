@@ -16,7 +16,7 @@ from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
 from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import frames
-from fedbench.report.values.guessing import Guess, GuessOf, declared
+from fedbench.report.values.guessing import GuessOf, declared
 from fedbench.report.values.numbers import point_name
 from fedbench.store import RunState
 
@@ -41,10 +41,12 @@ def table_cells(
     found: list[TableCell] = []
     for metric in table.metrics:
         factor, asked = Metric(metric).factor(table), reading(metric, table.at)
+        labels = Metric(metric).is_of_labels and not table.minus
         values = {run: x * factor for run, x in moments.values(frame, metric, table.at).items()}
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}
+            guess = guess_of(cells[0].run.dataset)
             found += [
                 TableCell(
                     place=place,
@@ -53,19 +55,12 @@ def table_cells(
                     printed=printed.numbers.get(place),
                     runs=tuple(runs_behind.run(cell, values, asked) for cell in cells),
                     substituted=cells[0].substituted,
-                    near=_near_chance(guess_of(cells[0].run.dataset), table, metric),
+                    near=guess.limit * factor if guess and labels else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
                 )
             ]
     found = mark_best(found, table)
     return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
-
-
-def _near_chance(guess: Guess | None, table: Table, metric: str) -> float | None:
-    """The number below which an accuracy or F1 score is near chance; None for all else."""
-    if table.minus or guess is None or not Metric(metric).is_of_labels:
-        return None
-    return guess.limit * Metric(metric).factor(table)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:

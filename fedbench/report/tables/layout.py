@@ -136,7 +136,10 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     heads = tuple(name[0].upper() + name[1:] if len(name) > 1 else name for name in names)
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
-    return TableLayout(heads, blocks, groups, _marks(groups), pooled, absent)
+    mixed = [row for group in groups if not group.substituted for row in group.rows]
+    swapped = [cell.substituted for row in mixed for cell in row.cells.values()]
+    marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, swapped)), start=1)}
+    return TableLayout(heads, blocks, groups, marks, pooled, absent)
 
 
 def _by_group(rows: Names) -> tuple[Names, Names]:
@@ -169,13 +172,6 @@ def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
 
 def _are_equal(axis: str, cells: list[TableCell]) -> bool:
     return len({str(cell.coords[axis]) for cell in cells}) == 1
-
-
-def _marks(groups: tuple[Group, ...]) -> dict[Substitutions, str]:
-    mixed = (row for group in groups if not group.substituted for row in group.rows)
-    cells = (cell for row in mixed for cell in row.cells.values())
-    found = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)
-    return {each: str(mark) for mark, each in enumerate(found, start=1)}
 
 
 def point_of(cell: TableCell, names: Names) -> Point:

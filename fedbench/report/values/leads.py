@@ -101,7 +101,12 @@ def adjusted(ahead: Values, settings: Values) -> Values:
 
     `settings` (pairs × settings) is 1 where a pair is of that setting.
     """
-    signs = _flips(len(ahead))
+    pairs = len(ahead)
+    if pairs <= _ALL:  # the first flip leaves them as they are
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
+    else:
+        drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
+        signs = np.vstack([np.ones(pairs), drawn])
     statistics = np.array([_statistics(flip[:, None] * ahead, settings) for flip in signs])
     seen = _statistics(ahead, settings)
     order = np.argsort(-seen, kind="stable")
@@ -111,14 +116,6 @@ def adjusted(ahead: Values, settings: Values) -> Values:
     p = np.empty(len(seen))
     p[order] = np.maximum.accumulate(beyond)
     return np.where(seen == 0, 1.0, p)
-
-
-def _flips(pairs: int) -> Values:
-    """All ways to flip the signs of so many differences, the first as they are."""
-    if pairs <= _ALL:
-        return np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
-    drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
-    return np.vstack([np.ones(pairs), drawn])
 
 
 def _statistics(ahead: Values, settings: Values) -> Values:

@@ -184,28 +184,24 @@ def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:
     by trials near chance, and none while a method has a run, such as a further seed, that another
     one lacks.
     """
-    rivals: dict[Contest, list[float]] = {}
-    having: dict[Contest, set[frozenset[str]]] = {}
-    for cell in (cell for cell in cells if not cell.control):
-        there = frozenset(run.name for run in cell.runs if run not in cell.missing)
-        having.setdefault(cell.contest, set()).add(there)
-        if cell.measured is not None:
-            rivals.setdefault(cell.contest, []).append(comparable(cell, table))
-    uneven = {contest for contest, sets in having.items() if len(sets) > 1 or frozenset() in sets}
-    uneven |= {c.contest for c in cells if c.tuned_near_chance and not c.control}
-    return [
-        replace(cell, best=cell.contest not in uneven and _is_best(cell, rivals, table))
-        for cell in cells
-    ]
+    rivals = grouped((cell for cell in cells if not cell.control), lambda cell: cell.contest)
+    best = {contest: _best(of, table) for contest, of in rivals.items()}
+    marked = []
+    for cell in cells:
+        may = not cell.control and not cell.is_near_chance
+        marked.append(replace(cell, best=may and comparable(cell, table) == best[cell.contest]))
+    return marked
 
 
-def _is_best(cell: TableCell, rivals: dict[Contest, list[float]], table: Table) -> bool:
-    ranked, scores = Metric(cell.place.metric).is_ranked, rivals.get(cell.contest, [])
-    if not ranked or cell.control or cell.measured is None or cell.is_near_chance:
-        return False
-    best = max(scores)
-    leads = len(scores) > 1 and 2 * scores.count(best) <= len(scores)
-    return leads and comparable(cell, table) == best > -math.inf
+def _best(rivals: list[TableCell], table: Table) -> float:
+    """The best score of a contest; not a number if it has no best one."""
+    there = {frozenset(run.name for run in x.runs if run not in x.missing) for x in rivals}
+    uneven = len(there) > 1 or frozenset() in there or any(x.tuned_near_chance for x in rivals)
+    scores = [comparable(cell, table) for cell in rivals if cell.measured]
+    best = max(scores, default=-math.inf)
+    ranked = Metric(rivals[0].place.metric).is_ranked and len(scores) > 1
+    leads = ranked and not uneven and 2 * scores.count(best) <= len(scores)
+    return best if leads and best > -math.inf else math.nan
 
 
 def learned(cells: Iterable[TableCell]) -> set[Contest]:

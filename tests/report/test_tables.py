@@ -387,7 +387,11 @@ def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan
     found = list(cells(plan, frame_of(plan, CURVES)).values())
     narrow = arrange(table, found)
     assert [block.kind for block in narrow.in_page] == [block.kind for block in narrow.blocks]
-    wide = replace(narrow, blocks=tuple(replace(b, columns=b.columns * 5) for b in narrow.blocks))
+    many = [
+        {(i, *x): name for i in range(5) for x, name in b.columns.items()} for b in narrow.blocks
+    ]
+    blocks = zip(narrow.blocks, many, strict=True)
+    wide = replace(narrow, blocks=tuple(replace(b, columns=names) for b, names in blocks))
     assert [block.kind for block in wide.in_page] == ["measured", "controls"]
 
 

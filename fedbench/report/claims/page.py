@@ -101,22 +101,18 @@ def tidy(paper: str, found: list[Finding]) -> pd.DataFrame:
     to 1; `hold_level` and `fail_level` are the levels that a bound needs for the comparison to hold
     and to fail, which depend on how many comparisons the claim makes.
     """
-    return pd.DataFrame(
-        {"paper": paper, **_of_claim(finding), **_of_row(row)}
-        for finding in found
-        for row in finding.rows
-    )
-
-
-def _of_claim(finding: Finding) -> dict[str, object]:
-    claim = finding.claim
-    return {
-        **{"claim": finding.key, "kind": claim.kind, "text": claim.text},
-        **{"ours": claim.ours, "reading": claim.reading},
-        "printed": finding.printed.verdict.value if finding.printed else "",
-        "measured": say("claims.label", finding),
-        "reason": say("claims.reason", finding),
-    }
+    rows = []
+    for finding in found:
+        claim = finding.claim
+        told = {
+            **{"paper": paper, "claim": finding.key, "kind": claim.kind, "text": claim.text},
+            **{"ours": claim.ours, "reading": claim.reading},
+            "printed": finding.printed.verdict.value if finding.printed else "",
+            "measured": say("claims.label", finding),
+            "reason": say("claims.reason", finding),
+        }
+        rows += [told | _of_row(row) for row in finding.rows]
+    return pd.DataFrame(rows)
 
 
 def _of_row(row: Evidence) -> dict[str, object]:

@@ -8,7 +8,7 @@ scripts.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,6 @@ _SUMS = ("checksum", "sha256", "name")  # of a data set's origin: told on the pa
 
 Record = dict[str, Any]
 Counts = tuple[tuple[str, int], ...]  # texts, the most frequent first, each with its runs
-Rows = np.ndarray  # where the rows of a run lie in a frame
 Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
 
 
@@ -91,11 +90,10 @@ def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Re
     told: dict[str, dict[str, Any]] = {}
     shared: dict[str, int] = {}
     for frame in frames.values():
-        histories = _Histories(frame[~frame["run_id"].isin(told)])
-        for run, rows in histories.rows.items():
-            record = records.get(run, {})
+        for run, ended, drawn in _histories(frame[~frame["run_id"].isin(told)]):
+            made = _of_record(records.get(run, {}), shared)
             papers = list(dict.fromkeys(cell.paper for cell in cells_of.get(run, ())))
-            told[run] = _told(histories, rows, record, papers, shared)
+            told[run] = {**ended, **made, "papers": papers, **drawn}
     letters = sorted({run[-1] for run in told})
     return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
 
@@ -105,52 +103,39 @@ def _number(facts: Any, shared: dict[str, int]) -> int:
     return shared.setdefault(json.dumps(facts, ensure_ascii=False), len(shared))
 
 
-class _Histories:
-    """A frame's columns as arrays: a frame per run would take most of the time of a report."""
+def _histories(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Of each run its id, how it ended, and what is drawn of it; scores come first.
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        runs = frame.groupby("run_id", sort=True).indices.items()
-        self.rows = {str(run): np.asarray(rows) for run, rows in runs}
-        self.status, self.round = frame["status"].tolist(), frame["round"].tolist()
-        numbers = frame.select_dtypes(["number", "bool"])
-        drawn = [str(name) for name in numbers if _is_curve(str(name))]
-        scores = {name: Metric(name).is_score for name in drawn}
-        self._columns = {  # scores first
-            name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
-            for name in sorted(drawn, key=lambda name: not scores[name])
-        }
-
-    def curves(self, rows: Rows) -> dict[str, list[float | None]]:
-        """The numbers in these rows, by label; a column without a finite one is left out."""
-        parts = {name: column[rows] for name, column in self._columns.items()}
-        return {
-            _label(name): [short(x) for x in part.tolist()]
-            for name, part in parts.items()
-            if np.isfinite(part).any()
-        }
+    Columns are taken as arrays: a frame per run would take most of the time of a report.
+    """
+    numbers = frame.select_dtypes(["number", "bool"])
+    scores = {name: Metric(name).is_score for name in map(str, numbers) if _is_curve(name)}
+    columns = {
+        name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
+        for name in sorted(scores, key=lambda name: not scores[name])
+    }
+    status, rounds = frame["status"].tolist(), frame["round"].tolist()
+    for run, places in frame.groupby("run_id", sort=True).indices.items():
+        rows = np.asarray(places)
+        shown = rows[thinned(len(rows), _POINTS)]
+        parts = {name: column[shown] for name, column in columns.items()}
+        finite = {name: part for name, part in parts.items() if np.isfinite(part).any()}
+        curves = {_label(name): [short(x) for x in part.tolist()] for name, part in finite.items()}
+        drawn = {"points": len(rows), "x": [int(rounds[row]) for row in shown], "curves": curves}
+        yield str(run), {"status": str(status[rows[-1]]), "rounds": int(rounds[rows[-1]])}, drawn
 
 
-def _told(
-    histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: dict[str, int]
-) -> dict[str, Any]:
-    last, shown = rows[-1], rows[thinned(len(rows), _POINTS)]
-    told = {key: record[key] for key in ("device", "processor") if key in record}
-    facts = {**told, **record.get("versions", {})}
+def _of_record(record: Record, shared: dict[str, int]) -> dict[str, Any]:
+    facts = {key: record[key] for key in ("device", "processor") if key in record}
     settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
     return {
-        "status": str(histories.status[last]),
-        "rounds": int(histories.round[last]),
         "seconds": round(sum(record.get("seconds", {}).values()), 1),
         "ended": record.get("ended", ""),
         "settings": settings,
         **({"chosen": chosen} if chosen else {}),
-        "made": _number(facts, shared),
+        "made": _number(facts | record.get("versions", {}), shared),
         "data": _number(record.get("data", {}), shared),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),
-        "papers": papers,
-        "points": len(rows),  # of which the curves show these
-        "x": [int(histories.round[row]) for row in shown],
-        "curves": histories.curves(shown),
     }
 
 

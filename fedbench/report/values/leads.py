@@ -71,7 +71,9 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     if min(full.shape) < 2:
         return None
     ahead = full.sub(full[base], axis=0)
-    settings = _settings(full.index)
+    # all levels of the index but the last, which is the seed
+    of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in full.index]
+    settings = pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)
     error, freedom = _errors(ahead.to_numpy(dtype=float), settings)
     t = special.stdtrit(freedom, 0.975) if freedom else np.nan
     half = pd.Series(t * error, full.columns)
@@ -132,9 +134,3 @@ def _errors(ahead: Values, settings: Values) -> tuple[Values, int]:
     pairs, freedom = len(ahead), len(ahead) - settings.shape[1]
     squares = ((ahead - means) ** 2).sum(axis=0)
     return np.sqrt(squares / freedom / pairs) if freedom else squares * np.nan, freedom
-
-
-def _settings(index: pd.Index) -> Values:
-    """Which setting each pair is of: all levels of the index but the last, which is the seed."""
-    of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in index]
-    return pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)

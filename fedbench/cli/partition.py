@@ -69,9 +69,9 @@ def partition(
 
 def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
     from fedbench.report.figures.save import write
-    from fedbench.report.kinds.bubbles import PartitionCounts, draw_partitions
+    from fedbench.report.kinds.bubbles import draw_partitions
 
-    panels = [PartitionCounts(each.title, each.counts) for each in splits]
+    panels = [(each.title, each.counts) for each in splits]
     drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
     if drawn.missing_letters and out.suffix != ".svg":
         lost = f"boxes for {drawn.missing_letters}: no font installed has them"

@@ -1,7 +1,7 @@
 """The commands `status` and `learned`: how far runs have come, whether they learn."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,7 +39,7 @@ def status(
     It may be called on any machine that sees the results folder. A process of another machine
     counts as ended after half an hour without an evaluated round; its runs are then called stopped.
     """
-    looks = _looks(_look(scale, workflow, results), watch)
+    looks = _looks(scale, workflow, results, watch)
     if as_json:
         for seen in looks:
             print_json(_facts(seen))
@@ -95,7 +95,8 @@ def learned(
         raise typer.Exit(1)
 
 
-def _look(scale: str, workflow: Path, results: Path) -> "Callable[[], Overview]":
+def _looks(scale: str, workflow: Path, results: Path, again: bool) -> "Iterator[Overview]":
+    """One look, or one every few seconds for as long as runs are left."""
     from fedbench.jobs.status import Watcher
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import Speeds
@@ -103,17 +104,11 @@ def _look(scale: str, workflow: Path, results: Path) -> "Callable[[], Overview]"
 
     load_scale(workflow, scale)  # one that is misspelt is told with those that there are
     plan = read_plan(results, scale)
-    return Watcher(plan, results, Speeds(plan.speeds)).look
-
-
-def _looks(look: "Callable[[], Overview]", again: bool) -> "Iterator[Overview]":
-    """One look, or one every few seconds for as long as runs are left."""
-    seen = look()
-    yield seen
+    watcher = Watcher(plan, results, Speeds(plan.speeds))
+    yield (seen := watcher.look())
     while again and (seen.running or seen.left):
         time.sleep(_PAUSE if console.is_terminal else _PLAIN_PAUSE)
-        seen = look()
-        yield seen
+        yield (seen := watcher.look())
 
 
 def _shown(seen: "Overview") -> Group:

@@ -134,7 +134,7 @@ def stacked(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 class Kind(Checked, ABC):
-    """A kind of figure: one file in `fedbench/report/kinds`, whose fields are its options.
+    """A kind of figure: a class in `fedbench/report/kinds`, whose fields are its options.
 
     A kind overrides `draw`, which fills one panel, or `whole`, which draws all of the figure.
     A field `axis` names an axis of the grid, drawn along the bottom or as groups.

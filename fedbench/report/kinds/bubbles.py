@@ -35,7 +35,7 @@ class Bubbles(Kind):
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, all bubbles at one scale."""
-        drawn = [PartitionCounts(p.title, self._counts(p)) for p in panels]
+        drawn = [(panel.title, self._counts(panel)) for panel in panels]
         return draw_partitions(drawn, title, self.first or None)
 
     def _counts(self, panel: Panel) -> NDArray[np.int64]:
@@ -45,22 +45,15 @@ class Bubbles(Kind):
         return counts
 
 
-@dataclass(frozen=True)
-class PartitionCounts:
-    """A partition's name and its label counts (clients × classes)."""
-
-    title: str
-    counts: NDArray[np.int64]
-
-
 def draw_partitions(
-    panels: Sequence[PartitionCounts], title: str = "", first: int | None = None
+    panels: Sequence[tuple[str, NDArray[np.int64]]], title: str = "", first: int | None = None
 ) -> Figure:
     """Draw partitions of the same data side by side, all bubbles at one scale.
 
-    Only the `first` clients of each are shown (None: all). One colour, so that it reads in grey.
+    Each panel is a partition's name and its label counts (clients × classes), of which only those
+    of the `first` clients are shown (None: all). One colour, so that it reads in grey.
     """
-    shown = [panel.counts[:first] for panel in panels]
+    shown = [counts[:first] for _, counts in panels]
     clients, classes = [len(counts) for counts in shown], shown[0].shape[1]
     # inches of a client's column and of a class's row, which shrink where there are many
     across, up = min(_CELL, _WIDTH / sum(clients)), min(_CELL, _HEIGHT / classes)
@@ -71,13 +64,13 @@ def draw_partitions(
     figure = blank(width, height)
     entitle(figure, [title], _LEFT)
     lefts = accumulate((across * n + _BETWEEN for n in clients), initial=_LEFT)
-    for place, (left, panel, counts) in enumerate(zip(lefts, panels, shown, strict=False)):
+    for place, (left, (name, every), counts) in enumerate(zip(lefts, panels, shown, strict=False)):
         box = (left / width, _BELOW / height, across * len(counts) / width, up * classes / height)
         axes = figure.add_axes(box)
         _draw(axes, counts, largest / most)
-        axes.set_title(panel.title, fontsize=9)
-        n, every = len(counts), len(panel.counts)
-        axes.set_xlabel("client" if n == every else f"client (first {n} of {every})")
+        axes.set_title(name, fontsize=9)
+        part = f" (first {len(counts)} of {len(every)})" if len(counts) < len(every) else ""
+        axes.set_xlabel(f"client{part}")
         axes.set_ylabel("" if place else "class")
         axes.tick_params(labelleft=not place)
     _explain(axes, largest / most, most)

@@ -108,11 +108,6 @@ class Evidence:
         return self.possible and self.planned >= FEWEST and self.of_paper
 
     @property
-    def is_test(self) -> bool:
-        """Whether the measured effect has bounds."""
-        return self.interval.is_test
-
-    @property
     def effect(self) -> float | None:
         """The measured effect; None where nothing was compared, or a value is not a number."""
         return None if math.isnan(self.interval.effect) else self.interval.effect

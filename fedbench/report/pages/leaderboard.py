@@ -49,11 +49,6 @@ class Board:
         """Whether its numbers are shown in percent."""
         return self.metric.factor(self.item.table) > 1
 
-    @property
-    def digits(self) -> int:
-        """With how many decimals the table shows its numbers."""
-        return self.item.table.digits
-
 
 def board(item: TableOnPage) -> Board | None:
     """What the table comes to; None if it does not compare two methods."""

@@ -8,7 +8,6 @@ from fedbench.cli import (  # noqa: F401  # each module adds its commands to the
     compare,
     partition,
     plan,
-    publish,
     rules,
     run,
     show,

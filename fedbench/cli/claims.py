@@ -19,7 +19,7 @@ from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
-from fedbench.cli.publish import PUBLISHED
+from fedbench.cli.workflow import PUBLISHED
 
 if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan

@@ -15,8 +15,7 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
-from fedbench.cli.publish import PUBLISHED
-from fedbench.cli.workflow import reproduce
+from fedbench.cli.workflow import PUBLISHED, reproduce
 
 if TYPE_CHECKING:  # commands must not wait for what others need
     import pandas as pd

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,23 +74,16 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
 
 
 def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, str]]:
-    from fedbench.report.values.numbers import signed
+    from fedbench.report.values.numbers import signed, with_deviation
 
     apart = compared.cells[compared.cells["apart"]].sort_values("p", kind="stable")
     for cell in apart.to_dict("records"):
         place = [cell[name] for name in ("dataset", "setting", "method", "metric")]
-        numbers = {f"in {one}": _mean(cell, "one"), f"in {other}": _mean(cell, "other")}
-        difference = {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
-        yield (
-            {"table": cell["table"], "cell": ", ".join(filter(None, place))} | numbers | difference
-        )
-
-
-def _mean(cell: Mapping[Any, Any], side: str) -> str:
-    from fedbench.report.values.numbers import with_deviation
-
-    number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
-    return f"{number} ({len(cell[f'values_{side}'])})"
+        row = {"table": cell["table"], "cell": ", ".join(filter(None, place))}
+        for folder, side in ((one, "one"), (other, "other")):
+            number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
+            row[f"in {folder}"] = f"{number} ({len(cell[f'values_{side}'])})"
+        yield row | {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
 
 
 def _counts(compared: "Compared", one: Path, other: Path) -> str:

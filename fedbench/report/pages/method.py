@@ -18,7 +18,7 @@ from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
-from fedbench.report.tables.layout import label_of, point_of
+from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
 
@@ -194,7 +194,7 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
                 for cell, score in zip(cells, scores, strict=True):
                     better, equal = sum(x > score for x in scores), scores.count(score)
                     names = tuple(x for x in cell.coords if x not in ("method", "metric"))
-                    setting, rank = label_of(names, point_of(cell, names)), better + (equal + 1) / 2
+                    setting, rank = label_of(cell, names), better + (equal + 1) / 2
                     at = Standing(table, setting, cell, rank, len(cells))
                     standings.setdefault(cell.place.method, []).append(at)
     return standings

@@ -129,8 +129,8 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
     ordered = in_order(table, cells) if "method" in first else cells
     parts = grouped(ordered, lambda cell: point_of(cell, first))
     groups = tuple(
-        group_of(label_of(first, title), in_order(table, part), inner, columns)
-        for title, part in parts.items()
+        group_of(label_of(part[0], first), in_order(table, part), inner, columns)
+        for part in parts.values()
     )
     names = map(axis_name, inner)
     heads = tuple(name[0].upper() + name[1:] if len(name) > 1 else name for name in names)
@@ -148,14 +148,13 @@ def _by_group(rows: Names) -> tuple[Names, Names]:
 
 
 def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
-    columns: dict[str, dict[Point, None]] = {kind: {} for kind in _BLOCKS}
+    columns: dict[str, dict[Point, str]] = {kind: {} for kind in _BLOCKS}
     for cell in cells:
-        point = point_of(cell, names)
-        columns["controls" if "method" in names and cell.control else "measured"][point] = None
-        columns["printed"] |= {} if cell.printed is None else {point: None}
-        columns["difference"] |= {} if cell.difference is None else {point: None}
-    labelled = {kind: {x: label_of(names, x) for x in points} for kind, points in columns.items()}
-    return tuple(Block(kind, _BLOCKS[kind], labels) for kind, labels in labelled.items() if labels)
+        label = {point_of(cell, names): label_of(cell, names)}
+        columns["controls" if "method" in names and cell.control else "measured"] |= label
+        columns["printed"] |= {} if cell.printed is None else label
+        columns["difference"] |= {} if cell.difference is None else label
+    return tuple(Block(kind, _BLOCKS[kind], labels) for kind, labels in columns.items() if labels)
 
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
@@ -164,7 +163,7 @@ def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
     for group in grouped(having, lambda cell: id(cell.pooled)).values():
         shared = [axis for axis in group[0].coords if _are_equal(axis, group)]
         names = tuple(axis for axis in shared if not _are_equal(axis, cells))
-        name = label_of(names, point_of(group[0], names))
+        name = label_of(group[0], names)
         if pooled := group[0].pooled:
             number = f"± {fixed(pooled.std, table.digits)} ({pooled.freedom})"
             yield f"{name}: {number}" if name else number
@@ -179,51 +178,36 @@ def point_of(cell: TableCell, names: Names) -> Point:
     return tuple(cell.coords[axis] for axis in names)
 
 
-def label_of(names: Names, point: Point) -> str:
-    """The levels as a heading: 'MNIST, α = 0.1'."""
-    return ", ".join(point_name(axis, level) for axis, level in zip(names, point, strict=True))
+def label_of(cell: TableCell, names: Names) -> str:
+    """The same levels as a heading: 'MNIST, α = 0.1'."""
+    return ", ".join(point_name(axis, cell.coords[axis]) for axis in names)
 
 
 def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
     """The group of these cells, one row per combination of levels of the `inner` axes."""
-    rows: dict[Point, list[TableCell]] = {point: [] for point in _in_order(cells, inner)}
+    rows = grouped(cells, lambda cell: point_of(cell, inner))
     spans = Counter(point[:depth] for point in rows for depth in range(1, len(inner) + 1))
-    for cell in cells:
-        rows[point_of(cell, inner)].append(cell)
-    drawn = tuple(
-        Row(
-            tuple(
-                (level_name(axis, level), spans.pop(point[:depth], 0))
-                for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
-            ),
-            {point_of(cell, columns): cell for cell in row},
-            "method" in inner and all(cell.control for cell in row),
+    # axis by axis, levels in the order in which they appear
+    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in inner]
+    drawn = []
+    for point in sorted(rows, key=lambda point: [*map(list.index, levels, point)]):
+        heads = tuple(
+            (level_name(axis, level), spans.pop(point[:depth], 0))
+            for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
         )
-        for point, row in rows.items()
-    )
+        control = "method" in inner and all(cell.control for cell in rows[point])
+        drawn.append(Row(heads, {point_of(cell, columns): cell for cell in rows[point]}, control))
     same = {cell.substituted for cell in cells}
-    return Group(title, drawn, same.pop() if len(same) == 1 else ())
-
-
-def _in_order(cells: list[TableCell], names: Names) -> list[Point]:
-    """The points sorted axis by axis, levels in the order in which they appear."""
-    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in names]
-    points = dict.fromkeys(point_of(cell, names) for cell in cells)
-    return sorted(
-        points, key=lambda p: [order.index(x) for order, x in zip(levels, p, strict=True)]
-    )
+    return Group(title, tuple(drawn), same.pop() if len(same) == 1 else ())
 
 
 def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> Iterator[str]:
     """The rows without a finished run, by level of the first axis: 'δ = 0.5: MOON, FedDyn'."""
     first, inner = _by_group(rows)
-    groups: dict[str, dict[str, bool]] = {}
-    for cell in cells:
-        title, name = (label_of(names, point_of(cell, names)) for names in (first, inner))
-        groups.setdefault(title, {})[name] = point_of(cell, rows) in begun
-    for title, members in groups.items():
-        absent = [name for name, there in members.items() if not there]
-        whole = len(absent) == len(members) > 1
+    for title, members in grouped(cells, lambda cell: label_of(cell, first)).items():
+        there = {label_of(cell, inner): point_of(cell, rows) in begun for cell in members}
+        absent = [name for name, is_there in there.items() if not is_there]
+        whole = len(absent) == len(there) > 1
         text = f"all {len(absent)}" if whole else ", ".join(absent)
         if absent:
             yield ": ".join(filter(None, (title, text)))

@@ -89,7 +89,6 @@ def _composition(name: str, method: "Composition", full: bool) -> Row:
     docs = [f"{part.name}: {entry.doc}" for part, entry in entries]
     about = "\n\n".join(filter(None, [method.citation, *docs]))
     row: Row = {"name": name, "summary": made_of + needs + note, "about": about}
-    row |= {"with": method.settings, "papers": list(method.papers)}
     if full:
         row["parameters"] = [
             {
@@ -100,7 +99,7 @@ def _composition(name: str, method: "Composition", full: bool) -> Row:
             for part, entry in entries
             for own in parameters_of(entry.load())
         ]
-    return row
+    return row | {"with": method.settings, "papers": list(method.papers)}
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:

@@ -70,12 +70,19 @@ class Lead(Kind):
     def _rows(self, panel: Panel, lead: Leads) -> pd.DataFrame:
         ahead = lead.mean.drop(self.base)
         names, half = ahead.index, lead.half[ahead.index]
-        told: dict[str, Any] = {"panel": panel.title, "metric": panel.metric, "name": names}
-        told |= {"base": self.base, "lead": ahead.to_numpy()}
-        told |= {"low95": (ahead - half).to_numpy(), "high95": (ahead + half).to_numpy()}
-        told |= {"p": lead.p[names].to_numpy()}
-        told |= {"significant": [lead.tells(str(name)) for name in names]}
-        told |= {"collapsed": [name in lead.collapsed for name in names], "pairs": lead.blocks}
+        told: dict[str, Any] = {
+            "panel": panel.title,
+            "metric": panel.metric,
+            "name": names,
+            "base": self.base,
+            "lead": ahead.to_numpy(),
+            "low95": (ahead - half).to_numpy(),
+            "high95": (ahead + half).to_numpy(),
+            "p": lead.p[names].to_numpy(),
+            "significant": [lead.tells(str(name)) for name in names],
+            "collapsed": [name in lead.collapsed for name in names],
+            "pairs": lead.blocks,
+        }
         return pd.DataFrame(told)
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from fedbench.base import registry
@@ -117,10 +118,8 @@ def _files(names: Iterable[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower().translate(_SIGNS)).strip("-") or "method"
-        taken, n = set(files.values()), 1
-        while f"{stem}{'' if n == 1 else f'-{n}'}.html" in taken:
-            n += 1
-        files[name] = f"{stem}{'' if n == 1 else f'-{n}'}.html"
+        named = chain([f"{stem}.html"], (f"{stem}-{n}.html" for n in count(2)))
+        files[name] = next(file for file in named if file not in files.values())
     return files
 
 

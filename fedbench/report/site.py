@@ -46,8 +46,7 @@ def build(
     # pages are published: they do not say in which folder of this machine the data lay
     told = store.origins(paths, found.values())
     records = {run: told.of(record) for run, record in found.items()}
-    whole = len(records) == len(plan.runs)
-    speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
+    speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, results, papers.parent)
     pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)

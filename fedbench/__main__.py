@@ -3,14 +3,11 @@
 from fedbench.base.processes import print_anything
 from fedbench.cli import (  # noqa: F401  # each module adds its commands to the app
     bench,
-    check,
+    catalogue,
     claims,
     compare,
-    learned,
-    list_,
     partition,
     plan,
-    publish,
     rules,
     run,
     show,

@@ -64,11 +64,10 @@ def bench(
     from fedbench.paper.bench import grids_of, targets_of
 
     comparison = prepare(
-        out, results, methods,
-        [read_value(text) for text in dataset or ["digits"]],
-        [read_value(text) for text in partition or ["iid"]],
-        seeds, grids_of(tune or []), metric, targets_of(metric, split(targets)),
-        parse(settings or []),
+        out, results, methods, seeds=seeds, metric=metric, tune=grids_of(tune or []),
+        datasets=[read_value(text) for text in dataset or ["digits"]],
+        partitions=[read_value(text) for text in partition or ["iid"]],
+        targets=targets_of(metric, split(targets)), settings=parse(settings or []),
     )  # fmt: skip
     print_costs(comparison.plan, project() / "workflow", results, data_dir)
     if not plan:

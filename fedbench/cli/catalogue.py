@@ -1,17 +1,23 @@
-"""What there is, one row each: methods, data sets, models, partitions, samplers, probes, papers."""
+"""The command `list`: what there is of methods, data sets, models, papers and the like."""
 
-import ast
 import dataclasses
 import re
-import typing
 from collections import Counter
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fedbench.base import checks, registry
+import typer
+from rich.text import Text
+
+from fedbench.base import registry
 from fedbench.base.checks import allowed, hints
-from fedbench.base.checksums import parsed
-from fedbench.spec.compositions import Composition, compositions
+from fedbench.base.errors import unknown
+from fedbench.cli import options
+from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.spec.compositions import Composition
 
 Row = dict[str, Any]
 
@@ -20,19 +26,23 @@ _NEEDS = ("proxy_data", "needs_head", "needs_projection", "computes_at_server")
 _SOURCE = re.compile(r'et al\.,|\b(19|20)\d\d\b|\b(?!The)[A-Z]\w+ paper\b|"[A-Z][^"]{15,}"')
 
 
-def summaries(kind: str) -> list[Row]:
-    """One row per entry of a kind: name, summary, about, and parameters with default and range.
+def summaries(kind: str, *, full: bool = False) -> list[Row]:
+    """One row per entry of a kind: name, summary, about; of methods the published ones come first.
 
-    Of methods the published ones come first, then their parts. Imports torch for plug-ins alone.
+    If `full` also its parameters with default and range, for which the entries are imported.
     """
+    from fedbench.spec.compositions import compositions
+
     named = compositions() if kind == "method" else {}
-    rows = [_composition(name, method) for name, method in named.items()]
-    return rows + [_entry(entry) for entry in registry.entries(kind).values()]
+    rows = [_composition(name, method, full) for name, method in named.items()]
+    return rows + [_entry(entry, full) for entry in registry.entries(kind).values()]
 
 
 def catalogue(kind: str) -> list[Row]:
-    """The same rows; those of methods have more (see `_method`), for which they are imported."""
-    rows = summaries(kind)
+    """The full rows; those of methods have more, see `_method`."""
+    from fedbench.spec.compositions import compositions
+
+    rows = summaries(kind, full=True)
     if kind != "method":
         return rows
     methods = []
@@ -53,12 +63,11 @@ def papers(workflow: Path) -> list[Row]:
     rows: list[Row] = []
     for name, raw in load_papers(workflow).items():
         paper = with_rounds(raw)
-        tables, figures = (
-            {key: item.title for key, item in items.items()}
-            for items in (paper.tables, paper.figures)
-        )
-        claims = {key: claim.text for key, claim in paper.claims.items()}
-        items = {"tables": tables, "figures": figures, "claims": claims}
+        items = {
+            "tables": {key: table.title for key, table in paper.tables.items()},
+            "figures": {key: figure.title for key, figure in paper.figures.items()},
+            "claims": {key: claim.text for key, claim in paper.claims.items()},
+        }
         lines: list[str] = []
         for kind, titles in items.items():
             lines += [kind, *(f"  {key}  {' '.join(x.split())}" for key, x in titles.items())]
@@ -66,30 +75,31 @@ def papers(workflow: Path) -> list[Row]:
     return rows
 
 
-def _entry(entry: registry.Entry) -> Row:
+def _entry(entry: registry.Entry, full: bool) -> Row:
     summary, _, rest = entry.doc.partition("\n")
-    row = {"name": entry.name, "summary": summary, "about": rest.strip()}
-    return row | {"parameters": _parameters(entry)}
+    row: Row = {"name": entry.name, "summary": summary, "about": rest.strip()}
+    return row | ({"parameters": parameters_of(entry.load())} if full else {})
 
 
-def _composition(name: str, method: Composition) -> Row:
-    """A named method: what it is made of, where it was published, and its parts' parameters."""
+def _composition(name: str, method: "Composition", full: bool) -> Row:
     made_of = " + ".join(str(part) for part in method.parts) or "no parts"
     needs = "".join(f", with {k} = {v}" for k, v in method.settings.items())
     note = f"; {method.note}" if method.note else ""
-    parameters = [
-        {
-            **row,
-            "name": f"{part.name}.{row['name']}",
-            "value": part.params.get(row["name"], row.get("default")),
-        }
-        for part in method.parts
-        for row in _parameters(registry.find("method", part.name))
-    ]
-    docs = [f"{part.name}: {registry.find('method', part.name).doc}" for part in method.parts]
+    entries = [(part, registry.find("method", part.name)) for part in method.parts]
+    docs = [f"{part.name}: {entry.doc}" for part, entry in entries]
     about = "\n\n".join(filter(None, [method.citation, *docs]))
     row: Row = {"name": name, "summary": made_of + needs + note, "about": about}
-    return row | {"parameters": parameters, "with": method.settings, "papers": list(method.papers)}
+    if full:
+        row["parameters"] = [
+            {
+                **own,
+                "name": f"{part.name}.{own['name']}",
+                "value": part.params.get(own["name"], own.get("default")),
+            }
+            for part, entry in entries
+            for own in parameters_of(entry.load())
+        ]
+    return row | {"with": method.settings, "papers": list(method.papers)}
 
 
 def _method(parts: list[tuple[str, Any]], source: str) -> Row:
@@ -134,11 +144,6 @@ def _cost(parts: list[Any]) -> Row:
     return {**total, **floats}
 
 
-def _parameters(entry: registry.Entry) -> list[Row]:
-    written = written_parameters(entry)
-    return parameters_of(entry.load()) if written is None else written
-
-
 def parameters_of(cls: Any) -> list[Row]:
     """Name, default and range of each parameter of a dataclass; no default if it must be given."""
     types = hints(cls)
@@ -154,35 +159,88 @@ def _default(f: "dataclasses.Field[Any]") -> Row:
     return {} if f.default_factory is dataclasses.MISSING else {"default": f.default_factory()}
 
 
-def written_parameters(entry: registry.Entry) -> list[Row] | None:
-    """The same as the file of an entry writes them; None if it must be imported to know them.
+class Kind(StrEnum):
+    """The kinds of things that can be listed."""
 
-    That is so for plug-ins, for a default that is computed, and for a parameter without one.
+    methods = "methods"
+    datasets = "datasets"
+    models = "models"
+    partitions = "partitions"
+    shifts = "shifts"
+    samplers = "samplers"
+    work = "work"
+    probes = "probes"
+    papers = "papers"
+
+
+@app.command("list", rich_help_panel=Panel.runs)
+def list_(
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list. Default: how many there are of each.")
+    ] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Only these, each with all that is said of it. Default: all."),
+    ] = None,
+    full: options.Full = False,
+    as_json: options.AsJson = False,
+    workflow: options.Workflow = options.WORKFLOW,
+) -> None:
+    """Show the methods, datasets, models, partitions, samplers, probes or papers there are.
+
+    With `--full` or a name parameters are shown with their default and the values allowed. The name
+    of a method, such as MOON, may stand among the `parts` of a run or of a paper's level.
     """
-    if entry.sha256:
-        return None
-    node, names = _class_and_names(entry)
-    hinted = {ast.unparse(x.target): x for x in node.body if isinstance(x, ast.AnnAssign)}
-    rows = []
-    for name, default in entry.fields.items():
-        if default is None and name not in entry.nulls:
-            return None
-        try:  # fedbench's own files
-            hint = eval(ast.unparse(hinted[name].annotation), names)  # noqa: S307
-        except NameError:
-            return None
-        rows.append({"name": name, "default": default, "allowed": allowed(hint)})
-    return rows
+    full = full or bool(names)
+    if kind is None:
+        counts = {each: len(_rows(each, workflow)) for each in Kind}
+        console.print(table_of({"kind": k, "there are": str(n)} for k, n in counts.items()))
+        print_line("One kind: fedbench list methods. All about one: fedbench list methods FedDyn")
+        return
+    word = kind.value.removesuffix("s")
+    rows = catalogue(word) if as_json and kind is not Kind.papers else _rows(kind, workflow, full)
+    rows = _named(rows, word, names or [])
+    if as_json:
+        print_json(rows, indent=2)
+        return
+    columns = ["title", "tables", "figures", "claims"] if kind is Kind.papers else ["summary"]
+    columns += ["parameters"] * (kind is not Kind.papers and full)
+    shown = ({column: text_of(row[column]) for column in ("name", *columns)} for row in rows)
+    console.print(table_of(shown))
+    for row in rows if full else []:
+        if about := row.get("about"):
+            console.print(Text(f"{row['name']}\n{about}\n"))
 
 
-def _class_and_names(entry: registry.Entry) -> tuple[ast.ClassDef, dict[str, Any]]:
-    """The class, and what its annotations may name: ranges, and names that the file gives some."""
-    names = vars(typing) | vars(checks)
-    for node in parsed(entry.file, entry.file.read_bytes()).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            words = ast.unparse(node.value)
-            if words.startswith(("Annotated[", "Literal[")):
-                names[node.targets[0].id] = eval(words, names)  # noqa: S307
-        if isinstance(node, ast.ClassDef) and node.name == entry.attribute:
-            return node, names
-    raise AssertionError(f"{entry.file} has no class {entry.attribute}")
+def _rows(kind: Kind, workflow: Path, full: bool = False) -> list[Row]:
+    if kind is Kind.papers:
+        return papers(workflow)
+    return summaries(kind.value.removesuffix("s"), full=full)
+
+
+def _named(rows: list[Row], kind: str, names: list[str]) -> list[Row]:
+    known = {row["name"].lower() for row in rows}
+    for name in names:
+        if name.lower() not in known:
+            raise unknown(kind, name, (row["name"] for row in rows))
+    wanted = {name.lower() for name in names} or known
+    return [row for row in rows if row["name"].lower() in wanted]
+
+
+def text_of(value: object) -> str:
+    """One parameter per line, `mu = 0.01, a number ≥ 0`; of a named method those that it sets.
+
+    Of things by their keys the number is told.
+    """
+    if isinstance(value, dict):
+        return str(len(value))
+    if isinstance(value, list):
+        chosen = [p for p in value if "value" not in p or p["value"] != p.get("default")]
+        return "\n".join(f"{p['name']}{_given(p)}, {p['allowed']}" for p in chosen)
+    return str(value)
+
+
+def _given(parameter: dict[str, object]) -> str:
+    if "value" in parameter or "default" in parameter:
+        return f" = {parameter.get('value', parameter.get('default'))}"
+    return " (required)"

@@ -1,7 +1,10 @@
-"""The command `claims`: the verdict on every claim, by its printed numbers and by the runs here."""
+"""The commands `claims` and `check`: verdicts by printed numbers and by the runs here.
+
+`check` takes one claim, the runs behind it, and one of them trained again.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +15,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fedbench.base.errors import FedbenchError, unknown
 from fedbench.base.yamlfile import split
 from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_json, print_line, table_of
+from fedbench.cli.workflow import PUBLISHED
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
     from fedbench.plan.plan import Plan
+    from fedbench.report.claims.finding import Finding
 
 _ONLY = (
     "Only claims that one of these words describes, separated by commas: here-supported, "
@@ -76,7 +82,6 @@ def claims(
 def _costs(
     plan: "Plan", judged: list[dict[str, Any]], workflow: Path, results: Path
 ) -> Iterable[dict[str, str]]:
-    """The claims whose runs are not all finished, with the hours that they take, cheapest first."""
     from fedbench.paper.scale import load_scale
     from fedbench.plan.cost import hours_left, in_words, measured_speeds
     from fedbench.store import Results
@@ -94,7 +99,6 @@ def _costs(
 
 
 def _lines(judged: Iterable[dict[str, Any]]) -> Table:
-    """A line for each claim: its key, its verdict by the runs here, and how its text begins."""
     table = Table.grid(padding=(0, 2), expand=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -106,7 +110,6 @@ def _lines(judged: Iterable[dict[str, Any]]) -> Table:
 
 
 def _verdicts(claim: dict[str, Any]) -> Group:
-    """Its key and text, and below them the verdicts with what they rest on."""
     table = Table.grid(padding=(0, 2))
     printed = {"none": "not printed"}.get(claim["printed_verdict"], claim["printed_verdict"])
     table.add_row("printed", _coloured(printed, claim["printed_verdict"], claim["printed"]))
@@ -118,14 +121,12 @@ def _verdicts(claim: dict[str, Any]) -> Group:
 
 
 def _coloured(words: str, verdict: str, why: str) -> Text:
-    """A verdict in words and in its colour, and what it rests on."""
     colour = _COLOURS.get(verdict)
     text = Text.assemble((words, f"bold {colour}" if colour else ""))
     return text.append(f": {why}") if why else text
 
 
 def _counts(judged: list[dict[str, Any]]) -> str:
-    """How many claims there are, and how many have each verdict."""
     from fedbench.report.claims.page import FILTERS
 
     counted = [claim for claim in judged if claim["counts"]]
@@ -136,3 +137,139 @@ def _counts(judged: list[dict[str, Any]]) -> str:
         counts = ", ".join(f"{found[each.tag]} {each.words}" for each in shown)
         sentences += [f"{title}: {counts}"] if counts else []
     return ". ".join(sentences) + "."
+
+
+_CLAIM = "A claim, as `rmfl.better`; of a paper alone, as `rmfl`, the claims are listed."
+_TOLERANCE = 0.02  # on another processor or with other packages, relative to numbers above 1
+
+
+@app.command(rich_help_panel=Panel.papers)
+def check(
+    claim: Annotated[str, typer.Argument(help=_CLAIM)],
+    scale: options.Scale = "cpu",
+    train: Annotated[bool, typer.Option(help="Train one of its runs again, and compare.")] = True,
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
+    data_dir: options.DataFolder = None,
+) -> None:
+    """Check a claim of a paper: its text, the verdict, the runs behind it, what they cost.
+
+    The quickest run of the more accurate half is trained again. With the same packages on the same
+    processor each bit must be the same, elsewhere the numbers or the accuracy nearly so; otherwise
+    the exit code is 1. Published runs that are not among the results are restored first.
+    """
+    from fedbench.plan.plan import make_plan
+    from fedbench.store import Results
+
+    paper, _, key = claim.partition(".")
+    plan = make_plan(workflow, scale, (paper,))
+    restored = _restore(plan, paper, results)
+    found = {each.key: each for each in _judged(plan, paper, results, workflow)}
+    if not key:
+        console.print(table_of(_row(paper, each) for each in found.values()))
+        return
+    if key not in found:
+        raise unknown(f"claim of {paper}", key, found)
+    _print_verdict(found[key], paper, scale)
+    runs = list(dict.fromkeys(run for row in found[key].rows for run in row.runs))
+    records = ((run, Results(results).run(run).record()) for run in runs)
+    seconds = {run: sum(record["seconds"].values()) for run, record in records if record}
+    _print_runs(plan, runs, seconds, restored)
+    if train and seconds:
+        _train_again(plan, _quick(seconds, results), seconds, results, data_dir)
+
+
+def _restore(plan: "Plan", paper: str, results: Path) -> int:
+    """Bring back the paper's published runs unless one of its runs is there; returns how many."""
+    from fedbench.jobs.publish import exports_of, restore
+    from fedbench.store import Results
+
+    files = exports_of(paper, PUBLISHED)
+    there = any(Results(results).run(cell.run_id).has_record() for cell in plan.cells)
+    return 0 if there or not files else restore(files, results).written
+
+
+def _judged(plan: "Plan", paper: str, results: Path, workflow: Path) -> "list[Finding]":
+    from fedbench.jobs.collect import collect, finished
+    from fedbench.report.claims.page import judged
+    from fedbench.report.values import frames
+
+    runs = finished([*plan.of_paper(paper).values()], results)
+    if not runs:
+        raise FedbenchError(
+            f"{results}: no run of {paper} at scale {plan.scale} is finished; `fedbench restore` "
+            "brings the published ones back, in a copy of fedbench's repository"
+        )
+    frame = frames.prepared(collect(runs, results))
+    return judged(plan, paper, frame, results, workflow / "papers")
+
+
+def _row(paper: str, finding: "Finding") -> dict[str, str]:
+    return {"claim": f"{paper}.{finding.key}", "verdict": finding.label, "says": finding.claim.text}
+
+
+def _print_verdict(finding: "Finding", paper: str, scale: str) -> None:
+    from fedbench.report.words import say
+
+    print_line(f"{paper}.{finding.key}: {finding.claim.text}")
+    printed, reason = say("claims.printed", finding), say("claims.reason", finding)
+    print_line(f"On the printed numbers: {finding.printed_mark}{f' ({printed})' * bool(printed)}.")
+    verdict = say("claims.label", finding)
+    print_line(f"By the runs at scale {scale}: {verdict}{f' ({reason})' * bool(reason)}.")
+    if basis := say("claims.basis", finding):
+        print_line(f"Tested by: {basis}.")
+
+
+def _print_runs(plan: "Plan", runs: list[str], seconds: dict[str, float], restored: int) -> None:
+    if not runs:
+        print_line("Behind it: no run of this scale.")
+        return
+    told = "; ".join(_levels(plan, runs))
+    print_line(
+        f"Behind it: {len(seconds)} of {len(runs)} runs are finished"
+        f"{f' ({restored} published runs of the paper were restored)' * bool(restored)}, "
+        f"{sum(seconds.values()) / 60:.1f} minutes of one core, searches aside. {told}."
+    )
+
+
+def _levels(plan: "Plan", runs: list[str]) -> Iterator[str]:
+    """'method: MFL, RMFL', for each axis and the seeds."""
+    from fedbench.report.values.numbers import axis_name, level_name
+
+    cells = [cell for cell in plan.cells if cell.run_id in {*runs}]
+    for axis in dict.fromkeys(axis for cell in cells for axis in cell.coords):
+        levels = (level_name(axis, c.coords[axis]) for c in cells if axis in c.coords)
+        yield f"{axis_name(axis)}: {', '.join(dict.fromkeys(levels))}"
+    yield f"seeds: {', '.join(map(str, sorted({cell.seed for cell in cells})))}"
+
+
+def _quick(seconds: dict[str, float], results: Path) -> str:
+    """The quickest of the more accurate half: of what learned nothing last bits grow large."""
+    from fedbench.store import Results
+
+    histories = {run: Results(results).run(run).history() for run in seconds}
+    last = {run: each.get("accuracy", each["loss"]).iloc[-1] for run, each in histories.items()}
+    ranked = sorted(seconds, key=lambda run: last[run], reverse=True)
+    return min(ranked[: (len(ranked) + 1) // 2], key=lambda run: seconds[run])
+
+
+def _train_again(
+    plan: "Plan", run: str, seconds: dict[str, float], results: Path, data_dir: Path | None
+) -> None:
+    """Train a run once more and say how it differs; the exit code is 1 if it should not so much."""
+    from fedbench.engine.machine import Machine, one_thread_a_process
+    from fedbench.jobs.verify import train_again
+
+    print_line(f"Training {run} again, which took {seconds[run]:.0f} s there:")
+    one_thread_a_process()
+    again = train_again(plan.runs[run], results, Machine("cpu", 1), data_dir)
+    print_line(again.words())
+    if not again.difference:
+        print_line("It came out the same.")
+        return
+    # elsewhere last bits differ, and grow where training is unstable: then the accuracy decides
+    apart = max(again.accuracies, default=1.0) - min(again.accuracies, default=0.0)
+    if not again.build or min(again.difference, apart) > _TOLERANCE:
+        print_line("It did not come out the same.")
+        raise typer.Exit(1)
+    print_line("It came out nearly the same, as it should on another machine.")

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,36 +66,24 @@ def _side(folder: Path, papers: tuple[str, ...], workflow: Path) -> "Side":
         raise FedbenchError(f"{folder}: {what}; {there_are}")
     written = files_by_name(workflow / "papers", "*.yaml")
     wanted = papers or tuple(name for name in collected if name in written)
-    place = _place(folder, files_by_name(workflow / "scales", "*.yaml"))
+    # of a link the folder where it leads may be that of a scale
+    scales = files_by_name(workflow / "scales", "*.yaml")
+    places = [Path(os.path.abspath(folder)), folder.resolve()]
+    place = next((place for place in places if place.name in scales), places[0])
     return Side(make_plan(workflow, place.name, wanted), place.parent)
 
 
-def _place(folder: Path, scales: Container[str]) -> Path:
-    """The folder by a path that ends with its scale: of a link, or of where the link leads."""
-    places = [Path(os.path.abspath(folder)), folder.resolve()]
-    return next((place for place in places if place.name in scales), places[0])
-
-
 def _apart(compared: "Compared", one: Path, other: Path) -> Iterator[dict[str, str]]:
-    """The cells that differ beyond the seeds, the surest first."""
-    from fedbench.report.values.numbers import signed
+    from fedbench.report.values.numbers import signed, with_deviation
 
     apart = compared.cells[compared.cells["apart"]].sort_values("p", kind="stable")
     for cell in apart.to_dict("records"):
         place = [cell[name] for name in ("dataset", "setting", "method", "metric")]
-        numbers = {f"in {one}": _mean(cell, "one"), f"in {other}": _mean(cell, "other")}
-        difference = {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
-        yield (
-            {"table": cell["table"], "cell": ", ".join(filter(None, place))} | numbers | difference
-        )
-
-
-def _mean(cell: Mapping[Any, Any], side: str) -> str:
-    """The mean on a side, its deviation, and of how many runs."""
-    from fedbench.report.values.numbers import with_deviation
-
-    number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
-    return f"{number} ({len(cell[f'values_{side}'])})"
+        row = {"table": cell["table"], "cell": ", ".join(filter(None, place))}
+        for folder, side in ((one, "one"), (other, "other")):
+            number = with_deviation(cell[f"mean_{side}"], cell[f"std_{side}"], 2)
+            row[f"in {folder}"] = f"{number} ({len(cell[f'values_{side}'])})"
+        yield row | {"difference": signed(cell["difference"], 2), "p": f"{cell['p']:.1g}"}
 
 
 def _counts(compared: "Compared", one: Path, other: Path) -> str:

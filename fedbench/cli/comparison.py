@@ -3,8 +3,9 @@
 `compare` does so from Python, `fedbench bench` and `fedbench arena` from the command line.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -14,20 +15,22 @@ import typer
 from fedbench.base.errors import FedbenchError
 from fedbench.base.plugins import project, same_folders_after, search_also
 from fedbench.cli.app import print_line
-from fedbench.cli.workflow import reproduce
+from fedbench.cli.workflow import PUBLISHED, reproduce
 
 if TYPE_CHECKING:  # commands must not wait for what others need
     import pandas as pd
 
+    from fedbench.paper.items import Table
     from fedbench.plan.plan import Plan
     from fedbench.report.tables.cells import TableCell
 
-PUBLISHED, SHIPPED = "results/published", "workflow/published"
+SHIPPED = "workflow/published"
+Methods = str | Iterable[Any] | Mapping[str, Sequence[Any]]
 _HEADING = 14  # letters in a line of a heading: a mean and its deviation are as long
 
 
 def compare(
-    methods: str | Iterable[Any] | Mapping[str, Sequence[Any]],
+    methods: Methods,
     *,
     datasets: Sequence[Any] = ("digits",),
     partitions: Sequence[Any] = ("iid",),
@@ -44,14 +47,14 @@ def compare(
 ) -> "Comparison":
     """Train methods on the same data with an equal search; runs that are finished are used again.
 
+    Raises `FedbenchError` on bad input before anything is trained, or if training failed.
+
     Args:
-        methods: names as `fedbench list methods` shows them, several joined by + (`"FedAvg+asd"`),
-            or by names of yours the parts of each: `{"mine": ["moon", {"fedsam": {"rho": 0.1}}]}`.
+        methods: names (`"FedAvg"`, `"FedAvg+asd"`) or parts by a name: `{"mine": ["moon", "asd"]}`.
         datasets: every data set is combined with every partition; each as in a `RunSpec`.
         partitions: such as `["iid", "dl:alpha=0.1"]`.
         seeds: how many seeds, from 0 on.
-        tune: values that a search tries for each method alike, by setting: `{"lr": [0.01, 0.1]}`.
-            They are scored on held-out training data.
+        tune: values that a search tries for each method, on held-out data: `{"lr": [0.01, 0.1]}`.
         metric: what methods are ranked by.
         targets: scores, from 0 to 1, for which the leaderboard says what it takes to reach them.
         out: the folder for the comparison's file and report; its name is the comparison's.
@@ -61,27 +64,21 @@ def compare(
         data_dir: the folder with data files.
         **settings: of all runs, as in a `RunSpec`: `rounds=50`.
 
-    Returns:
-        The comparison with its leaderboard, frame and plot. Its page lies in
-        `<out>/reports/paper/<name>.html`.
-
-    Raises:
-        FedbenchError: on bad input before anything is trained, or if training failed.
-
-    Example:
-        board = compare(["FedAvg", "FedADC+"], partitions=["dl:alpha=0.1"], rounds=30)
-        print(board.leaderboard())
-        board.plot()
-
     """
+    asked = {"datasets": datasets, "partitions": partitions, "seeds": seeds, "tune": tune or {}}
+    asked |= {"metric": metric, "targets": targets, "settings": settings}
+    comparing = partial(prepare, Path(out), Path(results), methods, **asked)
+    return _trained(comparing, str(cores), device, data_dir)
+
+
+def _trained(
+    prepared: Callable[[], "Comparison"], cores: str, device: str, data_dir: Path | str | None
+) -> "Comparison":
     with same_folders_after():  # another comparison may have the same name
-        comparison = prepare(
-            Path(out), Path(results), methods, datasets, partitions, seeds, tune or {}, metric,
-            targets, settings,
-        )  # fmt: skip
+        comparison = prepared()
         try:
             reports = comparison.reports
-            comparison.train(str(cores), device=device, reports=reports, data_dir=data_dir)
+            comparison.train(cores, device=device, reports=reports, data_dir=data_dir)
         except typer.Exit as end:
             raise FedbenchError(
                 f"the workflow ended with code {end.exit_code}; what it printed says why, and the "
@@ -90,27 +87,16 @@ def compare(
     return comparison
 
 
-def prepare(
-    out: Path,
-    results: Path,
-    methods: str | Iterable[Any] | Mapping[str, Sequence[Any]],
-    datasets: Sequence[Any],
-    partitions: Sequence[Any],
-    seeds: int,
-    tune: Mapping[str, Sequence[Any]],
-    metric: str,
-    targets: Sequence[float],
-    settings: Mapping[str, Any],
-) -> "Comparison":
-    """Write the file of a comparison, `<out>/papers/<name>.yaml`, and plan it; as in `compare`."""
+def prepare(out: Path, results: Path, methods: Methods, **asked: Any) -> "Comparison":
+    """Write the file of a comparison, `<out>/papers/<name>.yaml`, and plan it.
+
+    `methods` as in `compare`; `asked` are the other fields of a `Bench`.
+    """
     from fedbench.paper.bench import Bench, chosen_methods, write_bench
     from fedbench.paper.paper import require_paper_name
 
     given = [{k: v} for k, v in methods.items()] if isinstance(methods, Mapping) else methods
-    bench = Bench(
-        methods=chosen_methods(given), datasets=datasets, partitions=partitions, seeds=seeds,
-        tune=tune, metric=metric, targets=targets, settings=settings,
-    )  # fmt: skip
+    bench = Bench(methods=chosen_methods(given), **asked)
     require_paper_name("the folder's name", out.name, out)
     write_bench(bench, out / "papers" / f"{out.name}.yaml")
     search_also(out)  # where the workflow finds that file, too
@@ -144,16 +130,25 @@ class Comparison:
 
     @property
     def page(self) -> Path:
-        """The page of the report."""
+        """The page of the report: `<out>/reports/paper/<name>.html` of a `compare`."""
         return self.reports / self.plan.scale / f"{self.name}.html"
+
+    @property
+    def _table(self) -> "Table":
+        return self.plan.papers[self.name].tables["leaderboard"]
+
+    @property
+    def _file(self) -> Path:
+        from fedbench.store import Results
+
+        return Results(self.results).frame(self.plan.scale, self.name)
 
     @property
     def frame(self) -> "pd.DataFrame":
         """One row per run and evaluated round: method, seed, settings, and scores as fractions."""
         from fedbench.report.values import frames
-        from fedbench.store import Results
 
-        frame = frames.read(Results(self.results).frame(self.plan.scale, self.name))
+        frame = frames.read(self._file)
         methods = {cell.run_id: cell.coords["method"] for cell in self.plan.cells}
         return frame.assign(method=frame["run_id"].map(methods))
 
@@ -178,20 +173,17 @@ class Comparison:
         from fedbench.report.tables.layout import arrange
         from fedbench.report.values import frames
         from fedbench.report.values.numbers import with_deviation
-        from fedbench.store import Results
 
-        table = self.plan.papers[self.name].tables["leaderboard"]
-        file = Results(self.results).frame(self.plan.scale, self.name)
-        at = (self.name, "leaderboard")
-        cells = table_cells(self.plan, at, frames.read(file), Printed(file, {}))
+        table, at = self._table, (self.name, "leaderboard")
+        cells = table_cells(self.plan, at, frames.read(self._file), Printed(self._file, {}))
         layout = arrange(table, cells)
-        columns = [column for block in layout.blocks for column in block.columns]
+        columns = [column for block in layout.blocks for column in block.columns.items()]
         rows = [(group.title, row) for group in layout.groups for row in group.rows]
-        stats = [[_measured(row.cells.get(column.point)) for column in columns] for _, row in rows]
+        stats = [[_measured(row.cells.get(point)) for point, _ in columns] for _, row in rows]
         texts = [[with_deviation(*stat, table.digits) for stat in of_row] for of_row in stats]
         heads = [(title, *(head for head, _ in row.heads)) for title, row in rows]
         index = pd.MultiIndex.from_tuples(heads, names=["", *layout.heads])
-        board = pd.DataFrame(texts, index, [column.label for column in columns])
+        board = pd.DataFrame(texts, index, [label for _, label in columns])
         return board if any(title for title, _ in rows) else board.droplevel(0)
 
     def words(self, width: int) -> str:
@@ -203,8 +195,7 @@ class Comparison:
         lines = max(map(len, labels), default=1)
         above = [(*[""] * (lines - len(label)), *label) for label in labels]
         board.columns = pd.MultiIndex.from_tuples(above)
-        title = self.plan.papers[self.name].tables["leaderboard"].title
-        return f"{title}\n{board.to_string(line_width=width)}"
+        return f"{self._table.title}\n{board.to_string(line_width=width)}"
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
         """Train what is not finished of some methods, and report; says how many runs that was.
@@ -238,7 +229,7 @@ class Comparison:
 
         also = {*self.plan.trials, *(data_key(run.dataset) for run in self.plan.runs.values())}
         written = 0
-        for folder in (Path(PUBLISHED), project() / PUBLISHED, project() / SHIPPED):
+        for folder in (PUBLISHED, project() / PUBLISHED, project() / SHIPPED):
             left = self.plan.runs.keys() - self._finished()
             wanted = [x for x in exports_of(self.name, folder) if left & run_ids(x)]
             written += restore(wanted, self.results, left | also).written if wanted else 0

@@ -69,9 +69,9 @@ def partition(
 
 def _draw(splits: "list[Preview]", out: Path, first: int | None) -> None:
     from fedbench.report.figures.save import write
-    from fedbench.report.kinds.bubbles import PartitionCounts, draw_partitions
+    from fedbench.report.kinds.bubbles import draw_partitions
 
-    panels = [PartitionCounts(each.title, each.counts) for each in splits]
+    panels = [(each.title, each.counts) for each in splits]
     drawn = write(lambda: draw_partitions(panels, splits[0].heading, first), out)
     if drawn.missing_letters and out.suffix != ".svg":
         lost = f"boxes for {drawn.missing_letters}: no font installed has them"
@@ -91,10 +91,12 @@ class Preview:
     @property
     def title(self) -> str:
         """The rule with its first number and what differs from the defaults: 'DL(α=0.1)'."""
+        from fedbench.paper.notation import level_text
+
         entry = registry.find("partition", self.spec.partition.name)
         values = {k: self.spec.partition.params.get(k, usual) for k, usual in entry.fields.items()}
         inner = [
-            f"{_SYMBOLS.get(k, k)}={_number(v) if isinstance(v, float) else v}"
+            f"{_SYMBOLS.get(k, k)}={level_text(v) if isinstance(v, float) else v}"
             for place, (k, v) in enumerate(values.items())
             if v != entry.fields[k] or (place == 0 and type(v) in (int, float))
         ]
@@ -185,11 +187,6 @@ def preview(data: "Dataset", spec: "RunSpec") -> Preview:
     rows = draw_partition(rule, data, train, spec.clients, spec.partition_seed)
     counts = skew.label_counts(data.y_train.astype(np.int64, copy=False), rows, data.classes)
     return Preview(spec, counts, len(data.y_train), len(held_out), held(rows))
-
-
-def _number(value: float) -> str:
-    """A parameter in as few digits as tell it from all others."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 def _range(values: "NDArray[np.int64]") -> dict[str, float]:

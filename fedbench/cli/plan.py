@@ -13,7 +13,7 @@ from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line, table_of
 
 if TYPE_CHECKING:  # other commands must not wait for what these need
-    from fedbench.plan.plan import Cell, Plan
+    from fedbench.plan.plan import Plan
 
 
 _MOST = 12  # tables and figures that each have a row
@@ -60,23 +60,21 @@ def plan(
 
 def _check(planned: "Plan", workflow: Path) -> None:
     """Build every choice of the plan once; raises `FedbenchError` on a value that is refused."""
+    from fedbench.base.plugins import find_file
     from fedbench.engine.build import check_choices
     from fedbench.report.checks import check_report
 
     papers = workflow / "papers"
-    places = {cell.run_id: _place(cell, papers) for cell in reversed(planned.cells)}
+    files = {paper: find_file(papers, f"{paper}.yaml") for paper in planned.papers}
+    places = {
+        cell.run_id: f"{files[cell.paper]}: grids.{cell.grid} at {cell.coords}"
+        for cell in reversed(planned.cells)
+    }
     for run_id, search in planned.searches.items():
         for trial in planned.trials[search]:
             places.setdefault(trial, f"{places[run_id]}, in its search")
     check_choices((places[run_id], run) for run_id, run in planned.runs.items())
     check_report(planned, papers)
-
-
-def _place(cell: "Cell", papers: Path) -> str:
-    """Where the settings of a run are written: 'papers/rmfl.yaml: grids.main at {"alpha": 1}'."""
-    from fedbench.base.plugins import find_file
-
-    return f"{find_file(papers, f'{cell.paper}.yaml')}: grids.{cell.grid} at {cell.coords}"
 
 
 def print_costs(

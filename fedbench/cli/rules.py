@@ -185,7 +185,6 @@ def report(
 
 
 def _not_collected(plan: "Plan", results: Path) -> int:
-    """How many runs of the plan's cells no collected frame has."""
     from fedbench.report.values import frames
     from fedbench.store import Results
 

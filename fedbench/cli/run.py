@@ -75,7 +75,6 @@ def _train(
     machine: "Machine",
     live: str,
 ) -> None:
-    """Train the run of the file `spec`, show it while it trains, and say how it ended."""
     from fedbench.engine.training import run as train
     from fedbench.jobs.live import follower
 
@@ -139,7 +138,6 @@ def watching(console: Console, spec: "RunSpec") -> "Iterator[Watch]":
 
 
 def _score(row: "Row") -> str:
-    """The accuracy of a round in words, or its loss where there is no accuracy."""
     return f"accuracy {row['accuracy']:.4f}" if "accuracy" in row else f"loss {row['loss']:.4g}"
 
 

@@ -46,7 +46,9 @@ def show(
     A setting that a search chose has the value that the run used. Of several runs the curves are
     drawn together: of a paper the mean over the seeds of each method and setting.
     """
-    if is_paper(runs[0], workflow):
+    from fedbench.base.plugins import files_by_name
+
+    if runs[0] in files_by_name(workflow / "papers", "*.yaml"):
         named = _of_paper(runs[0], runs[1:], workflow, scale, results)
     else:
         named = {each: [_folder(each, results)] for each in runs}
@@ -54,13 +56,6 @@ def show(
         _show_one(next(iter(named.values()))[0], column)
     else:
         _show_all(named, column)
-
-
-def is_paper(name: str, workflow: Path) -> bool:
-    """Whether a paper's file has this name."""
-    from fedbench.base.plugins import files_by_name
-
-    return name in files_by_name(workflow / "papers", "*.yaml")
 
 
 def _of_paper(
@@ -128,7 +123,6 @@ def _plain(word: str) -> str:
 
 
 def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
-    """A row for each curve, then all of them in one plot."""
     import pandas as pd
 
     curves, rows = {}, []
@@ -148,7 +142,6 @@ def _show_all(named: "dict[str, list[RunFolder]]", column: str) -> None:
 
 
 def _show_one(folder: "RunFolder", column: str) -> None:
-    """The facts of a run, and its curve."""
     from fedbench.store import state
 
     record = folder.record()
@@ -220,7 +213,6 @@ def how_it_ended(record: Mapping[str, Any]) -> str:
 
 
 def _plot(curves: "dict[str, pd.Series[float]]", name: str) -> str:
-    """Curves by round, each drawn with its mark; values that are not finite are left out."""
     import plotille
 
     sound = {mark: values[values.abs() < float("inf")] for mark, values in curves.items()}

@@ -1,4 +1,7 @@
-"""The workflow: where it is, how a command starts it, its lock, a folder of your own for it."""
+"""The workflow: where it is, how a command starts it, its lock, a folder of your own for it.
+
+And `export` and `restore`: its results, which travel without their weights.
+"""
 
 import json
 import os
@@ -11,15 +14,22 @@ from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import exists, require_writable, write_text
 from fedbench.base.plugins import project
+from fedbench.base.yamlfile import split
+from fedbench.cli import options
 from fedbench.cli.app import Panel, app, console, print_line
 
+if TYPE_CHECKING:  # other commands must not wait for what this one needs
+    from fedbench.jobs.publish import Exported
+
+PUBLISHED = Path("results/published")
+_NAMED = 3  # missing runs that are named
 _EXAMPLE = Path(str(resources.files("fedbench.cli"))) / "example"
 _PROFILE = "profiles/slurm/config.yaml"  # where a cluster's account and partition are named
 _FILES = ("README.md", "methods/shrink.py", "papers/mine.yaml", _PROFILE)
@@ -107,7 +117,8 @@ def _stopped_in_order() -> Iterator[None]:
 
     Ctrl-C reaches it without this process; `kill`, which does not, is handed on.
     """
-    handlers = {signal.SIGINT: _leave, signal.SIGTERM: _hand_on}
+    # unlike a signal that is ignored, one that does nothing does not hold for Snakemake too
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: _hand_on}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
@@ -116,13 +127,76 @@ def _stopped_in_order() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _leave(_: int, __: object) -> None:
-    """Do nothing; unlike a signal that is ignored, this does not hold for Snakemake too."""
-
-
 def _hand_on(number: int, _: object) -> None:
     import psutil
 
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # it has just ended
             child.send_signal(number)
+
+
+@app.command(rich_help_panel=Panel.results)
+def export(
+    papers: Annotated[
+        list[str] | None, typer.Argument(help="Names of papers. Default: all papers.")
+    ] = None,
+    also: Annotated[
+        str, typer.Option("--papers", help="The same, separated by commas. Default: all papers.")
+    ] = "",
+    scale: options.Scale = "demo",
+    workflow: options.Workflow = options.WORKFLOW,
+    results: options.Results = options.RESULTS,
+    out: Annotated[Path, typer.Option(help="Folder of the papers' folders.")] = PUBLISHED,
+) -> None:
+    """Publish the finished runs of a scale as tables in a folder for each paper, without weights.
+
+    Files that are there stay as they are: what is new goes into files of today. They also hold what
+    a report needs beside the runs: the facts of data sets and the winners of searches.
+    """
+    from fedbench.jobs.publish import export as publish
+    from fedbench.plan.plan import make_plan
+
+    plan = make_plan(workflow, scale, (*(papers or ()), *split(also)))
+    for paper in plan.papers:
+        print_line(_exported(publish(plan, paper, results, out)))
+
+
+def _exported(done: "Exported") -> str:
+    line = f"{done.folder}: {done.held:,} of {done.planned:,} planned runs"
+    if done.others:
+        line += f", and {done.others:,} of other plans"
+    size = sum(file.stat().st_size for file in done.files) / 1e6
+    line += f"; {done.new:,} new, {size:.2f} MB" if done.files else "; nothing is new"
+    if done.missing:
+        more = len(done.missing) - _NAMED
+        line += f"; missing: {', '.join(done.missing[:_NAMED])}"
+        line += f" and {more:,} more" if more > 0 else ""
+    if done.unknown:
+        line += f"; without the facts of the data sets {', '.join(done.unknown)}"
+    return line
+
+
+@app.command(rich_help_panel=Panel.results)
+def restore(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders that `fedbench export` wrote, or tables of runs in these. "
+            f"Default: {PUBLISHED}."
+        ),
+    ] = None,
+    results: options.Results = options.RESULTS,
+) -> None:
+    """Turn published files back into runs, so that the workflow trains none of them.
+
+    Runs that are there already stay as they are; one that is there with another content is refused,
+    and so is one of another version of fedbench whose numbers would differ.
+    """
+    from fedbench.jobs.publish import exports_in
+    from fedbench.jobs.publish import restore as bring_back
+
+    done = bring_back(exports_in(files or [PUBLISHED]), results)
+    told = f"runs restored: {done.written:,}; there already: {done.there:,}"
+    if done.outdated:
+        told += f"; left out, since no plan asks for them any more: {done.outdated:,}"
+    console.print(told)

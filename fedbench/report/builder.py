@@ -1,10 +1,14 @@
-"""Builds the parts of a report one by one: a table, a figure, a paper's claims."""
+"""Builds the parts of a report: a table, a figure, a paper's claims.
+
+They may be shared among processes; any number of them gives the same bytes.
+"""
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,19 +22,14 @@ from fedbench.plan.printed import Printed, printed_numbers
 from fedbench.plan.workflow import DRAWN
 from fedbench.report.claims import Finding, findings
 from fedbench.report.claims.page import tidy as tidy_claims
-from fedbench.report.figures import ranks as rank_figure
 from fedbench.report.figures import save
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.pages.items import (
-    FactOnPage,
-    FigureOnPage,
-    RanksOnPage,
-    TableOnPage,
-    conditions,
-)
-from fedbench.report.tables.cell_text import TextTable, text_table
+from fedbench.report.figures.layout import draw
+from fedbench.report.figures.panels import Figure
+from fedbench.report.figures.ranks import draw as draw_ranks
+from fedbench.report.pages import items
 from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.export import tidy, to_csv, to_latex, to_markdown
+from fedbench.report.tables.export import TextTable, text_table, tidy, to_csv, to_latex, to_markdown
 from fedbench.report.tables.facts import fact_table
 from fedbench.report.tables.gather import table_cells
 from fedbench.report.tables.layout import TableLayout, arrange
@@ -39,7 +38,7 @@ from fedbench.report.values import frames
 from fedbench.report.values.frames import Collected
 from fedbench.report.words import say
 
-Item = TableOnPage | FactOnPage | FigureOnPage | tuple[Finding, ...]
+Item = items.TableOnPage | items.FactOnPage | items.FigureOnPage | tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -73,19 +72,21 @@ def tasks(plan: Plan) -> list[Task]:
 class OfPaper:
     """What was collected for a paper and what it prints, read when first asked for."""
 
-    frame_file: Path
-    runs: Path
-    read_printed: Callable[[], Printed]
+    plan: Plan
+    key: str
+    results: store.Results
+    printed_in: Path
 
     @cached_property
     def collected(self) -> Collected:
         """The histories and the folders of its runs."""
-        return Collected(frames.read(self.frame_file), self.runs)
+        file = self.results.frame(self.plan.scale, self.key)
+        return Collected(frames.read(file), self.results.runs)
 
     @cached_property
     def printed(self) -> Printed:
         """The numbers that it prints."""
-        return self.read_printed()
+        return printed_numbers(self.printed_in, self.key, self.plan.asked[self.key])
 
 
 class Builder:
@@ -99,14 +100,7 @@ class Builder:
         self, plan: Plan, results: Path, folder: Path, papers: Path, copies: bool = True
     ) -> None:
         self.plan, self.folder, self.copies, paths = plan, folder, copies, store.Results(results)
-        self.papers = {
-            key: OfPaper(
-                paths.frame(plan.scale, key),
-                paths.runs,
-                partial(printed_numbers, papers, key, plan.asked[key]),
-            )
-            for key in plan.papers
-        }
+        self.papers = {key: OfPaper(plan, key, paths, papers) for key in plan.papers}
 
     def make(self, task: Task) -> Made:
         """Make one part; whatever goes wrong, the others can be made."""
@@ -122,14 +116,12 @@ class Builder:
 
 
 class _Part:
-    """Makes one part, and notes the files that it has written."""
-
     def __init__(self, builder: Builder, paper: str, key: str) -> None:
         self.builder, self.plan, self.at = builder, builder.plan, (paper, key)
         self.paper, self.of_paper = builder.plan.papers[paper], builder.papers[paper]
         self.files: list[Path] = []
 
-    def table(self) -> TableOnPage:
+    def table(self) -> items.TableOnPage:
         """A table of runs."""
         (paper, key), collected = self.at, self.of_paper.collected
         table = self.paper.tables[key]
@@ -143,36 +135,34 @@ class _Part:
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(rows))
         self._write_copies(text_table(table, layout, title))
         diagrams = [self._ranks(table, *part) for part in _ranked(table, layout, cells)]
-        alike = conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
-        return TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
+        alike = items.conditions(self.plan.runs[run.id] for cell in cells for run in cell.runs)
+        return items.TableOnPage(key, table, layout, caption, tuple(filter(None, diagrams)), alike)
 
-    def fact(self) -> FactOnPage:
+    def fact(self) -> items.FactOnPage:
         """A table that needs no run."""
         paper, key = self.at
         facts, content = self.paper.facts[key], fact_table(key, self.paper, self.of_paper.printed)
         title = " ".join(filter(None, [f"{facts.title} ({paper}).", facts.caption]))
         self._write_text(f"tables/{paper}/{key}.csv", to_csv(content.frame()))
         self._write_copies(content.texts(title))
-        return FactOnPage(key, facts, content)
+        return items.FactOnPage(key, facts, content)
 
-    def figure(self) -> FigureOnPage:
+    def figure(self) -> items.FigureOnPage:
         """A figure."""
         paper, key = self.at
         drawn = drawing(self.plan, self.at, self.of_paper.collected)
-        with self._figure_folder() as (folder, formats):
-            written, readout = save.save(drawn, folder, formats)
-            svg = self._inline(written, key)
+        written, svg = self._draw(lambda: draw(drawn), key)
         if not drawn.lack:
             numbers = drawn.kind.numbers([x for x in drawn.panels if drawn.kind.has(x)])
             self._write_text(f"figures/{paper}/{key}.csv", to_csv(numbers))
-        return FigureOnPage(
+        return items.FigureOnPage(
             key,
             self.paper.figures[key].title,
             drawn.title,
             drawn.caption,
             drawn.substituted,
             svg,
-            readout,
+            save.readout(drawn, written.figure),
             drawn.lack,
             written.missing_letters,
         )
@@ -187,7 +177,7 @@ class _Part:
 
     def _ranks(
         self, table: Table, end: str, group: str, cells: list[TableCell]
-    ) -> RanksOnPage | None:
+    ) -> items.RanksOnPage | None:
         placed = ranks(table, cells)
         if placed is None:
             return None
@@ -195,27 +185,21 @@ class _Part:
         key = f"ranks_{self.at[1]}{end}"
         title = say("tables.rank_title", table.title, group, metric, placed)
         if placed.test and not placed.tells:
-            return RanksOnPage(key, title, placed, "")
-        with self._figure_folder() as (folder, formats):
-            written = rank_figure.save(placed, title, folder / key, formats)
-            svg = self._inline(written, key)
+            return items.RanksOnPage(key, title, placed, "")
+        written, svg = self._draw(lambda: draw_ranks(placed, title), key)
         numbers = placed.mean.rename("mean_rank").rename_axis("method").reset_index()
         self._write_text(f"figures/{self.at[0]}/{key}.csv", to_csv(numbers))
-        return RanksOnPage(key, title, placed, svg, written.missing_letters)
+        return items.RanksOnPage(key, title, placed, svg, written.missing_letters)
 
-    @contextmanager
-    def _figure_folder(self) -> Iterator[tuple[Path, Sequence[str]]]:
-        """Where a figure is drawn, in which formats; the page alone needs it as SVG."""
-        if self.builder.copies:
-            yield self.builder.folder / "figures" / self.at[0], DRAWN
-        else:
-            with TemporaryDirectory() as folder:
-                yield Path(folder), ("svg",)
-
-    def _inline(self, written: save.Written, key: str) -> str:
-        """The SVG of a figure for the page; notes its files, where they stay."""
-        self.files += written.files if self.builder.copies else ()
-        return save.inline(written.files[0].read_text(encoding="utf-8"), key)
+    def _draw(self, figure: Callable[[], Figure], key: str) -> tuple[save.Written, str]:
+        """A figure, written to files if there are copies, and its SVG for the page."""
+        copies = self.builder.copies
+        with TemporaryDirectory() as apart:
+            folder = self.builder.folder / "figures" / self.at[0] if copies else Path(apart)
+            endings = DRAWN if copies else ("svg",)
+            written = save.write(figure, *(folder / f"{key}.{ending}" for ending in endings))
+            self.files += written.files if copies else ()
+            return written, save.inline(written.files[0].read_text(encoding="utf-8"), key)
 
     def _write_copies(self, table: TextTable) -> None:
         paper, key = self.at
@@ -241,3 +225,38 @@ def _ranked(
     if table.ranks == "seeds" and len(layout.groups) > 1:
         for number, group in enumerate(layout.groups, start=1):
             yield f"_{number}", group.title, [e for row in group.rows for e in row.cells.values()]
+
+
+_builder: Builder  # of a process of the pool
+
+
+def make_all(builder: Builder, todo: list[Task], workers: int) -> dict[Task, Made]:
+    """Make every part, in this process or in so many others.
+
+    Raises `FedbenchError` if the system ends one of them.
+    """
+    if workers == 1:
+        return {task: builder.make(task) for task in todo}
+    # Tables of facts may load torch, which takes seconds: one process does all of them.
+    mine = [task for task in todo if task.kind == "fact"]
+    others = [task for task in todo if task.kind != "fact"]
+    try:
+        with ProcessPoolExecutor(workers, initializer=_open, initargs=(builder,)) as pool:
+            promised = {task: pool.submit(_make, task) for task in others}
+            made = {task: builder.make(task) for task in mine}
+            made |= {task: promise.result() for task, promise in promised.items()}
+    except BrokenProcessPool:
+        raise FedbenchError(
+            f"one of {workers} processes that write the report was ended by the system, perhaps "
+            "for want of memory; start it again with fewer workers"
+        ) from None
+    return {task: made[task] for task in todo}
+
+
+def _open(builder: Builder) -> None:
+    global _builder
+    _builder = builder
+
+
+def _make(task: Task) -> Made:
+    return _builder.make(task)

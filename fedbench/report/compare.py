@@ -1,6 +1,5 @@
 """Compares the tables of two folders of results cell by cell: two scales, or two machines."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,7 @@ class Side:
 
         Of the tables whose papers were collected here.
         """
-        return pd.DataFrame(self._cells(), columns=[*PLACE, "mean", "std", "values"])
-
-    def _cells(self) -> Iterator[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
         for name, paper in self.plan.papers.items():
             file = Results(self.results).frame(self.plan.scale, name)
             frame = frames.read(file)
@@ -44,7 +41,8 @@ class Side:
                     if stat := cell.measured:
                         at, values = cell.place, tuple(run.value for run in cell.measured_runs)
                         place = (f"{name}/{key}", at.dataset, at.setting, at.method, at.metric)
-                        yield *place, stat.mean, stat.std, values
+                        rows.append((*place, stat.mean, stat.std, values))
+        return pd.DataFrame(rows, columns=[*PLACE, "mean", "std", "values"])
 
 
 @dataclass(frozen=True)

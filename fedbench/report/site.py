@@ -16,15 +16,13 @@ from fedbench.paper.scale import load_scale
 from fedbench.plan.cost import Speeds, costs, measured_speeds
 from fedbench.plan.data import assumed_samples
 from fedbench.plan.plan import Cell, Plan
-from fedbench.report.builder import Builder, Made, Task, tasks
+from fedbench.report.builder import Builder, Made, Task, make_all, tasks
 from fedbench.report.claims.sides import words
 from fedbench.report.pages.method import method_pages
 from fedbench.report.pages.paper import Diverged, Hours, PaperPage, RunCount
-from fedbench.report.pages.runs import Record, making, shards
+from fedbench.report.pages.runs import Record, making, shards, side_by_side
 from fedbench.report.pages.searches import searches
-from fedbench.report.pages.side_by_side import side_by_side
 from fedbench.report.pages.templates import filled
-from fedbench.report.parallel import make_all
 from fedbench.report.values import frames
 
 _TITLE, _HEAD = "· fedbench</title>".encode(), 2000  # what a page of fedbench begins with
@@ -45,9 +43,11 @@ def build(
     folder, paths = out / plan.scale, store.Results(results)
     builder = Builder(plan, results, folder, papers, copies)
     made = make_all(builder, tasks(plan), workers)
-    records = _records(plan, paths)
-    whole = len(records) == len(plan.runs)
-    speeds = Speeds() if whole else _speeds(plan, results, papers.parent)
+    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
+    # pages are published: they do not say in which folder of this machine the data lay
+    told_of = store.origins(paths, found.values())
+    records = {run: told_of(record) for run, record in found.items()}
+    speeds = Speeds() if len(records) == len(plan.runs) else _speeds(plan, results, papers.parent)
     pages = [_page(builder, paths, key, made, records, speeds) for key in plan.papers]
     methods = method_pages(plan, pages)
     hours = _hours(plan, plan.papers, records, speeds)
@@ -56,7 +56,8 @@ def build(
     texts = {"index.html": filled("index", pages=pages, hours=hours, **shown)}
     texts |= {f"{page.key}.html": filled("paper", page=page, **shown) for page in pages}
     texts |= {f"methods/{x.file}": filled("method", method=x, **shown) for x in methods}
-    texts["run.html"] = filled("run", plan=plan, runs=_relative(paths.runs, folder))
+    runs = quote(Path(os.path.relpath(paths.runs, folder)).as_posix())
+    texts["run.html"] = filled("run", plan=plan, runs=runs)
     collected = {key: builder.papers[key].collected.frame for key in plan.papers}
     texts |= {f"runs/{x}.js": text for x, text in shards(plan, collected, records).items()}
     for name, text in texts.items():
@@ -89,7 +90,6 @@ def _page(
     records: dict[str, Record],
     speeds: Speeds,
 ) -> PaperPage:
-    """A paper's page, of what could be made."""
     plan, of_paper = builder.plan, builder.papers[key]
     mine = {task: each for task, each in made.items() if task.paper == key}
 
@@ -117,27 +117,12 @@ def _page(
     )
 
 
-def _records(plan: Plan, paths: store.Results) -> dict[str, Record]:
-    """The records of the plan's finished runs, with all that is known of their data.
-
-    Pages are published: they do not say in which folder of this machine the data lay.
-    """
-    found = {run: record for run in plan.runs if (record := _record(paths.run(run)))}
-    told_of = store.origins(paths, found.values())
-    return {run: told_of(record) for run, record in found.items()}
-
-
 def _record(folder: store.RunFolder) -> Record | None:
     """The record of a run; None without one, or if it is damaged, which `collect` refuses."""
     try:
         return folder.record()
     except FedbenchError:
         return None
-
-
-def _relative(target: Path, folder: Path) -> str:
-    """The address of a folder as seen from another."""
-    return quote(Path(os.path.relpath(target, folder)).as_posix())
 
 
 def _count(cells: dict[str, Cell], frame: pd.DataFrame, paths: store.Results) -> RunCount:

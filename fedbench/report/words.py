@@ -21,7 +21,7 @@ from fedbench.report.claims.finding import LABELS, Label, spans
 from fedbench.report.claims.tests import FEWEST
 from fedbench.report.values.numbers import amount, fixed, signed
 
-_FOLDER = Path(__file__).with_name("templates")
+FOLDER = Path(__file__).with_name("templates")
 
 
 def say(name: str, *shown: Any) -> str:
@@ -31,7 +31,6 @@ def say(name: str, *shown: Any) -> str:
 
 
 def _counted(number: int, word: str) -> str:
-    """'1 cell', '3 cells'."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -68,17 +67,24 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@cache
-def _macros(file: str) -> Any:
-    """The macros of a file; what they say is escaped where a page shows it."""
-    made = jinja2.Environment(  # noqa: S701
-        loader=jinja2.FileSystemLoader(_FOLDER),
+def environment(*folders: Path, autoescape: bool) -> jinja2.Environment:
+    """Templates in these folders, with the filters and tests that all of them have."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        autoescape=autoescape,  # noqa: S701
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= FILTERS
     made.tests |= {"nan": math.isnan, "contains": operator.contains}
+    return made
+
+
+@cache
+def _macros(file: str) -> Any:
+    """The macros of a file; what they say is escaped where a page shows it."""
+    made = environment(FOLDER, autoescape=False)
     made.tests["score"] = lambda name: Metric(name).is_score
     made.globals |= {"metric_label": lambda name: Metric(name).label, "verdict_labels": LABELS}
     made.globals["labels"] = [*Label]

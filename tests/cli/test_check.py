@@ -3,7 +3,7 @@
 import pytest
 
 from fedbench import Machine
-from fedbench.cli import check as command
+from fedbench.cli import claims as command
 from fedbench.jobs.publish import export
 from fedbench.jobs.train import train
 from fedbench.jobs.verify import Again

@@ -2,11 +2,14 @@
 
 import re
 
+import pandas as pd
 import pytest
 
 from fedbench.report.claims.page import tidy as claims_table
-from fedbench.report.kinds import lead
+from fedbench.report.figures.panels import Panel
+from fedbench.report.kinds.lead import Lead
 from fedbench.report.tables import export
+from fedbench.report.values.leads import leads as leads_over
 from fedbench.spec.compositions import compositions
 from tests.docs.snippets import Snippet, commands, follow, merged, obey, snippets
 from tests.project import ROOT
@@ -110,7 +113,9 @@ def test_every_column_of_the_csv_files_is_described(tmp_path):
     text = (ROOT / "docs/howto/results.md").read_text(encoding="utf-8")
     tables, others = text.split("| column of a table |")[1].split("| column of leads ")
     leads, claims = others.split("| column of claims |")
-    parts = ((export.COLUMNS, tables), (lead.COLUMNS, leads), (of_claims, claims))
+    values = pd.DataFrame({"FedAvg": [0.1, 0.2], "A": [0.3, 0.5]})
+    of_leads = Lead()._rows(Panel({}, "", "accuracy", ()), leads_over(values, "FedAvg")).columns
+    parts = ((export.COLUMNS, tables), (of_leads, leads), (of_claims, claims))
     for columns, described in parts:
         rows = [line.split("|")[1] for line in described.splitlines() if line.startswith("| `")]
         assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == [*columns]

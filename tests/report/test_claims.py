@@ -15,11 +15,10 @@ from fedbench.paper.paper import Paper
 from fedbench.plan.plan import Cell
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims import Finding
-from fedbench.report.claims.comparisons import Speed, Term
+from fedbench.report.claims.comparisons import Limit, Speed, Term
 from fedbench.report.claims.evidence import Numbers, Repeats
 from fedbench.report.claims.expand import expand
 from fedbench.report.claims.finding import Label, Void
-from fedbench.report.claims.limits import Limit
 from fedbench.report.claims.page import tidy
 from fedbench.report.claims.sides import Coords
 from fedbench.report.claims.tests import ErrorRates, Verdict, at_least, of_mean, of_spread
@@ -195,7 +194,7 @@ def test_a_missing_seed_leaves_its_pair_out(tmp_path: Path) -> None:
     found = single(tmp_path, DUEL, values)
     assert (found.rows[0].planned, found.measured.verdict) == (3, UNDECIDED)
     assert found.rows[0].interval is not None
-    assert (found.rows[0].interval.pairs, found.rows[0].is_test) == (2, False)
+    assert (found.rows[0].interval.pairs, found.rows[0].interval.is_test) == (2, False)
     assert len(found.rows[0].missing) == 1
 
 
@@ -218,7 +217,7 @@ def test_a_value_that_is_not_finite_decides_nothing(tmp_path: Path) -> None:
         return [float("nan")] if bad else gains(4, 5, 6)(cell)
 
     (row,) = single(tmp_path, DUEL, values).rows
-    assert (row.verdict, row.effect, row.is_test) == (UNDECIDED, None, False)
+    assert (row.verdict, row.effect, row.interval.is_test) == (UNDECIDED, None, False)
 
 
 def test_ten_seeds_take_students_t_like_nine(tmp_path: Path) -> None:
@@ -516,7 +515,7 @@ def test_who_spreads_less(tmp_path: Path, winner: str, verdict: Verdict) -> None
     assert row.interval is not None
     assert row.interval.effect == pytest.approx(90 if winner == "A" else -900)
     same = single(tmp_path, claim, lambda _: flat(50), "full")
-    assert (same.rows[0].effect, same.rows[0].is_test) == (0, False)
+    assert (same.rows[0].effect, same.rows[0].interval.is_test) == (0, False)
 
 
 def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None:
@@ -528,7 +527,7 @@ def test_spreads_that_go_together_exactly_are_not_tested(tmp_path: Path) -> None
     found = single(tmp_path, claim, values)
     assert found.label == Label.UNDECIDED
     assert found.rows[0].effect == pytest.approx(90)
-    assert not found.rows[0].is_test
+    assert not found.rows[0].interval.is_test
 
 
 @pytest.mark.parametrize(

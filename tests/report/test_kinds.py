@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from fedbench.base import registry
 from fedbench.plan.plan import make_plan
+from fedbench.plan.workflow import DRAWN
 from fedbench.report.figures.layout import _broken_labels, draw
-from fedbench.report.figures.save import inline, readout, save
+from fedbench.report.figures.save import inline, readout, write
 from fedbench.report.figures.style import INK, THEME, luminance, styles
-from fedbench.report.kinds.density import _mean
+from fedbench.report.kinds.lines import _mean
 from fedbench.report.values.frames import Collected
 from fedbench.spec.compositions import compositions
 from tests.report.made_up import PAPER, draw_from, history, made_up, write_tables
@@ -153,8 +154,9 @@ def test_a_figure_of_an_axis_that_is_not_there_is_refused(refuses, tmp_path):
 
 def test_the_same_figure_has_the_same_bytes_and_takes_the_pages_colours(made, tmp_path):
     drawing = draw_from(made[0], "boxes", made[1])
-    first = [file.read_bytes() for file in save(drawing, tmp_path)[0].files]
-    assert [file.read_bytes() for file in save(drawing, tmp_path)[0].files] == first
+    files = [tmp_path / f"{drawing.key}.{ending}" for ending in DRAWN]
+    first = [file.read_bytes() for file in write(lambda: draw(drawing), *files).files]
+    assert [file.read_bytes() for file in write(lambda: draw(drawing), *files).files] == first
     assert INK in first[0].decode()
     assert INK not in inline(first[0].decode(), "x")
 

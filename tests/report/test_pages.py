@@ -18,11 +18,12 @@ from fedbench.plan.substitutions import Substitution, Substitutions
 from fedbench.report import build
 from fedbench.report.pages.items import TableOnPage
 from fedbench.report.pages.method import _files, cost_of
-from fedbench.report.pages.paper import Hours, RunCount, _spread
+from fedbench.report.pages.paper import Hours, RunCount
 from fedbench.report.pages.runs import making
 from fedbench.report.pages.templates import _templates
 from fedbench.report.tables.cells import Run, Status, TableCell
 from fedbench.report.tables.layout import TableLayout
+from fedbench.report.values.numbers import thinned
 from fedbench.report.words import say
 from fedbench.spec import Choice
 from tests.project import Refuses
@@ -517,8 +518,8 @@ def test_what_fails_in_a_process_is_named(refuses, tmp_path: Path) -> None:
 
 
 def test_links_of_a_claim_are_spread_over_all_that_show_it() -> None:
-    assert [_spread(list(range(n))) for n in (0, 2, 3)] == [[], [0, 1], [0, 1, 2]]
-    assert _spread([19, 20, 21, 25, 26, 27]) == [19, 21, 27]
+    assert [thinned(n, 3) for n in (0, 2, 3)] == [[], [0, 1], [0, 1, 2]]
+    assert thinned(6, 3) == [0, 2, 5]
 
 
 @pytest.mark.parametrize(

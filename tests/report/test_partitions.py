@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from fedbench.report.figures.save import write
-from fedbench.report.kinds.bubbles import PartitionCounts, draw_partitions
+from fedbench.report.kinds.bubbles import draw_partitions
 from tests.data.partition_cases import FAST
 
 COUNTS = np.array([[100, 0], [25, 50], [0, 4]])  # three clients, two classes
@@ -35,9 +35,7 @@ def key_of(figure):
 
 
 def test_worked_example_areas_are_proportional_to_counts():
-    ((areas, axes),) = panels_of(
-        draw_partitions([PartitionCounts("DP(δ=0.3)", COUNTS)], "toy, 3 clients, seed 0")
-    )
+    ((areas, axes),) = panels_of(draw_partitions([("DP(δ=0.3)", COUNTS)], "toy, 3 clients, seed 0"))
     one = areas[0, 0] / 100
     assert {at: area / one for at, area in areas.items()} == pytest.approx(
         {(0, 0): 100, (1, 0): 25, (1, 1): 50, (2, 1): 4}
@@ -50,7 +48,7 @@ def test_worked_example_areas_are_proportional_to_counts():
 
 
 def test_the_legend_is_to_scale():
-    figure = draw_partitions([PartitionCounts("", COUNTS)])
+    figure = draw_partitions([("", COUNTS)])
     (areas, _), *_ = panels_of(figure)
     assert {n: area / areas[0, 0] for n, area in key_of(figure).items()} == pytest.approx(
         {100: 1.0, 20: 0.2, 5: 0.05}
@@ -68,7 +66,7 @@ def test_all_panels_and_the_legend_share_one_scale(clients, classes, most, seed)
     rng = np.random.default_rng(seed)
     tables = [rng.integers(0, most // 4 + 1, (k, classes)) for k in clients]
     tables[0][0, 0] = most
-    figure = draw_partitions([PartitionCounts(str(k), table) for k, table in enumerate(tables)])
+    figure = draw_partitions([(str(k), table) for k, table in enumerate(tables)])
     one = panels_of(figure)[0][0][0, 0] / most
     for (areas, _), table in zip(panels_of(figure), tables, strict=True):
         assert set(areas) == set(zip(*map(tuple, np.nonzero(table)), strict=True))
@@ -80,7 +78,7 @@ def test_all_panels_and_the_legend_share_one_scale(clients, classes, most, seed)
 
 @pytest.mark.parametrize(("clients", "classes"), [(1, 2), (20, 10), (100, 100), (300, 200)])
 def test_bubbles_fit_their_cells_and_panels_their_page(clients, classes):
-    figure = draw_partitions([PartitionCounts("", np.full((clients, classes), 7))] * 2)
+    figure = draw_partitions([("", np.full((clients, classes), 7))] * 2)
     width, height = figure.get_size_inches()
     assert width < 8.5  # a page
     assert height < 8.5
@@ -93,16 +91,16 @@ def test_bubbles_fit_their_cells_and_panels_their_page(clients, classes):
 
 
 def test_the_first_clients_of_many():
-    figure = draw_partitions([PartitionCounts("", np.full((100, 10), 3))], first=30)
+    figure = draw_partitions([("", np.full((100, 10), 3))], first=30)
     ((areas, axes),) = panels_of(figure)
     assert {client for client, _ in areas} == set(range(30))
     assert axes.get_xlabel() == "client (first 30 of 100)"
     assert axes.get_xlim() == (-0.5, 29.5)
-    assert draw_partitions([PartitionCounts("", COUNTS)], first=5).axes[0].get_xlabel() == "client"
+    assert draw_partitions([("", COUNTS)], first=5).axes[0].get_xlabel() == "client"
 
 
 def test_it_can_be_read_in_grey():
-    ((_, axes),) = panels_of(draw_partitions([PartitionCounts("", COUNTS)]))
+    ((_, axes),) = panels_of(draw_partitions([("", COUNTS)]))
     red, green, blue, alpha = axes.collections[0].get_facecolor()[0]
     assert (red, green, blue) == to_rgb("#0173b2")
     assert 1 - alpha * (1 - (0.299 * red + 0.587 * green + 0.114 * blue)) < 0.6  # on white
@@ -112,7 +110,7 @@ def test_it_can_be_read_in_grey():
 def test_the_same_picture_has_the_same_bytes(tmp_path, ending):
     files = [tmp_path / folder / f"split.{ending}" for folder in "ab"]
     for file in files:
-        written = write(lambda: draw_partitions([PartitionCounts("DL(α=1)", COUNTS)]), file)
+        written = write(lambda: draw_partitions([("DL(α=1)", COUNTS)]), file)
         assert written.files == (file,)
         assert written.missing_letters == ""
     assert files[0].read_bytes() == files[1].read_bytes()

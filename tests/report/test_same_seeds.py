@@ -2,8 +2,7 @@
 
 from fedbench.paper.items import Table
 from fedbench.plan.printed import Place
-from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.contests import mark_best, with_same_seeds
+from fedbench.report.tables.cells import Run, Status, TableCell, mark_best, with_same_seeds
 
 TABLE = Table(title="T", grid="g", rows=("alpha",), columns=("method",), digits=1)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbench.report.figures.drawing import drawing
-from fedbench.report.pages.side_by_side import side_by_side
+from fedbench.report.pages.runs import side_by_side
 from fedbench.report.values.frames import Collected
 from tests.report.report_case import FULL, case, frame_of
 

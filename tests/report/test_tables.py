@@ -9,9 +9,18 @@ import pytest
 from fedbench.plan.plan import Plan, make_plan
 from fedbench.plan.printed import check_printed
 from fedbench.plan.substitutions import Substitution
-from fedbench.report.tables.cell_text import CellText, TextTable, text_table, title_row
 from fedbench.report.tables.cells import Run, Status, TableCell
-from fedbench.report.tables.export import COLUMNS, markdown, tidy, to_latex, to_markdown
+from fedbench.report.tables.export import (
+    COLUMNS,
+    CellText,
+    TextTable,
+    markdown,
+    text_table,
+    tidy,
+    title_row,
+    to_latex,
+    to_markdown,
+)
 from fedbench.report.tables.gather import _with_pooled, table_cells
 from fedbench.report.tables.layout import arrange
 from fedbench.report.values import frames
@@ -378,7 +387,11 @@ def test_a_wide_table_holds_printed_numbers_within_its_measured_cells(plan: Plan
     found = list(cells(plan, frame_of(plan, CURVES)).values())
     narrow = arrange(table, found)
     assert [block.kind for block in narrow.in_page] == [block.kind for block in narrow.blocks]
-    wide = replace(narrow, blocks=tuple(replace(b, columns=b.columns * 5) for b in narrow.blocks))
+    many = [
+        {(i, *x): name for i in range(5) for x, name in b.columns.items()} for b in narrow.blocks
+    ]
+    blocks = zip(narrow.blocks, many, strict=True)
+    wide = replace(narrow, blocks=tuple(replace(b, columns=names) for b, names in blocks))
     assert [block.kind for block in wide.in_page] == ["measured", "controls"]
 
 

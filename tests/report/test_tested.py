@@ -9,10 +9,10 @@ import pytest
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.substitutions import Substitution
 from fedbench.report.claims import Finding
+from fedbench.report.claims.comparisons import Limit
 from fedbench.report.claims.expand import last_digit
 from fedbench.report.claims.finding import Label, Void
-from fedbench.report.claims.limits import Limit
-from fedbench.report.claims.plot import plots
+from fedbench.report.claims.page import plots
 from fedbench.report.claims.sides import unit_of
 from fedbench.report.claims.tests import Verdict
 from fedbench.report.values.numbers import amount

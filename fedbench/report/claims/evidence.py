@@ -5,12 +5,13 @@ Scores are in percent.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 import pandas as pd
 
+from fedbench.base.grouping import grouped
 from fedbench.paper import moments
 from fedbench.paper.claims import SingleClaim
 from fedbench.paper.metrics import HELD, Metric
@@ -53,20 +54,19 @@ class MeasuredNumbers(Numbers):
     def __init__(
         self,
         plan: Plan,
-        at: tuple[str, str],
-        over: tuple[str, ...],
+        paper: str,
         collected: Collected,
-        *,
+        grid: str,
+        over: tuple[str, ...],
         kept: bool = True,
     ) -> None:
-        self._axes, self._over = plan.asked[at[0]].grids[at[1]].axes, over
+        self._axes, self._over = plan.asked[paper].grids[grid].axes, over
         self._collected, self.kept = collected, kept
-        self._guessed = collected.tuned_near_chance(plan, at[0])
-        self._cells: dict[str, list[Cell]] = {}
-        for cell in plan.select(*at, {}) if kept else ():
-            self._cells.setdefault(self._key(cell.coords), []).append(cell)
-        self._columns: dict[str, dict[str, float]] = {}
-        self._tables: dict[tuple[str, str], pd.DataFrame] = {}
+        self._guessed = collected.tuned_near_chance(plan, paper)
+        planned = plan.select(paper, grid, {}) if kept else ()
+        self._cells = grouped(planned, lambda cell: self._key(cell.coords))
+        self._column = cache(lambda metric: moments.values(collected.frame, metric, "final"))
+        self._table = cache(collected.table)
 
     def cells(self, point: Coords) -> list[Cell]:
         """The cells planned at a point, one per repeat."""
@@ -95,8 +95,9 @@ class MeasuredNumbers(Numbers):
 
     def at_chance(self, points: Points) -> int:
         """How many of the runs behind these points end with an accuracy near that of guessing."""
+        ends = self._column("accuracy") if "accuracy" in self._collected.frame else {}
         served = self._served(points).items()
-        return sum(self._ends.get(name, 1.0) < self._limit(run) for name, run in served)
+        return sum(ends.get(name, 1.0) < self._limit(run) for name, run in served)
 
     def _served(self, points: Points) -> dict[str, RunSpec]:
         """The runs but for points of what the clients hold, which no training changes."""
@@ -121,12 +122,6 @@ class MeasuredNumbers(Numbers):
             for value in self.values(point).values()
         ]
         return bool(near) and all(near)
-
-    @cached_property
-    def _ends(self) -> dict[str, float]:
-        """The accuracy after the last round by run."""
-        frame = self._collected.frame
-        return moments.values(frame, "accuracy", "final") if "accuracy" in frame else {}
 
     def collected(self, run_id: str) -> bool:
         """Whether the run is finished."""
@@ -154,18 +149,12 @@ class MeasuredNumbers(Numbers):
         name = reading(metric).metric
         if "/" in name:
             return self._of_table(cell.run_id, name, point)
-        if self.too_late(point):
-            return None
-        if metric not in self._columns:
-            self._columns[metric] = moments.values(self._collected.frame, metric, "final")
-        return self._columns[metric].get(cell.run_id)
+        return None if self.too_late(point) else self._column(metric).get(cell.run_id)
 
     def _of_table(self, run: str, name: str, point: Coords) -> float | None:
         """The mean of 'probe/column' over the rows of the probe's table that match the point."""
         probe, _, column = name.partition("/")
-        if (run, probe) not in self._tables:
-            self._tables[run, probe] = self._collected.table(run, probe)
-        table = self._tables[run, probe]
+        table = self._table(run, probe)
         for other in point.keys() - self._axes.keys() - {"metric"}:
             table = table[table[other] == point[other]] if other in table else table[:0]
         return float(table[column].mean()) if column in table and len(table) else None
@@ -214,18 +203,13 @@ class PrintedNumbers(Numbers):
         return stat.std if stat else None
 
 
-@dataclass(frozen=True, eq=False)
 class PaperNumbers:
     """Measured and printed numbers of one paper, read once for all of its claims."""
 
-    plan: Plan = field(repr=False)
-    key: str
-    collected: Collected = field(repr=False)
-    printed: Printed = field(repr=False)
-    _measured: dict[tuple[str, tuple[str, ...], bool], MeasuredNumbers] = field(
-        default_factory=dict, repr=False
-    )
-    _tables: dict[str, dict[str, Stat]] = field(default_factory=dict, repr=False)
+    def __init__(self, plan: Plan, key: str, collected: Collected, printed: Printed) -> None:
+        self.plan, self.key, self._numbers = plan, key, printed.numbers
+        self._measured = cache(partial(MeasuredNumbers, plan, key, collected))
+        self._table = cache(self._read)
 
     def measured_for(self, claim: SingleClaim) -> MeasuredNumbers:
         """What was measured on the claim's grid; nothing if the scale leaves the table out."""
@@ -233,11 +217,7 @@ class PaperNumbers:
         over = tables[claim.table].over if claim.table else ()
         grid = claim.grid or tables[claim.table].grid
         kept = not claim.table or claim.table in self.plan.papers[self.key].tables
-        if (grid, over, kept) not in self._measured:
-            at = (self.key, grid)
-            numbers = MeasuredNumbers(self.plan, at, over, self.collected, kept=kept)
-            self._measured[grid, over, kept] = numbers
-        return self._measured[grid, over, kept]
+        return self._measured(grid, over, kept)
 
     def printed_for(self, claim: SingleClaim) -> PrintedNumbers:
         """The printed numbers of the claim's table, or of its grid's tables; the first wins."""
@@ -248,19 +228,18 @@ class PaperNumbers:
                 stats = self._table(key) | stats
         return PrintedNumbers(stats)
 
-    def _table(self, key: str) -> dict[str, Stat]:
+    def _read(self, key: str) -> dict[str, Stat]:
         """The printed numbers of the table `key`, each by its point."""
-        if key not in self._tables:
-            found = self._tables[key] = {}
-            paper = self.plan.asked[self.key]
-            table = paper.tables[key]
-            shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
-            for metric in table.metrics:
-                factor = Metric(metric).points(table)
-                at: Coords = {"metric": spelled(metric, table.at)}
-                for point in shown:
-                    if stat := self.printed.numbers.get(place_of(key, paper, point, metric)):
-                        where = {axis: x for axis, x in point.items() if axis not in table.over}
-                        std = None if stat.std is None else stat.std * factor
-                        found[_key(where | at)] = Stat(stat.mean * factor, std)
-        return self._tables[key]
+        found: dict[str, Stat] = {}
+        paper = self.plan.asked[self.key]
+        table = paper.tables[key]
+        shown = [p for p in points(paper.grids[table.grid]) if matches(p, table.where)]
+        for metric in table.metrics:
+            factor = Metric(metric).points(table)
+            at: Coords = {"metric": spelled(metric, table.at)}
+            for point in shown:
+                if stat := self._numbers.get(place_of(key, paper, point, metric)):
+                    where = {axis: x for axis, x in point.items() if axis not in table.over}
+                    std = None if stat.std is None else stat.std * factor
+                    found[_key(where | at)] = Stat(stat.mean * factor, std)
+        return found

@@ -21,22 +21,12 @@ from decimal import Decimal
 from typing import Union
 
 from fedbench.base.errors import FedbenchError
-from fedbench.paper.claims import (
-    Earlier,
-    Equal,
-    Greater,
-    Side,
-    SingleClaim,
-    Slope,
-    Spread,
-    Trend,
-    where_of,
-)
+from fedbench.paper import claims
+from fedbench.paper.claims import Equal, Greater, Side, SingleClaim, Trend, where_of
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import level_text
 from fedbench.paper.paper import Paper
-from fedbench.report.claims.comparisons import Comparison, Speed, Steadiness, Term, mean_of
-from fedbench.report.claims.limits import Limit
+from fedbench.report.claims.comparisons import Comparison, Limit, Speed, Steadiness, Term, mean_of
 from fedbench.report.claims.sides import Coords, Scope, pairs, scope_of, unit_of, words
 from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
 
@@ -124,7 +114,6 @@ def _mean(place: str, cells: list[Node], starred: bool) -> Node:
 
 
 def _needed(place: str, claim: SingleClaim, cells: int) -> int:
-    """In how many cells the claim must hold."""
     if claim.cells == "most":
         return cells // 2 + 1
     if isinstance(claim.cells, int) and claim.cells > cells:
@@ -175,7 +164,7 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
     match claim:
         case Equal():
             limit = Limit(-claim.margin, claim.margin)
-        case Slope(goes="down"):
+        case claims.Slope(goes="down"):
             sign = -1.0
         case Greater():
             rounding = 0.0 if claim.margin else last_digit(claim.by)
@@ -184,9 +173,9 @@ def _duel(claim: SingleClaim, pair: tuple[Member, Member], named: set[str]) -> C
             sign = -1.0 if (claim.wins == "low" if claim.wins else low) else 1.0
     weighed = list(zip(pair, (sign, -sign), strict=True))
     terms = tuple(Term(w, (x,)) for x, w in weighed if isinstance(x, dict))
-    if isinstance(claim, Spread):
+    if isinstance(claim, claims.Spread):
         return Steadiness(label, "%", limit, terms)
-    if isinstance(claim, Earlier):
+    if isinstance(claim, claims.Earlier):
         return Speed(label, "rounds", limit, terms, target=claim.target)
     if isinstance(claim, Equal | Greater) and claim.relative and isinstance(pair[1], dict):
         base = pair[1]
@@ -231,19 +220,16 @@ def _steps(claim: Trend, places: list[Coords], values: list[Value]) -> list[Comp
     unit = unit_of(values[0][0].points[0])
     limit = Limit(claim.by, rounding=last_digit(claim.by))
     if claim.steps == "overall":
-        terms = _weighed(values, _line(len(values)))
+        # the rise from end to end of the least-squares line through equal steps
+        last = len(values) - 1
+        from_middle = [i - last / 2 for i in range(len(values))]
+        total = sum(x**2 for x in from_middle)
+        terms = _weighed(values, [last * x / total for x in from_middle])
         return [Comparison(f"{named[0]} … {named[-1]}, fitted line", unit, limit, terms)]
     pairs = zip(named, named[1:], values, values[1:], strict=False)
     return [
         Comparison(f"{a} → {b}", unit, limit, _weighed([x, y], [-1.0, 1.0])) for a, b, x, y in pairs
     ]
-
-
-def _line(n: int) -> list[float]:
-    """Weights of the rise from end to end of the least-squares line through n equal steps."""
-    middle = (n - 1) / 2
-    total = sum((i - middle) ** 2 for i in range(n))
-    return [(n - 1) * (i - middle) / total for i in range(n)]
 
 
 def _weighed(values: list[Value], weights: list[float]) -> tuple[Term, ...]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.claims import Claim
 from fedbench.plan.substitutions import Substitutions, merged
 from fedbench.report.claims.tests import FEWEST, ErrorRates, Interval, Verdict
@@ -46,7 +47,7 @@ class Evidence:
     """One comparison of a `metric`, carried out on printed and on measured numbers, in `unit`.
 
     `printed`: the effect on printed numbers, None if one of them is not printed. `interval`: the
-    measured effect between the bounds that decide, None if this scale plans no such runs; `plain`:
+    measured effect between the bounds that decide; `plain`:
     its two-sided 95 % confidence interval; `p`: its two-sided p-value against the limit.
     `error_rates`: with what probability, at most, each bound may lead to a wrong verdict.
     `detectable`: the smallest true effect that these pairs would have shown with a probability of
@@ -69,8 +70,8 @@ class Evidence:
     printed_verdict: Verdict | None
     test: str
     error_rates: ErrorRates
-    interval: Interval | None
-    plain: Interval | None
+    interval: Interval
+    plain: Interval
     p: float
     detectable: float
     detects_margins: bool
@@ -107,20 +108,14 @@ class Evidence:
         return self.possible and self.planned >= FEWEST and self.of_paper
 
     @property
-    def is_test(self) -> bool:
-        """Whether the measured effect has bounds."""
-        return self.interval is not None and self.interval.is_test
-
-    @property
     def effect(self) -> float | None:
         """The measured effect; None where nothing was compared, or a value is not a number."""
-        known = self.interval is not None and not math.isnan(self.interval.effect)
-        return self.interval.effect if self.interval and known else None
+        return None if math.isnan(self.interval.effect) else self.interval.effect
 
     @property
     def label_here(self) -> Label | None:
         """Its label; None where there are no runs to compare, which is no verdict."""
-        if self.interval is None:
+        if not self.planned:
             return None
         return LABELS[self.verdict] if self.of_paper else Label.NOT_TESTED
 
@@ -144,10 +139,7 @@ def spans(
     """
     sizes = [(x, row) for row in rows if (x := size(row)) is not None and not math.isnan(x)]
     by_metric = apart and len({row.unit or row.metric for _, row in sizes}) > 1
-    groups: dict[str, list[tuple[float, Evidence]]] = {}
-    for x, row in sizes:
-        key = row.metric if by_metric or not row.unit else row.unit
-        groups.setdefault(key, []).append((x, row))
+    groups = grouped(sizes, lambda x: x[1].metric if by_metric or not x[1].unit else x[1].unit)
     found = (([x for x, _ in group], group[0][1]) for group in groups.values())
     return [Span(row.metric, row.unit, min(x), median(x), max(x)) for x, row in found]
 
@@ -191,7 +183,7 @@ class Finding:
     @property
     def run(self) -> list[Evidence]:
         """The comparisons of which this scale plans runs."""
-        return [row for row in self.rows if row.interval]
+        return [row for row in self.rows if row.planned]
 
     @property
     def missing(self) -> tuple[int, int]:
@@ -207,7 +199,7 @@ class Finding:
     @property
     def unrun(self) -> bool:
         """Whether nothing can be compared yet, because runs that this scale plans are missing."""
-        compared = any(row.interval and row.interval.pairs for row in self.rows)
+        compared = any(row.interval.pairs for row in self.rows)
         return not compared and any(row.missing and row.possible for row in self.rows)
 
     @property

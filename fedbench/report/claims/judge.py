@@ -1,12 +1,11 @@
 """Judges a paper's claims: carries out their comparisons and draws one verdict per claim from them.
 
-`limits` says how a single comparison is decided, `expand` how many of them must hold.
+`Limit` says how a single comparison is decided, `expand` how many of them must hold.
 """
 
+import math
 from dataclasses import replace
 from itertools import chain
-
-import numpy as np
 
 from fedbench.paper.claims import Claim, SingleClaim, Together
 from fedbench.plan.plan import Plan
@@ -16,7 +15,7 @@ from fedbench.report.claims.comparisons import Comparison
 from fedbench.report.claims.evidence import MeasuredNumbers, Numbers, PaperNumbers
 from fedbench.report.claims.expand import Node, expand
 from fedbench.report.claims.finding import Evidence, Finding, Judgement, Void
-from fedbench.report.claims.tests import ErrorRates, Interval, Verdict, at_least
+from fedbench.report.claims.tests import ErrorRates, Verdict, at_least
 from fedbench.report.values.frames import Collected
 
 DECIDED = (Verdict.HOLDS, Verdict.FAILS)
@@ -74,15 +73,12 @@ def _finding(numbers: PaperNumbers, name: str, claim: SingleClaim, whole: ErrorR
 def _evidence(
     numbers: tuple[MeasuredNumbers, Numbers], cell: str, comparison: Comparison, share: ErrorRates
 ) -> Evidence:
-    """The comparison, carried out on measured and on printed numbers."""
     (measured, on_paper), points = numbers, comparison.points
     printed = comparison.printed(on_paper)
     sides = [measured.cells(point) for point in points]
-    planned = min(len(side) for side in sides)
-    cells = list(chain.from_iterable(sides))
-    runs = tuple(dict.fromkeys(planned_cell.run_id for planned_cell in cells))
+    planned, cells = min(map(len, sides)), [*chain.from_iterable(sides)]
+    runs = tuple(dict.fromkeys(each.run_id for each in cells))
     limit, estimate = comparison.limit, comparison.measured(measured)
-    interval = limit.interval(estimate, share) if planned else None
     of_one_run = comparison.is_of_one_run(measured.read_at)
     void = Void.SAME_RUNS if of_one_run else measured.near_chance(points)
     return Evidence(
@@ -94,16 +90,16 @@ def _evidence(
         printed_verdict=None if printed is None else DECIDED[not limit.allows(printed)],
         test=comparison.test,
         error_rates=limit.of_each_bound(share),
-        interval=interval,
-        plain=estimate.plain if planned else None,
+        interval=limit.interval(estimate, share),
+        plain=estimate.plain,
         p=limit.p_value(estimate),
         detectable=limit.detectable(estimate, share),
         detects_margins=limit.detects_margins,
         marks=limit.marks,
         verdict=limit.verdict(estimate, share),
-        as_claimed=None if void else _as_claimed(comparison, interval),
+        as_claimed=None if void else _as_claimed(comparison, estimate.effect),
         planned=planned,
-        substituted=merged(planned_cell.substituted for planned_cell in cells),
+        substituted=merged(each.substituted for each in cells),
         void=void,
         too_late=any(map(measured.too_late, points)),
         kept=measured.kept,
@@ -114,11 +110,10 @@ def _evidence(
     )
 
 
-def _as_claimed(comparison: Comparison, interval: Interval | None) -> bool | None:
+def _as_claimed(comparison: Comparison, effect: float) -> bool | None:
     """Whether the effect has the claimed sign; None without an effect, or if no sign is claimed."""
-    if interval is None or not comparison.orders or not np.isfinite(interval.effect):
-        return None
-    return comparison.limit.allows(interval.effect) if interval.effect else None
+    claimed = comparison.orders and math.isfinite(effect) and effect
+    return comparison.limit.allows(effect) if claimed else None
 
 
 def _judge(tree: Node, verdicts: dict[Comparison, Verdict]) -> Judgement:

@@ -5,18 +5,11 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.grouping import grouped
 from fedbench.paper.claims import OTHERS, Side, SingleClaim, Trend, where_of
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import (
-    At,
-    Level,
-    Where,
-    as_tuple,
-    is_pattern,
-    reading,
-    stems,
-)
+from fedbench.paper.notation import At, Level, Where, as_tuple, is_pattern, reading, stems
 from fedbench.paper.paper import Paper
 from fedbench.plan.points import matches, points
 from fedbench.report.values.numbers import point_name
@@ -45,10 +38,7 @@ class Scope:
 
         Each cell comes as the levels that its points share, and the points.
         """
-        groups: dict[str, list[Coords]] = {}
-        for point in self.points:
-            groups.setdefault(str(_rest(point, named)), []).append(point)
-        for group in groups.values():
+        for group in grouped(self.points, lambda point: str(_rest(point, named))).values():
             yield _rest(group[0], named), group
 
     def starred(self, side: Side | None) -> list[str]:
@@ -58,26 +48,19 @@ class Scope:
 
     def members(self, side: Side | None, rival: Side | None, points: list[Coords]) -> Points:
         """The points of a side, all where it is None; 'others': not the rival's, no controls."""
-        where = self._where(rival if side == OTHERS else side)
+        where = where_of(rival if side == OTHERS else side)
+        if names := as_tuple(where.get("metric", ())):  # with their moments written out
+            where = where | {"metric": tuple(spelled(str(name), self.usual) for name in names)}
         if side != OTHERS:
             return tuple(p for p in points if matches(p, where))
         rest = (p for p in points if not matches(p, where))
         return tuple(p for p in rest if p.get("method") not in self.controls)
 
-    def _where(self, side: Side | None) -> Where:
-        """The levels that a side names, with the moments of its metrics written out."""
-        where = where_of(side)
-        names = tuple(spelled(str(m), self.usual) for m in as_tuple(where.get("metric", ())))
-        return where | {"metric": names} if names else where
-
 
 def scope_of(at: str, claim: SingleClaim, paper: Paper) -> Scope:
     """The points of the paper's own grid that the claim spans, whatever the scale."""
-    table = (
-        paper.tables[claim.table]
-        if claim.table
-        else Table(title="", grid=claim.grid, rows=("method",))
-    )
+    no_table = Table(title="", grid=claim.grid, rows=("method",))
+    table = paper.tables[claim.table] if claim.table else no_table
     grid = paper.grids[table.grid]
     where = table.where | claim.where
     real: Where = {axis: levels for axis, levels in where.items() if axis in grid.axes}
@@ -137,7 +120,7 @@ def words(coords: Coords) -> str:
 
 
 def _level(axis: str, level: Level) -> str:
-    """A level in words: of metrics 'Accuracy, best'; the moment 'final' is not said."""
+    """A level in words; the moment 'final' is not said."""
     if axis != "metric":
         return str(level) if axis == "method" else point_name(axis, level)
     asked = reading(str(level))

@@ -47,15 +47,14 @@ class Traits(Fact):
             "Read from what our implementations of the methods declare; data held out for the "
             "server count as proxy data."
         )
-        rows = tuple(FactRow(name, _traits(reader, name)) for name in self.methods)
-        return FactTable("Method", columns_of({"": titles}), rows, note)
-
-
-def _traits(reader: PaperReader, method: str) -> tuple[Value, ...]:
-    parts, settings = reader.parts("method", method), reader.settings("method", method)
-    shared = "; ".join(part.shares for part in parts if part.shares)
-    modified = "projection" in settings or any(part.needs_projection for part in parts)
-    return bool(shared), any(part.proxy_data for part in parts), modified, shared or None
+        rows = []
+        for name in self.methods:
+            parts, settings = reader.parts("method", name), reader.settings("method", name)
+            shared = "; ".join(part.shares for part in parts if part.shares)
+            modified = "projection" in settings or any(part.needs_projection for part in parts)
+            proxy = any(part.proxy_data for part in parts)
+            rows.append(FactRow(name, (bool(shared), proxy, modified, shared or None)))
+        return FactTable("Method", columns_of({"": titles}), tuple(rows), note)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,6 @@ class Traffic(Fact):
 
 
 def _sizes(run: RunSpec) -> "Sizes":
-    """The sizes on which costs depend, of the network that the run trains."""
     from fedbench.core.part import Sizes
 
     module = network(run)
@@ -181,8 +179,12 @@ class Costs(Fact):
 
 def _local(parts: list[Any], epochs: int) -> list[Terms]:
     """At a client: FedAvg copies x_t, makes a gradient and an update per step, and a difference."""
+    from fedbench.core.part import overriding
+
     total = _large(parts, epochs, m=1)
-    moved = _large([part for part in parts if _moves(part)], epochs, m=1)["ops_step"]
+    # of parts that change the step taken, and not the gradient
+    moving = [x for x in parts if overriding([x], "move") and not overriding([x], "grad")]
+    moved = _large(moving, epochs, m=1)["ops_step"]
     passes = {"H·g": 1 + total["backward"], "H·f": total["forward"] - total["backward"]}
     return [
         Counter({"": 1 + total["ops_begin"]}),
@@ -207,13 +209,6 @@ def _large(parts: list[Any], epochs: int, m: int) -> Terms:
     from fedbench.core.part import LARGE  # only here, as it loads torch
 
     return added_cost(parts, replace(LARGE, m=m, epochs=epochs))
-
-
-def _moves(part: Any) -> bool:
-    """Whether a part changes the step taken, and not the gradient."""
-    from fedbench.core.part import overriding
-
-    return bool(overriding([part], "move")) and not overriding([part], "grad")
 
 
 def _text(terms: Terms) -> str | None:

@@ -179,7 +179,6 @@ class Momentum(Fact):
         return FactRow(point_name(self.axis, level), (round(median(sizes)), H, *cells), name)
 
     def _weights(self, H: int, reader: PaperReader) -> list[tuple[float, float, float]]:
-        """The weights first, last and all, of MFL and then of each reading."""
         beta = reader.parts("method", "RMFL")[0].beta
         params = [{"beta": beta, "reading": reading} for reading in self.readings]
         parts = [registry.build("method", "rmfl", each) for each in params]

@@ -11,8 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from fedbench.paper.metrics import Metric
-from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.legend import explain
+from fedbench.report.figures.drawing import Drawing, explain
 from fedbench.report.figures.panels import Axes, Figure, Panel, panel_id
 from fedbench.report.values.numbers import UNTESTED
 
@@ -35,11 +34,6 @@ class FigureLayout:
         """Inches."""
         return self.columns * self.size[0]
 
-    @property
-    def height(self) -> float:
-        """Inches, without title and legend."""
-        return self.rows * self.size[1]
-
     @classmethod
     def of(cls, drawing: Drawing) -> "FigureLayout":
         """Panels × parts, the longer of the two from left to right if that is not too wide."""
@@ -50,7 +44,9 @@ class FigureLayout:
             if columns * size[0] > _WIDEST:
                 rows, columns = columns, rows
             return cls(rows, columns, size, parts)
-        columns = drawing.across or _columns(panels)
+        # up to three side by side, four as a square, more than nine in rows of four
+        usual = 2 if panels == 4 else min(panels, 4 if panels > 9 else 3)
+        columns = drawing.across or usual
         return cls(-(-panels // columns), columns, size, parts)
 
     def place(self, panel: int, part: int) -> tuple[int, int]:
@@ -71,11 +67,10 @@ def draw(drawing: Drawing) -> Figure:
 
 
 def _framed(drawing: Drawing) -> Figure:
-    """Panels under a title and above a legend."""
     panels = FigureLayout.of(drawing)
     title = wrapped(drawing.title, panels.width - (1.5 if drawing.substituted else 0.1))
     below = explain(drawing, panels.width)
-    height = panels.height + above(title) + below.height
+    height = panels.rows * panels.size[1] + above(title) + below.height
     figure = blank(panels.width, height)
     layout = under(title, height)
     figure.set_layout_engine(layout)
@@ -90,7 +85,6 @@ def _framed(drawing: Drawing) -> Figure:
 
 
 def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
-    """Draw every part of every panel; unused places stay empty."""
     drawn = set()
     for i, panel in enumerate(drawing.panels):
         for j, part in enumerate(drawing.parts):
@@ -100,10 +94,11 @@ def _fill(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
                 axes[where].set_gid(panel_id(i))
             _fill_one(drawing, axes[where], replace(panel, part=part))
     _share(drawing, axes, layout)
-    for where, one in ((w, axes[w]) for w in _places(layout)):
+    for where, one in np.ndenumerate(axes):
+        below = (where[0] + 1, where[1])
         if where not in drawn:
             one.axis("off")
-        elif (where[0] + 1, where[1]) in drawn and _same_below(axes, where):
+        elif below in drawn and one.get_xlabel() == axes[below].get_xlabel():
             one.set_xlabel("")
         if where[1] and one.get_ylabel() == axes[where[0], 0].get_ylabel():
             one.set_ylabel("")
@@ -138,22 +133,6 @@ def _share(drawing: Drawing, axes: NDArray[Any], layout: FigureLayout) -> None:
         spare = max(0.0, least - (high - low)) / 2
         for one in group:
             one.set_ylim(low - spare, high + spare)
-
-
-def _columns(panels: int) -> int:
-    """Up to three side by side, four as a square, more than nine in rows of four."""
-    if panels == 4:
-        return 2
-    return min(panels, 4 if panels > 9 else 3)
-
-
-def _places(layout: FigureLayout) -> list[tuple[int, int]]:
-    return [(row, column) for row in range(layout.rows) for column in range(layout.columns)]
-
-
-def _same_below(axes: NDArray[Any], where: tuple[int, int]) -> bool:
-    below = axes[where[0] + 1, where[1]]
-    return bool(axes[where].get_xlabel() == below.get_xlabel())
 
 
 def _broken_labels(figure: Figure) -> bool:

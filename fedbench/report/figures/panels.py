@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -88,12 +88,10 @@ class Hue:
 
     def table(self, name: str) -> pd.DataFrame:
         """The runs' tables of that name below each other, with `hue` and `seed` in front."""
-        tables = [
+        return stacked(
             self.collected.table(cell.run_id, name).assign(hue=self.label, seed=cell.seed)
             for cell in self.measured
-        ]
-        full = [table for table in tables if len(table)]
-        return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
+        )
 
     def first(self, name: str) -> pd.DataFrame:
         """The table of the first run that has it, for what cannot be averaged over seeds."""
@@ -126,12 +124,17 @@ class Panel:
 
     def table(self, name: str) -> pd.DataFrame:
         """The tables of all hues below each other."""
-        full = [table for hue in self.hues if len(table := hue.table(name))]
-        return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
+        return stacked(hue.table(name) for hue in self.hues)
+
+
+def stacked(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """The tables below each other; empty ones are left out."""
+    full = [table for table in tables if len(table)]
+    return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
 
 
 class Kind(Checked, ABC):
-    """A kind of figure: one file in `fedbench/report/kinds`, whose fields are its options.
+    """A kind of figure: a class in `fedbench/report/kinds`, whose fields are its options.
 
     A kind overrides `draw`, which fills one panel, or `whole`, which draws all of the figure.
     A field `axis` names an axis of the grid, drawn along the bottom or as groups.

@@ -4,26 +4,13 @@ This is called a critical-difference diagram (Demšar, JMLR 2006).
 """
 
 import textwrap
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.text import Text
 
-from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.layout import (
-    blank,
-    entitle,
-    listed,
-    name_lines,
-    remark,
-    under,
-    wrapped,
-)
+from fedbench.report.figures import layout
 from fedbench.report.figures.panels import Axes, Figure
-from fedbench.report.figures.save import Written, write
 from fedbench.report.figures.style import INK, styles
 from fedbench.report.tables.ranks import MANY, RISK, Ranks
 from fedbench.report.values.numbers import UNTESTED
@@ -33,61 +20,53 @@ _AXIS = 36  # letters per line below the scale
 _LINE = 0.19  # inches that each line of a method's name takes
 
 
-def save(ranks: Ranks, title: str, stem: Path, formats: Sequence[str] = DRAWN) -> Written:
-    """Write `<stem>.svg` and so on, one file per format."""
-    files = (stem.with_name(f"{stem.name}.{ending}") for ending in formats)
-    return write(lambda: draw(ranks, title), *files)
-
-
 def draw(ranks: Ranks, title: str) -> Figure:
     """The diagram, or a list of methods where they are too many for one; controls are named."""
-    return _list(ranks, title) if len(ranks.mean) > MANY else _bars(ranks, title)
+    figure = _list(ranks, title) if len(ranks.mean) > MANY else _bars(ranks, title)
+    if ranks.test is None:
+        layout.remark(figure, UNTESTED)
+    return figure
+
+
+def _names(ranks: Ranks) -> dict[str, str]:
+    return {x: f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index}
 
 
 def _list(ranks: Ranks, title: str) -> Figure:
     """A line per method with its mean rank; a band as wide as the critical difference."""
-    names = [f"{x} (control)" if x in ranks.controls else str(x) for x in ranks.mean.index]
-    figure, (axes,) = listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
+    names = [*_names(ranks).values()]
+    figure, (axes,) = layout.listed(title, [names], 5.6, free=0.1 if ranks.test else 1.5)
     best = float(ranks.mean.iloc[0])
     if ranks.test:
         axes.axvspan(best, best + ranks.test.distance, color=INK, alpha=0.08, linewidth=0)
     sns.stripplot(x=ranks.mean.to_numpy(), y=names, color=INK, size=5, jitter=False, ax=axes)
-    name_lines(axes, names)
+    layout.name_lines(axes, names)
     axes.set_xlim(0, len(names) + 1)
-    axes.set_xlabel(textwrap.fill(_axis(ranks), _AXIS))
-    return _remarked(figure, ranks)
-
-
-def _axis(ranks: Ranks) -> str:
-    return "Mean rank" + (", shaded: not told apart from the first" if ranks.test else "")
+    shaded = ", shaded: not told apart from the first" if ranks.test else ""
+    axes.set_xlabel(textwrap.fill(f"Mean rank{shaded}", _AXIS))
+    return figure
 
 
 def _bars(ranks: Ranks, title: str) -> Figure:
-    labels = _labels(ranks)
+    said = {x: f"{name}  {ranks.mean[x]:.2f}" for x, name in _names(ranks).items()}
+    labels = {x: textwrap.fill(text, _LABEL) for x, text in said.items()}
     longest = max(len(line) for label in labels.values() for line in label.splitlines())
     width = _SCALE + 2 * _LETTER * longest
-    lines = wrapped(title, width - (0.1 if ranks.test else 1.5))
+    lines = layout.wrapped(title, width - (0.1 if ranks.test else 1.5))
     rows = max(label.count("\n") + 1 for label in labels.values())
-    figure = blank(width, 1)
+    figure = layout.blank(width, 1)
     axes = figure.subplots()
     _scale(axes, len(labels))
     _diagram(ranks, labels, axes)
     low, high = axes.get_ylim()
     height = 0.55 + 0.18 * len(lines) + _LINE * rows * (high - low)
     figure.set_size_inches(width, height)
-    figure.set_layout_engine(under(lines, height))
-    entitle(figure, lines)
-    return _remarked(figure, ranks)
-
-
-def _remarked(figure: Figure, ranks: Ranks) -> Figure:
-    if ranks.test is None:
-        remark(figure, UNTESTED)
+    figure.set_layout_engine(layout.under(lines, height))
+    layout.entitle(figure, lines)
     return figure
 
 
 def _scale(axes: Axes, methods: int) -> None:
-    """The scale at the top, from the best rank to the last; nothing is drawn beyond it."""
     axes.grid(visible=False)
     axes.spines["top"].set_visible(True)
     axes.set_xlim(1, methods)
@@ -95,19 +74,16 @@ def _scale(axes: Axes, methods: int) -> None:
     axes.tick_params(labelsize=8)
 
 
-def _labels(ranks: Ranks) -> dict[str, str]:
-    """Each method's name and mean rank in short lines."""
-    said = {x: f"{x} (control)" if x in ranks.controls else x for x in ranks.mean.index}
-    return {x: textwrap.fill(f"{name}  {ranks.mean[x]:.2f}", _LABEL) for x, name in said.items()}
-
-
 def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
     from scikit_posthocs import critical_difference_diagram  # seconds that few commands need
 
-    style_of = styles(list(ranks.mean.index))
+    methods = list(ranks.mean.index)
+    style_of = styles(methods)
+    # p-values; 0, which joins no two methods, without a test
+    pairs = ranks.test.pairs if ranks.test else pd.DataFrame(0.0, methods, methods)
     drawn = critical_difference_diagram(
         ranks.mean.rename(labels),
-        _pairs(ranks).rename(index=labels, columns=labels),
+        pairs.rename(index=labels, columns=labels),
         alpha=RISK,
         ax=axes,
         label_fmt_left="{label}",
@@ -123,23 +99,11 @@ def _diagram(ranks: Ranks, labels: dict[str, str], axes: Axes) -> None:
         style = style_of[names[text.get_text()]]
         elbow.set(linestyle=style.line, marker=style.marker, markevery=[2], markersize=5)
         text.set_color(INK)
-        text.set_text(_beside_its_stem(text))
+        # each line a blank away from the stem, so that they stay aligned
+        left, lines = text.get_horizontalalignment() == "right", text.get_text().splitlines()
+        text.set_text("\n".join(f"{x} " if left else f" {x}" for x in lines))
     for marker in drawn["markers"]:
         marker.remove()  # the elbow ends in the method's marker
     for (bar,) in drawn["crossbars"]:
         bar.set_xdata(np.sort(bar.get_xdata()))  # their order changes from process to process
     axes.set_xlim(1, len(labels))
-
-
-def _beside_its_stem(label: Text) -> str:
-    """The label's lines, each a blank away from the stem, so that they stay aligned."""
-    left = label.get_horizontalalignment() == "right"
-    return "\n".join(f"{x} " if left else f" {x}" for x in label.get_text().splitlines())
-
-
-def _pairs(ranks: Ranks) -> pd.DataFrame:
-    """The p-value of each pair; 0, which joins no two methods, without a test."""
-    names = ranks.mean.index
-    if ranks.test:
-        return ranks.test.pairs
-    return pd.DataFrame(0.0, index=names, columns=names)

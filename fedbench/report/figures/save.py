@@ -1,10 +1,9 @@
 """Writes a figure as SVG, PNG and PDF, and says what a page's script tells of its curves."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, dataclass, field
-from math import isfinite
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from matplotlib.text import Text
 
 from fedbench.base.errors import FedbenchError
 from fedbench.base.files import atomic
-from fedbench.plan.workflow import DRAWN
-from fedbench.report.figures.drawing import Drawing
-from fedbench.report.figures.layout import draw
-from fedbench.report.figures.legend import remarked
-from fedbench.report.figures.panels import Figure, Hue, Panel, panel_id, with_tips
+from fedbench.report.figures.drawing import Drawing, remarked
+from fedbench.report.figures.panels import Figure, Hue, panel_id, with_tips
 from fedbench.report.figures.style import INK, PAPER, THEME
+from fedbench.report.values.numbers import short, thinned
 
 # What each format is saved with: no date or version, so that the same figure has the same bytes.
 _SAVED: dict[str, Any] = {
@@ -32,7 +29,7 @@ _SAVED: dict[str, Any] = {
 # Tables of ligatures and kerning, which a PDF has no use for; to cut them took most of its time
 Options._drop_tables_default += ["GPOS", "GSUB"]  # it has no setting for it
 _BOXES = "Last Resort"  # the start of the names of fonts that draw boxes in place of all letters
-_POINTS, _DIGITS = 100, 4  # of a line: points at most, significant digits
+_POINTS = 100  # of a line at most
 
 
 @dataclass(frozen=True)
@@ -42,17 +39,6 @@ class Written:
     files: tuple[Path, ...]
     missing_letters: str
     figure: Figure = field(repr=False)
-
-
-def save(
-    drawing: Drawing, folder: Path, formats: Sequence[str] = DRAWN
-) -> tuple[Written, list[dict[str, Any]]]:
-    """Write `<key>.svg` and so on, one file per format; the same drawing gives the same bytes.
-
-    Returns them, and what a page's script tells of the curves in them.
-    """
-    written = write(lambda: draw(drawing), *(folder / f"{drawing.key}.{x}" for x in formats))
-    return written, readout(drawing, written.figure)
 
 
 def write(draw: Callable[[], Figure], *files: Path) -> Written:
@@ -72,7 +58,9 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
             mpl.rcParams["font.family"] = [*mpl.rcParams["font.family"], *sorted({*fonts.values()})]
             figure = draw()
             lacking = _lacking(figure)
-        _lay_out(figure)
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine(None)  # or it is drawn twice, and anew, for each file
         for file in files:
             with atomic(file) as path:
                 figure.savefig(path, format=file.suffix[1:], **_SAVED[file.suffix])
@@ -80,7 +68,6 @@ def write(draw: Callable[[], Figure], *files: Path) -> Written:
 
 
 def _lacking(figure: Figure) -> list[str]:
-    """The letters of a figure that its fonts do not have, in order."""
     found: set[str] = set()
     for text in figure.findobj(Text):
         found |= {x for x in {*text.get_text()} if x.isprintable() and not _has(text, x)}
@@ -88,7 +75,6 @@ def _lacking(figure: Figure) -> list[str]:
 
 
 def _has(text: Text, letter: str) -> bool:
-    """Whether one of the text's fonts has the letter."""
     for family in text.get_fontfamily():
         properties = copy(text.get_fontproperties())
         properties.set_family(family)
@@ -104,14 +90,6 @@ def _font_with(letter: str) -> str:
     return next((n for n, file in named if get_font(file).get_char_index(ord(letter))), "")
 
 
-def _lay_out(figure: Figure) -> None:
-    """Lay a figure out once; one that keeps its engine is drawn twice, and anew, for each file."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-        figure.set_layout_engine(None)
-
-
 def inline(svg: str, key: str) -> str:
     """The SVG for an HTML page: text and axes in the page's colour, ids that no other SVG has."""
     body = svg[svg.index("<svg") :]
@@ -119,68 +97,39 @@ def inline(svg: str, key: str) -> str:
     body = re.sub(r'\s(xmlns(:\w+)?|version)="[^"]*"', "", body)
     body = with_tips(body)
     body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{key}-", body)
-    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
-    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
+    for size in ("width", "height"):
+        body = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", body, count=1)
     return body.replace(INK, "currentColor").replace(PAPER, "none")
 
 
-@dataclass(frozen=True)
-class LineReadout:
-    """A line: its points, the ids of what is drawn for it, and what the legend says of it."""
-
-    label: str
-    said: str
-    colour: str
-    ids: tuple[str, ...]
-    x: tuple[float, ...]
-    y: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class PanelReadout:
-    """A panel: left, top, right and bottom in points of the SVG, and the ends of its x axis."""
-
-    title: str
-    axis: str
-    box: tuple[float, ...]
-    x: tuple[float, float]
-    lines: tuple[LineReadout, ...]
-
-
 def readout(drawing: Drawing, figure: Figure) -> list[dict[str, Any]]:
-    """The panels with curves, of a figure that has been laid out."""
+    """The panels with curves, of a figure that has been laid out.
+
+    `box` is left, top, right and bottom in points of the SVG, `x` has the ends of the x axis.
+    """
     placed = {str(axes.get_gid()): axes for axes in figure.axes}
     panels, said = [], remarked(drawing)
+    width, height = (72 * inches for inches in figure.get_size_inches())
     for i, panel in enumerate(drawing.panels):
-        axes = placed.get(panel_id(i))
-        lines = _lines(drawing, i, panel, said) if axes else ()
-        if axes and lines:
-            width, height = (72 * inches for inches in figure.get_size_inches())
+        if axes := placed.get(panel_id(i)):
+            name, curves = f"{drawing.key}-{panel_id(i)}", drawing.kind.curves_of(panel)
+            lines = [_line(f"{name}-{n}", hue, curve, said) for n, hue, curve in curves]
             at = axes.get_position()
             box = (at.x0 * width, (1 - at.y1) * height, at.x1 * width, (1 - at.y0) * height)
-            ends = (float(axes.get_xlim()[0]), float(axes.get_xlim()[1]))
-            axis, rounded = drawing.kind.along, tuple(round(x, 1) for x in box)
-            panels.append(asdict(PanelReadout(panel.title, axis, rounded, ends, lines)))
+            told: dict[str, Any] = {"title": panel.title, "axis": drawing.kind.along}
+            told |= {"box": [round(x, 1) for x in box], "x": [float(x) for x in axes.get_xlim()]}
+            panels += [told | {"lines": lines}] if lines else []
     return panels
 
 
-def _lines(drawing: Drawing, i: int, panel: Panel, said: dict[str, str]) -> tuple[LineReadout, ...]:
-    name = f"{drawing.key}-{panel_id(i)}"
-    return tuple(
-        _line(f"{name}-{n}", hue, curve, said[hue.label])
-        for n, hue, curve in drawing.kind.curves_of(panel)
-    )
-
-
-def _line(name: str, hue: Hue, curve: pd.Series, said: str) -> LineReadout:
-    n = len(curve)
-    rows = (
-        range(n) if n <= _POINTS else [round(j * (n - 1) / (_POINTS - 1)) for j in range(_POINTS)]
-    )
-    x = tuple(_short(float(curve.index[j])) or 0.0 for j in rows)
-    y = tuple(_short(float(curve.iloc[j])) for j in rows)
-    return LineReadout(hue.label, said, hue.style.colour, (name, f"{name}-band"), x, y)
-
-
-def _short(value: float) -> float | None:
-    return float(f"{value:.{_DIGITS}g}") if isfinite(value) else None
+def _line(name: str, hue: Hue, curve: pd.Series, said: dict[str, str]) -> dict[str, Any]:
+    """A line: its points, the ids of what is drawn for it, and what the legend says of it."""
+    curve = curve.iloc[thinned(len(curve), _POINTS)]
+    return {
+        "label": hue.label,
+        "said": said[hue.label],
+        "colour": hue.style.colour,
+        "ids": [name, f"{name}-band"],
+        "x": [short(float(x)) or 0.0 for x in curve.index],
+        "y": [short(float(y)) for y in curve],
+    }

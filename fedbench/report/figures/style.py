@@ -58,16 +58,6 @@ class Style:
     marker: str
     hollow: bool = False
 
-    @property
-    def face(self) -> str:
-        """The colour that fills the marker."""
-        return "none" if self.hollow else self.colour
-
-    @property
-    def hatch(self) -> str:
-        """The pattern of a bar or box."""
-        return _HATCHES.get(self.line, "\\\\")
-
 
 # Within a paper, methods of different families differ in colour, and in line or marker.
 _METHODS = {
@@ -143,31 +133,21 @@ def styles(levels: Iterable[Level]) -> dict[Level, Style]:
 
 
 def _ordered(numbers: list[Level]) -> dict[Level, Style]:
-    """From dark violet through red to orange; below and above 0 in blue and in red.
+    """From dark violet through red to orange; below and above 0 in blue and from olive to plum.
 
     All can be read on a white and on a dark page. On one side of 0 they go from dark to light, so
     that they are graded in grey too.
     """
     values = [float(number) for number in numbers]
     if values[0] < 0 < values[-1]:
-        colours = _diverging(values)
+        cold = sns.blend_palette([_NAVY, BLUE, _SKY], sum(x < 0 for x in values))
+        warm = sns.blend_palette([_OLIVE, RED, _PLUM], sum(x > 0 for x in values))
+        colours = sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
     else:
-        plasma = sns.color_palette("plasma", as_cmap=True)
-        colours = sns.color_palette([plasma(0.2 + 0.6 * at) for at in _spread(len(values))])
+        plasma, steps = sns.color_palette("plasma", as_cmap=True), max(1, len(values) - 1)
+        shades = [plasma(0.2 + 0.6 * (i / steps)) for i in range(len(values))]
+        colours = sns.color_palette(shades)
     return {x: replace(style(i), colour=colours.as_hex()[i]) for i, x in enumerate(numbers)}
-
-
-def _diverging(values: list[float]) -> Any:
-    """Blue below 0, the darker the further away; grey at 0; above it from olive to plum."""
-    below, above = sum(x < 0 for x in values), sum(x > 0 for x in values)
-    cold = sns.blend_palette([_NAVY, BLUE, _SKY], below)
-    warm = sns.blend_palette([_OLIVE, RED, _PLUM], above)
-    return sns.color_palette([*cold, *[GREY] * (0.0 in values), *warm])
-
-
-def _spread(number: int) -> list[float]:
-    """So many numbers from 0 to 1."""
-    return [i / max(1, number - 1) for i in range(number)]
 
 
 def _worded(levels: list[Level]) -> dict[Level, Style]:
@@ -175,20 +155,16 @@ def _worded(levels: list[Level]) -> dict[Level, Style]:
     free = (one for one in map(style, range(280)) if one not in _FIXED.values())
     listed, families = [*chosen.values()], Counter[str]()
     for level in (level for level in levels if level not in chosen):
-        base = _base(str(level))
-        if base is None:
+        # the longest listed method that the name begins with
+        starts = [x for x in _FIXED if str(level).startswith((f"{x},", f"{x} ", f"{x}+"))]
+        if not starts:
             chosen[level] = next(free)
             continue
+        base = _FIXED[max(starts, key=len)]
         family = [base, *(one for one in listed if one.colour == base.colour)]
         chosen[level] = _variant(family, families[base.colour], {*chosen.values()})
         families[base.colour] += 1
     return {level: chosen[level] for level in levels}
-
-
-def _base(name: str) -> Style | None:
-    """The style of the longest listed method that the name begins with."""
-    bases = [base for base in _FIXED if name.startswith((f"{base},", f"{base} ", f"{base}+"))]
-    return _FIXED[max(bases, key=len)] if bases else None
 
 
 def _variant(family: list[Style], place: int, taken: set[Style]) -> Style:
@@ -221,24 +197,22 @@ def luminance(colour: str) -> float:
 
 def stroke(style: Style) -> dict[str, Any]:
     """The options of matplotlib for a line of that style."""
-    return {
-        "color": style.colour,
-        "linestyle": style.line,
-        "marker": style.marker,
-        "markersize": 5,
-        "markerfacecolor": style.face,
-        "markeredgecolor": style.colour,
-        "markeredgewidth": 1.0,
-    }
+    marker = {"marker": style.marker, "markersize": 5, "markeredgewidth": 1.0}
+    face = "none" if style.hollow else style.colour
+    marker |= {"markerfacecolor": face, "markeredgecolor": style.colour}
+    return {"color": style.colour, "linestyle": style.line, **marker}
 
 
-def filling(style: Style, strength: float = 1.0) -> dict[str, Any]:
+def filling(style: Style, strength: float | None = None) -> dict[str, Any]:
     """How a bar or box is filled.
 
     `strength` mixes its colour with white: a transparent colour would hide the hatching in an SVG.
+    None mixes that of a method's variants alone.
     """
+    strength = strength or (0.4 if style.hollow else 1.0)
     colour = sns.blend_palette(["white", style.colour], 101).as_hex()[round(100 * strength)]
-    return {"facecolor": colour, "edgecolor": INK, "hatch": style.hatch, "linewidth": 0.6}
+    hatch = _HATCHES.get(style.line, "\\\\")
+    return {"facecolor": colour, "edgecolor": INK, "hatch": hatch, "linewidth": 0.6}
 
 
 def bars(

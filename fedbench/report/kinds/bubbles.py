@@ -35,33 +35,25 @@ class Bubbles(Kind):
 
     def whole(self, panels: Sequence[Panel], title: str) -> Figure | None:
         """The panels side by side, all bubbles at one scale."""
-        drawn = [PartitionCounts(p.title, self._counts(p)) for p in panels]
+        drawn = [(panel.title, self._counts(panel)) for panel in panels]
         return draw_partitions(drawn, title, self.first or None)
 
     def _counts(self, panel: Panel) -> NDArray[np.int64]:
-        """Samples (clients, classes) of the first run."""
         table = panel.hues[0].first(self.reads)
         counts = np.zeros((table["client"].max() + 1, table["label"].max() + 1), dtype=np.int64)
         counts[table["client"], table["label"]] = table["count"]
         return counts
 
 
-@dataclass(frozen=True)
-class PartitionCounts:
-    """A partition's name and its label counts (clients × classes)."""
-
-    title: str
-    counts: NDArray[np.int64]
-
-
 def draw_partitions(
-    panels: Sequence[PartitionCounts], title: str = "", first: int | None = None
+    panels: Sequence[tuple[str, NDArray[np.int64]]], title: str = "", first: int | None = None
 ) -> Figure:
     """Draw partitions of the same data side by side, all bubbles at one scale.
 
-    Only the `first` clients of each are shown (None: all). One colour, so that it reads in grey.
+    Each panel is a partition's name and its label counts (clients × classes), of which only those
+    of the `first` clients are shown (None: all). One colour, so that it reads in grey.
     """
-    shown = [panel.counts[:first] for panel in panels]
+    shown = [counts[:first] for _, counts in panels]
     clients, classes = [len(counts) for counts in shown], shown[0].shape[1]
     # inches of a client's column and of a class's row, which shrink where there are many
     across, up = min(_CELL, _WIDTH / sum(clients)), min(_CELL, _HEIGHT / classes)
@@ -72,12 +64,13 @@ def draw_partitions(
     figure = blank(width, height)
     entitle(figure, [title], _LEFT)
     lefts = accumulate((across * n + _BETWEEN for n in clients), initial=_LEFT)
-    for place, (left, panel, counts) in enumerate(zip(lefts, panels, shown, strict=False)):
+    for place, (left, (name, every), counts) in enumerate(zip(lefts, panels, shown, strict=False)):
         box = (left / width, _BELOW / height, across * len(counts) / width, up * classes / height)
         axes = figure.add_axes(box)
         _draw(axes, counts, largest / most)
-        axes.set_title(panel.title, fontsize=9)
-        axes.set_xlabel(_clients(len(counts), len(panel.counts)))
+        axes.set_title(name, fontsize=9)
+        part = f" (first {len(counts)} of {len(every)})" if len(counts) < len(every) else ""
+        axes.set_xlabel(f"client{part}")
         axes.set_ylabel("" if place else "class")
         axes.tick_params(labelleft=not place)
     _explain(axes, largest / most, most)
@@ -97,12 +90,7 @@ def _draw(axes: Axes, counts: NDArray[np.int64], scale: float) -> None:
     axes.locator_params(axis="y", nbins=10, steps=[1, 2, 5, 10], integer=True)
 
 
-def _clients(shown: int, all_: int) -> str:
-    return "client" if shown == all_ else f"client (first {shown} of {all_})"
-
-
 def _explain(axes: Axes, scale: float, most: int) -> None:
-    """The legend: how many samples a bubble stands for."""
     counts = dict.fromkeys(_round_down(most / part) for part in (1, 4, 20) if most >= part)
     key = [axes.scatter([], [], s=n * scale, label=f"{n:,}", **_BUBBLE) for n in counts]
     where: Any = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "borderaxespad": 0.6}

@@ -41,7 +41,6 @@ def passes_per_round(run: RunSpec) -> float:
 
 
 def _drawn(panel: Panel) -> Iterator[tuple[int, Hue]]:
-    """The hues that have curves, with their places."""
     for place, hue in enumerate(panel.hues):
         if hue.measured and len(hue.curves.columns):
             yield place, hue
@@ -162,7 +161,6 @@ class Curves(Kind):
         return along.to_numpy(dtype=float)
 
     def _mark(self, axes: Axes, panel: Panel) -> None:
-        """Draw the lead in points as an arrow from the best other method to the best of `ours`."""
         means = {h.label: self._smoothed(h).mean(axis=1).loc[: self.mark] for h in panel.hues}
         last = {label: mean.iloc[-1] for label, mean in means.items() if len(mean.dropna())}
         ours = [last[label] for label in self.ours if label in last]

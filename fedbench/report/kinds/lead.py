@@ -2,25 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 import seaborn as sns
 
 from fedbench.base.errors import FedbenchError
 from fedbench.paper.metrics import Metric
-from fedbench.paper.notation import Level
 from fedbench.report.figures.layout import listed, name_lines
-from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel
+from fedbench.report.figures.panels import Axes, Entries, Figure, Hue, Kind, Panel, stacked
 from fedbench.report.figures.style import GREY, INK, Style, points, stroke
 from fedbench.report.values.leads import Leads, leads
 from fedbench.spec.compositions import own_methods
 
-COLUMNS = (
-    *("panel", "metric", "name", "base"),
-    *("lead", "low95", "high95"),
-    *("p", "significant", "collapsed", "pairs"),
-)  # of a figure's numbers
 _WIDE = 4.6  # inches of a panel
 
 
@@ -71,19 +65,25 @@ class Lead(Kind):
     def numbers(self, panels: Sequence[Panel]) -> pd.DataFrame:
         """One row per panel and hue: its lead, its interval, its p-value among all."""
         found = [(panel, lead) for panel in panels if (lead := self._leads(panel))]
-        rows = [self._rows(*each) for each in found]
-        return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+        return stacked(self._rows(*each) for each in found)
 
     def _rows(self, panel: Panel, lead: Leads) -> pd.DataFrame:
-        others = lead.mean.drop(self.base)
-        half = lead.half[others.index]
-        values = (
-            *(panel.title, panel.metric, others.index, self.base),
-            *(others.to_numpy(), (others - half).to_numpy(), (others + half).to_numpy()),
-            *(lead.p[others.index].to_numpy(), [lead.tells(str(name)) for name in others.index]),
-            *([name in lead.collapsed for name in others.index], lead.blocks),
-        )
-        return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
+        ahead = lead.mean.drop(self.base)
+        names, half = ahead.index, lead.half[ahead.index]
+        told: dict[str, Any] = {
+            "panel": panel.title,
+            "metric": panel.metric,
+            "name": names,
+            "base": self.base,
+            "lead": ahead.to_numpy(),
+            "low95": (ahead - half).to_numpy(),
+            "high95": (ahead + half).to_numpy(),
+            "p": lead.p[names].to_numpy(),
+            "significant": [lead.tells(str(name)) for name in names],
+            "collapsed": [name in lead.collapsed for name in names],
+            "pairs": lead.blocks,
+        }
+        return pd.DataFrame(told)
 
     def legend(self, panels: Sequence[Panel]) -> Entries | None:
         """None is needed: each line has its name."""
@@ -123,11 +123,8 @@ class Lead(Kind):
             label.set_fontweight("bold" if label.get_text() in own_methods() else "normal")
         unit = " (points)" if Metric(panel.metric).is_score else ""
         axes.set_xlabel(f"{Metric(panel.metric).label}:\nahead of {self.base}{unit}", fontsize=8)
-        axes.set_title(
-            ", ".join(filter(None, [panel.title, f"{lead.blocks} pairs each", _untested(lead)])),
-            fontsize=8.5,
-            loc="left",
-        )
+        titles = [panel.title, f"{lead.blocks} pairs each", "" if lead.tested else "not tested"]
+        axes.set_title(", ".join(filter(None, titles)), fontsize=8.5, loc="left")
 
 
 def _mark_cut(axes: Axes, rows: pd.DataFrame) -> None:
@@ -136,10 +133,6 @@ def _mark_cut(axes: Axes, rows: pd.DataFrame) -> None:
         cut = rows[sign * (rows["lead"] + sign * rows["half"] - end) > 0]
         look = {"color": GREY, "s": 14, "linewidth": 0, "marker": arrow, "clip_on": False}
         sns.scatterplot(x=[end] * len(cut), y=list(cut.index), ax=axes, **look)
-
-
-def _untested(lead: Leads) -> str:
-    return "" if lead.tested else "not tested"
 
 
 def _collapsed(hue: Hue) -> bool:
@@ -152,16 +145,11 @@ def _collapsed(hue: Hue) -> bool:
 
 
 def _is_whole(hue: Hue) -> bool:
-    """Whether every planned run has a value."""
     return hue.planned <= {*hue.readings["run"]}
 
 
 def _block(panel: Panel) -> list[str]:
     """The axes over whose levels a mean is taken, and the seed."""
     of_hue = [[cell.coords for cell in hue.cells] for hue in panel.hues]
-    axes = [axis for axis in of_hue[0][0] if any(_varies(axis, coords) for coords in of_hue)]
-    return [*axes, "seed"]
-
-
-def _varies(axis: str, coords: list[dict[str, Level]]) -> bool:
-    return len({str(levels[axis]) for levels in coords}) > 1
+    levels = {x: [len({str(at[x]) for at in coords}) for coords in of_hue] for x in of_hue[0][0]}
+    return [*(axis for axis, numbers in levels.items() if max(numbers) > 1), "seed"]

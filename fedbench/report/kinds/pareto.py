@@ -11,7 +11,7 @@ from fedbench.base import registry
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
 from fedbench.report.figures.panels import Axes, Entries, Hue, Kind, Panel, metric_label, tip
-from fedbench.report.figures.style import GREY, INK, Style, points, stroke, style
+from fedbench.report.figures.style import GREY, INK, points, stroke, style
 from fedbench.spec.compositions import own_methods
 
 MOST = 16  # hues that a legend can tell apart; with more only the front has names and colours
@@ -70,7 +70,10 @@ class Pareto(Kind):
         crowd = [p for p in found if p not in named] if len(panel.hues) > MOST else []
         self._crowd(axes, crowd)
         for point in (p for p in found if p not in crowd):
-            mark = self._mark(point, panel) if crowd else point.hue.style
+            mark = point.hue.style
+            if crowd:  # variants of a method share theirs, and would look alike
+                mark = style(panel.hues.index(point.hue))
+                mark = replace(mark, colour=INK) if point.hue.label == self.base else mark
             look = stroke(replace(mark, hollow=mark.hollow or self._is_uncounted(point.hue)))
             row = pd.DataFrame([point[1:]], columns=["cost", "score", "spread"])
             look |= {"native_scale": True, "err_kws": {"linewidth": 0.8}}
@@ -103,11 +106,6 @@ class Pareto(Kind):
         """The point of a hue, and the spread of its score."""
         point = _point(hue, self.cost)
         return pd.DataFrame([point[1:]] if point else [], columns=[self.cost, "mean", "std"])
-
-    def _mark(self, point: Point, panel: Panel) -> Style:
-        """A colour and a marker that no other hue has; variants of a method share theirs."""
-        look = style(panel.hues.index(point.hue))
-        return replace(look, colour=INK) if point.hue.label == self.base else look
 
     def _crowd(self, axes: Axes, crowd: Sequence[Point]) -> None:
         """Grey points, hollow where the server computes what is not counted.

@@ -8,6 +8,7 @@ from math import comb
 from typing import Any
 
 from fedbench.base import registry
+from fedbench.base.grouping import grouped
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import reading
@@ -106,7 +107,7 @@ class TableOnPage:
         """The symbols around the numbers that say how alike the clients' data are."""
         layout = self.layout
         texts = [*layout.heads, *(group.title for group in layout.groups)]
-        texts += [column.label for block in layout.blocks for column in block.columns]
+        texts += [label for block in layout.blocks for label in block.columns.values()]
         texts += [text for g in layout.groups for row in g.rows for text, _ in row.heads]
         return [symbol for symbol in _SYMBOLS if any(symbol in text for text in texts)]
 
@@ -127,30 +128,18 @@ class TableOnPage:
         Settings count by the table's first metric where no run is a substitute and every method has
         two seeds; none if no cell of them is marked as best.
         """
-        best = [names for cells in self._compared if (names := _best(cells))]
-        return Counter(names[0] for names in best if len(names) == 1).most_common(), len(best)
-
-    @property
-    def _compared(self) -> list[list[TableCell]]:
-        """The cells of each setting whose leader says something."""
-        settings: dict[tuple[str, str], list[TableCell]] = {}
-        for cell in self.cells:
-            if cell.place.metric == self.table.metrics[0]:
-                settings.setdefault(_setting(cell), []).append(cell)
-        return [x for x in settings.values() if not any(map(_says_little, x))]
+        first = [cell for cell in self.cells if cell.place.metric == self.table.metrics[0]]
+        best = []
+        for cells in grouped(first, _setting).values():
+            seeds = [len({run.seed for run in cell.measured_runs}) for cell in cells]
+            if 1 not in seeds and not any(cell.substituted for cell in cells):
+                best.append([cell.place.method for cell in cells if cell.best])
+        alone = Counter(names[0] for names in best if len(names) == 1)
+        return alone.most_common(), sum(map(bool, best))
 
 
 def _setting(cell: TableCell) -> tuple[str, str]:
     return cell.place.dataset, cell.place.setting
-
-
-def _says_little(cell: TableCell) -> bool:
-    """Whether the cell is of a substitute, or of a single seed."""
-    return bool(cell.substituted) or len({run.seed for run in cell.measured_runs}) == 1
-
-
-def _best(cells: list[TableCell]) -> list[str]:
-    return [cell.place.method for cell in cells if cell.best]
 
 
 def conditions(runs: Iterable[RunSpec]) -> dict[str, Any]:
@@ -222,15 +211,3 @@ class FigureOnPage:
         """Width and height of the SVG in inches."""
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)', self.svg)
         return (float(box[1]) / 72, float(box[2]) / 72) if box else (0.0, 0.0)
-
-    @property
-    def inches(self) -> float:
-        """The width; a figure wider than 5 inches has a whole row of the page."""
-        return self.box[0]
-
-
-@dataclass(frozen=True)
-class EmptyOnPage:
-    """Figures beside each other of which nothing is drawn, for one reason."""
-
-    figures: tuple[FigureOnPage, ...]

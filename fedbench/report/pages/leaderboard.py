@@ -7,7 +7,6 @@ import pandas as pd
 
 from fedbench.paper.metrics import Metric
 from fedbench.report.pages.items import BASE, TableOnPage
-from fedbench.report.tables.layout import Group
 from fedbench.report.values.leads import Leads, leads
 
 
@@ -50,11 +49,6 @@ class Board:
         """Whether its numbers are shown in percent."""
         return self.metric.factor(self.item.table) > 1
 
-    @property
-    def digits(self) -> int:
-        """With how many decimals the table shows its numbers."""
-        return self.item.table.digits
-
 
 def board(item: TableOnPage) -> Board | None:
     """What the table comes to; None if it does not compare two methods."""
@@ -73,26 +67,21 @@ def board(item: TableOnPage) -> Board | None:
 
 
 def _leaders(item: TableOnPage) -> Iterator[Leader]:
-    """The leader of each part in which all methods have one number."""
     metric = Metric(item.table.metrics[0])
     sign = 1 if metric.lower_is_better else -1
     for group in item.layout.groups:
-        means = _means(group, metric.name)
-        names = sorted(means, key=lambda name: sign * means[name])
-        if not names:
+        cells = [cell for row in group.rows for cell in row.cells.values()]
+        found = [(c.place.method, c.measured.mean) for c in cells
+                 if c.place.metric == metric.name and c.measured]  # fmt: skip
+        means = dict(found)
+        if len(means) < max(2, len(found)):  # a single method, or several settings
             continue
+        names = sorted(means, key=lambda name: sign * means[name])
         as_shown = {name: round(sign * means[name], item.table.digits) for name in names}
         behind = BASE in names[1:]
         rank = 1 + sum(as_shown[name] < as_shown[BASE] for name in names) if behind else 0
         base = means[BASE] if behind else None
         yield Leader(group.title, names[0], means[names[0]], base, rank, len(names))
-
-
-def _means(group: Group, metric: str) -> dict[str, float]:
-    """The mean of each method; none if there is one method, or several settings in the part."""
-    cells = [c for row in group.rows for c in row.cells.values() if c.place.metric == metric]
-    means = [(cell.place.method, cell.measured.mean) for cell in cells if cell.measured]
-    return dict(means) if len(dict(means)) >= max(2, len(means)) else {}
 
 
 def table_leads(item: TableOnPage) -> Leads | None:

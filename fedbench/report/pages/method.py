@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from fedbench.base import registry
 from fedbench.base.checks import checked
+from fedbench.base.grouping import grouped
 from fedbench.paper.levels import level_settings
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
@@ -16,9 +18,8 @@ from fedbench.report.facts.methods import added_cost
 from fedbench.report.pages.items import FigureOnPage, TableOnPage
 from fedbench.report.pages.paper import PaperPage
 from fedbench.report.pages.searches import SearchOnPage
-from fedbench.report.tables.cells import Contest, TableCell
-from fedbench.report.tables.contests import comparable, learned, with_same_seeds
-from fedbench.report.tables.layout import label_of, point_of
+from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
+from fedbench.report.tables.layout import label_of
 from fedbench.spec import Choice, RunSpec
 from fedbench.spec.compositions import compositions
 
@@ -103,20 +104,13 @@ def method_pages(plan: Plan, pages: Iterable[PaperPage]) -> list[MethodPage]:
     uses: dict[str, list[Use]] = {}
     for page in pages:
         ranks, shown = _standings(page), _shown(plan, page)
-        for level, runs in _methods(plan, page.key).items():
+        having = [c for c in plan.cells if c.paper == page.key and "method" in c.coords]
+        for level, cells in grouped(having, lambda cell: cell.coords["method"]).items():
+            runs = [cell.run for cell in cells]
             uses.setdefault(str(level), []).append(_use(page, level, runs, shown, ranks))
     files = _files(uses)
     cited = {name: method.citation for name, method in compositions().items()}
     return [MethodPage(x, files[x], cited.get(x, ""), tuple(of)) for x, of in uses.items()]
-
-
-def _methods(plan: Plan, paper: str) -> dict[Level, list[RunSpec]]:
-    """The methods that the paper's cells have, in their order, each with its runs."""
-    runs: dict[Level, list[RunSpec]] = {}
-    for cell in plan.cells:
-        if cell.paper == paper and "method" in cell.coords:
-            runs.setdefault(cell.coords["method"], []).append(cell.run)
-    return runs
 
 
 def _files(names: Iterable[str]) -> dict[str, str]:
@@ -124,10 +118,8 @@ def _files(names: Iterable[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     for name in names:
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower().translate(_SIGNS)).strip("-") or "method"
-        taken, n = set(files.values()), 1
-        while f"{stem}{'' if n == 1 else f'-{n}'}.html" in taken:
-            n += 1
-        files[name] = f"{stem}{'' if n == 1 else f'-{n}'}.html"
+        named = chain([f"{stem}.html"], (f"{stem}-{n}.html" for n in count(2)))
+        files[name] = next(file for file in named if file not in files.values())
     return files
 
 
@@ -163,7 +155,6 @@ def cost_of(parts: Iterable[Choice]) -> AddedCost | None:
 
 
 def _part(choice: Choice, runs: list[RunSpec]) -> PartOnPage:
-    """A part with its values in these runs, which may be those that their searches chose."""
     entry = registry.find("method", choice.name)
     values = entry.fields | choice.params
     told = {key: _value(f"{choice.name}.{key}", value, runs) for key, value in values.items()}
@@ -179,7 +170,6 @@ def _value(name: str, value: Any, runs: list[RunSpec]) -> Any:
 
 
 def _shown(plan: Plan, page: PaperPage) -> dict[str, list[TableOnPage | FigureOnPage]]:
-    """By method, the tables and figures in which it stands."""
     shown: dict[str, list[TableOnPage | FigureOnPage]] = {}
     for item in (x for x in page.of_runs if not getattr(x, "lack", "")):
         tables, figures = page.paper.tables, page.paper.figures
@@ -199,16 +189,14 @@ def _standings(page: PaperPage) -> dict[str, list[Standing]]:
             runs = frozenset(run.id for cell in cells for run in cell.measured_runs)
             if runs not in seen:
                 seen.add(runs)
-                for cell, rank in _ranked(table, cells):
-                    at = Standing(table, _name(cell), cell, rank, len(cells))
+                scores = [comparable(cell, table.table) for cell in cells]
+                for cell, score in zip(cells, scores, strict=True):
+                    better, equal = sum(x > score for x in scores), scores.count(score)
+                    names = tuple(x for x in cell.coords if x not in ("method", "metric"))
+                    setting, rank = label_of(cell, names), better + (equal + 1) / 2
+                    at = Standing(table, setting, cell, rank, len(cells))
                     standings.setdefault(cell.place.method, []).append(at)
     return standings
-
-
-def _name(cell: TableCell) -> str:
-    """The setting: the cell's levels but its method and metric."""
-    names = tuple(axis for axis in cell.coords if axis not in ("method", "metric"))
-    return label_of(names, point_of(cell, names))
 
 
 def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
@@ -222,16 +210,5 @@ def _settings(table: TableOnPage) -> Iterator[list[TableCell]]:
         return
     named = [cell for cell in table.cells if cell.place.metric == metric and cell.place.method]
     measured = [cell for cell in with_same_seeds(named) if cell.measured]
-    contests: dict[Contest, list[TableCell]] = {}
-    for cell in measured:
-        contests.setdefault(cell.contest, []).append(cell)
-    sound = learned(measured)
+    contests, sound = grouped(measured, lambda cell: cell.contest), learned(measured)
     yield from (x for key, x in contests.items() if len(x) > 1 and key in sound)
-
-
-def _ranked(table: TableOnPage, cells: list[TableCell]) -> Iterator[tuple[TableCell, float]]:
-    """Each method's cell and rank, 1 for the best; equal means share theirs."""
-    scores = [comparable(cell, table.table) for cell in cells]
-    for cell, score in zip(cells, scores, strict=True):
-        better, equal = sum(x > score for x in scores), scores.count(score)
-        yield cell, better + (equal + 1) / 2

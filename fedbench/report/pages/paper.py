@@ -6,20 +6,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from fedbench.paper.claims import Claim, Together
+from fedbench.base.grouping import grouped
+from fedbench.paper.claims import Together
 from fedbench.paper.items import Facts, Table
 from fedbench.paper.paper import Paper
 from fedbench.plan.substitutions import Substitutions
 from fedbench.report.claims.finding import Finding, Label
-from fedbench.report.pages.items import (
-    EmptyOnPage,
-    FactOnPage,
-    FigureOnPage,
-    RanksOnPage,
-    TableOnPage,
-)
+from fedbench.report.pages.items import FactOnPage, FigureOnPage, RanksOnPage, TableOnPage
 from fedbench.report.pages.runs import Making
 from fedbench.report.pages.searches import SearchOnPage
+from fedbench.report.values.numbers import thinned
 
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
@@ -194,45 +190,28 @@ class PaperPage:
         return sum(like for like, _ in open_), sum(n for _, n in open_)
 
     @property
-    def drawn(self) -> list[FigureOnPage | EmptyOnPage]:
-        """The figures in their order; empty ones that follow each other are one line."""
-        drawn: list[FigureOnPage | EmptyOnPage] = []
+    def drawn(self) -> list[tuple[str, list[FigureOnPage]]]:
+        """The figures in their order, neighbours together that lack the same, or nothing."""
         others = [figure for figure in self.figures if figure is not self.lead]
-        for lack, group in groupby(others, key=lambda figure: figure.lack):
-            figures = tuple(group)
-            drawn += [EmptyOnPage(figures)] if lack else figures
-        return drawn
+        return [(lack, list(x)) for lack, x in groupby(others, key=lambda figure: figure.lack)]
 
     @property
     def swapped(self) -> list[tuple[str, Substitutions]]:
         """What was substituted in figures, each once with the names of its figures."""
-        named: dict[Substitutions, list[str]] = {}
-        for figure in self.figures:
-            if figure.substituted:
-                named.setdefault(figure.substituted, []).append(figure.title)
-        return [("; ".join(titles), found) for found, titles in named.items()]
+        swapped = [figure for figure in self.figures if figure.substituted]
+        alike = grouped(swapped, lambda figure: figure.substituted)
+        return [("; ".join(x.title for x in figures), found) for found, figures in alike.items()]
 
     def shown_by(self, finding: Finding) -> list[TableOnPage | FigureOnPage]:
         """The tables and figures that show what is claimed, the first and the last among them."""
         named = [finding] if finding.claim.shown_in else [finding, *finding.members]
-        keys = {key for one in named for key in _shown_in(one.claim)}
-        return _spread([item for item in self.of_runs if item.key in keys])
-
-
-def _shown_in(claim: Claim) -> tuple[str, ...]:
-    """The keys of the tables and figures that show a claim."""
-    own = "" if isinstance(claim, Together) else claim.table
-    return (own, *claim.shown_in)
-
-
-def _spread(items: list[TableOnPage | FigureOnPage]) -> list[TableOnPage | FigureOnPage]:
-    """At most so many as a claim leads to, from the first to the last."""
-    if len(items) <= _LINKS:
-        return items
-    return [items[round(i * (len(items) - 1) / (_LINKS - 1))] for i in range(_LINKS)]
+        claims = [one.claim for one in named]
+        keys = {key for claim in claims for key in claim.shown_in}
+        keys |= {claim.table for claim in claims if not isinstance(claim, Together)}
+        items = [item for item in self.of_runs if item.key in keys]
+        return [items[place] for place in thinned(len(items), _LINKS)]
 
 
 def _number(table: Table | Facts) -> int:
-    """The number in a title: 5 of 'Table 5'; 0 without one."""
     digits = re.search(r"\d+", table.title)
     return int(digits[0]) if digits else 0

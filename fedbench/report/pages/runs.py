@@ -1,31 +1,34 @@
 """What pages tell of runs: how those of a paper were made, and the data of the page `run.html`.
 
+And which runs of a paper its page can draw side by side, and which it draws first.
+
 A page that is opened from a disk may load scripts but no other files, so that its data are a few
 scripts.
 """
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric, meaning
-from fedbench.plan.plan import Plan
+from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.search import as_trained
+from fedbench.report.values.numbers import point_name, short, thinned
+from fedbench.spec.compositions import own_methods
 
-_POINTS, _DIGITS = 60, 4  # of a curve: points at most, significant digits
+_POINTS = 60  # of a curve at most
 _PLAIN = {"round", "eta", "cohort", "floats_down", "floats_up", "best_round"}  # not drawn
 
 _SUMS = ("checksum", "sha256", "name")  # of a data set's origin: told on the page of a run
 
 Record = dict[str, Any]
 Counts = tuple[tuple[str, int], ...]  # texts, the most frequent first, each with its runs
-Rows = np.ndarray  # where the rows of a run lie in a frame
 Shards = dict[str, str]  # the last letter of the runs' ids → the text of a script
 
 
@@ -83,89 +86,57 @@ def _joined(facts: dict[str, str], between: str) -> str:
 
 def shards(plan: Plan, frames: Mapping[str, pd.DataFrame], records: dict[str, Record]) -> Shards:
     """All collected runs, in up to 16 scripts; `frames` has their histories by paper."""
-    papers = _papers(plan)
+    cells_of = grouped(plan.cells, lambda cell: cell.run_id)
     told: dict[str, dict[str, Any]] = {}
-    shared = _Shared()
+    shared: dict[str, int] = {}
     for frame in frames.values():
-        histories = _Histories(frame[~frame["run_id"].isin(told)])
-        for run, rows in histories.rows.items():
-            record = records.get(run, {})
-            told[run] = _told(histories, rows, record, papers.get(run, []), shared)
+        for run, ended, drawn in _histories(frame[~frame["run_id"].isin(told)]):
+            made = _of_record(records.get(run, {}), shared)
+            papers = list(dict.fromkeys(cell.paper for cell in cells_of.get(run, ())))
+            told[run] = {**ended, **made, "papers": papers, **drawn}
     letters = sorted({run[-1] for run in told})
     return {x: _script({k: v for k, v in told.items() if k[-1] == x}, shared) for x in letters}
 
 
-class _Shared:
-    """Texts that many runs have in common, each with its number."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-
-    def number(self, facts: Any) -> int:
-        """The number of these facts, which are kept as JSON."""
-        return self.texts.setdefault(json.dumps(facts, ensure_ascii=False), len(self.texts))
+def _number(facts: Any, shared: dict[str, int]) -> int:
+    """The number of these facts among those that runs have in common, which are kept as JSON."""
+    return shared.setdefault(json.dumps(facts, ensure_ascii=False), len(shared))
 
 
-class _Histories:
-    """A frame's columns as arrays: a frame per run would take most of the time of a report."""
+def _histories(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Of each run its id, how it ended, and what is drawn of it; scores come first.
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        runs = frame.groupby("run_id", sort=True).indices.items()
-        self.rows = {str(run): np.asarray(rows) for run, rows in runs}
-        self.status, self.round = frame["status"].tolist(), frame["round"].tolist()
-        drawn = [str(name) for name in frame if _is_curve(str(name)) and _is_number(frame[name])]
-        scores = {name: Metric(name).is_score for name in drawn}
-        self._columns = {  # scores first
-            name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
-            for name in sorted(drawn, key=lambda name: not scores[name])
-        }
-
-    def curves(self, rows: Rows) -> dict[str, list[float | None]]:
-        """The numbers in these rows, by label; a column without a finite one is left out."""
-        parts = {name: column[rows] for name, column in self._columns.items()}
-        return {
-            _label(name): _numbers(part) for name, part in parts.items() if np.isfinite(part).any()
-        }
-
-
-def _papers(plan: Plan) -> dict[str, list[str]]:
-    """The papers that each run belongs to."""
-    papers: dict[str, dict[str, None]] = {}
-    for cell in plan.cells:
-        papers.setdefault(cell.run_id, {})[cell.paper] = None
-    return {run: list(names) for run, names in papers.items()}
+    Columns are taken as arrays: a frame per run would take most of the time of a report.
+    """
+    numbers = frame.select_dtypes(["number", "bool"])
+    scores = {name: Metric(name).is_score for name in map(str, numbers) if _is_curve(name)}
+    columns = {
+        name: frame[name].to_numpy(float) * (100.0 if scores[name] else 1.0)
+        for name in sorted(scores, key=lambda name: not scores[name])
+    }
+    status, rounds = frame["status"].tolist(), frame["round"].tolist()
+    for run, places in frame.groupby("run_id", sort=True).indices.items():
+        rows = np.asarray(places)
+        shown = rows[thinned(len(rows), _POINTS)]
+        parts = {name: column[shown] for name, column in columns.items()}
+        finite = {name: part for name, part in parts.items() if np.isfinite(part).any()}
+        curves = {_label(name): [short(x) for x in part.tolist()] for name, part in finite.items()}
+        drawn = {"points": len(rows), "x": [int(rounds[row]) for row in shown], "curves": curves}
+        yield str(run), {"status": str(status[rows[-1]]), "rounds": int(rounds[rows[-1]])}, drawn
 
 
-def _told(
-    histories: _Histories, rows: Rows, record: Record, papers: list[str], shared: _Shared
-) -> dict[str, Any]:
-    last, shown = rows[-1], _thinned(rows)
-    told = {key: record[key] for key in ("device", "processor") if key in record}
-    facts = {**told, **record.get("versions", {})}
+def _of_record(record: Record, shared: dict[str, int]) -> dict[str, Any]:
+    facts = {key: record[key] for key in ("device", "processor") if key in record}
     settings, chosen = as_trained(record.get("settings", {}), record.get("resolved", {}))
     return {
-        "status": str(histories.status[last]),
-        "rounds": int(histories.round[last]),
         "seconds": round(sum(record.get("seconds", {}).values()), 1),
         "ended": record.get("ended", ""),
         "settings": settings,
         **({"chosen": chosen} if chosen else {}),
-        "made": shared.number(facts),
-        "data": shared.number(record.get("data", {})),
+        "made": _number(facts | record.get("versions", {}), shared),
+        "data": _number(record.get("data", {}), shared),
         "sha256": record.get("files", {}).get("rounds.parquet", ""),
-        "papers": papers,
-        "points": len(rows),  # of which the curves show these
-        "x": [int(histories.round[row]) for row in shown],
-        "curves": histories.curves(shown),
     }
-
-
-def _thinned(rows: Rows) -> Rows:
-    """At most so many rows, evenly spaced, the first and the last among them."""
-    n = len(rows)
-    if n <= _POINTS:
-        return rows
-    return rows[[round(i * (n - 1) / (_POINTS - 1)) for i in range(_POINTS)]]
 
 
 def _is_curve(name: str) -> bool:
@@ -175,22 +146,61 @@ def _is_curve(name: str) -> bool:
 
 
 def _label(name: str) -> str:
-    """A column's label with its unit: 'Accuracy (%)'."""
     metric = Metric(name)
     return f"{metric.label} (%)" if metric.is_score else metric.label
 
 
-def _is_number(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column)
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None for x in values.tolist()]
-
-
-def _script(runs: dict[str, dict[str, Any]], shared: _Shared) -> str:
-    """A call of the function that the page defines."""
+def _script(runs: dict[str, dict[str, Any]], shared: dict[str, int]) -> str:
     used = {run[key] for run in runs.values() for key in ("made", "data")}
-    facts = {str(n): json.loads(text) for text, n in shared.texts.items() if n in used}
+    facts = {str(n): json.loads(text) for text, n in shared.items() if n in used}
     content = {"facts": facts, "runs": runs}
     return f"showRuns({json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"
+
+
+_BASE, _BEST = "FedAvg", 4  # drawn first, and how many others beside it
+
+Chosen = dict[str, dict[str, list[str]]]  # setting → method → ids of its runs, one per seed
+
+
+def side_by_side(plan: Plan, paper: str, frame: pd.DataFrame) -> dict[str, Any]:
+    """What the page's script is given: the `runs` that are there, and the methods `drawn` first.
+
+    frame: the collected histories. Drawn first are FedAvg, methods of one's own, and those with
+    the highest last accuracy in the first setting. Empty if the paper compares no methods or no run
+    is there.
+    """
+    last = frame.drop_duplicates("run_id", keep="last").set_index("run_id")
+    found: Chosen = {}
+    for setting, cells in _settings(plan, paper).items():
+        for cell in cells:
+            if cell.run_id in last.index:
+                of_method = found.setdefault(setting, {}).setdefault(_method(cell), [])
+                of_method += [cell.run_id] * (cell.run_id not in of_method)
+    if not found:
+        return {}
+    methods, score = next(iter(found.values())), "accuracy" if "accuracy" in last else "round"
+    means = {name: float(last.loc[runs, score].mean()) for name, runs in methods.items()}
+    best = sorted(means, key=lambda name: means[name], reverse=True)[:_BEST]
+    drawn = [name for name in methods if name in {_BASE, *own_methods(), *best}]
+    return {"runs": found, "drawn": drawn}
+
+
+def _settings(plan: Plan, paper: str) -> dict[str, list[Cell]]:
+    """The cells with a method by setting: 'CIFAR-10, α = 0.6'; where grids differ, with theirs."""
+    having = [cell for cell in plan.cells if cell.paper == paper and "method" in cell.coords]
+    found: dict[str, list[Cell]] = {}
+    for setting, cells in grouped(having, _setting).items():
+        one_run_each = len({(_method(x), x.seed) for x in cells}) == len({x.run_id for x in cells})
+        for cell in cells:
+            key = setting if one_run_each else f"{setting} ({cell.grid})"
+            found.setdefault(key, []).append(cell)
+    return found
+
+
+def _setting(cell: Cell) -> str:
+    levels = [point_name(*at) for at in cell.coords.items() if at[0] != "method"]
+    return ", ".join(levels) or "all runs"
+
+
+def _method(cell: Cell) -> str:
+    return str(cell.coords["method"])

@@ -1,10 +1,11 @@
 """What the searches of settings tried, what each chose, and how much the choice says."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.metrics import Metric
-from fedbench.plan.plan import Cell, Plan
+from fedbench.plan.plan import Plan
 from fedbench.plan.search import Winner, scored, words
 from fedbench.report.values.frames import Collected
 from fedbench.report.values.guessing import near_chance
@@ -38,21 +39,23 @@ def searches(
     plan: Plan, paper: str, collected: Collected, diverged: Container[str]
 ) -> list[SearchOnPage]:
     """The paper's searches that have chosen, in the plan's order; `diverged` are ids of runs."""
-    cells: dict[str, list[Cell]] = {}
-    for cell in plan.cells:
-        if cell.paper == paper and cell.run_id in plan.searches:
-            cells.setdefault(plan.searches[cell.run_id], []).append(cell)
+    searched = [c for c in plan.cells if c.paper == paper and c.run_id in plan.searches]
+    cells = grouped(searched, lambda cell: plan.searches[cell.run_id])
     theirs, shown = plan.papers[paper].paper_grids, []
     for search, served in cells.items():
         run = served[0].run
         if found := collected.winner(search, run):
-            points = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
+            names = (", ".join(point_name(*at) for at in x.coords.items()) for x in served)
+            points = [_pairs(trial) for trial in found["trials"]]
+            scores = [_score(trial["score"], run) for trial in found["trials"]]
+            # the runs of trials stand by seed, and by point of the grid
+            lost = [n for n, run_id in enumerate(found.get("runs", ())) if run_id in diverged]
             page = SearchOnPage(
-                served=tuple(dict.fromkeys(points)),
+                served=tuple(dict.fromkeys(names)),
                 methods=frozenset(str(x.coords["method"]) for x in served if "method" in x.coords),
                 rule=words(run),
-                tried=tuple((_pairs(x), _score(x["score"], run)) for x in found["trials"]),
-                lost=frozenset(_lost(found, diverged)),
+                tried=tuple(zip(points, scores, strict=True)),
+                lost=frozenset(points[n % len(points)] for n in lost),
                 chosen=_pairs(found["chosen"]),
                 near_chance=near_chance(found, run, collected.guess_of),
                 at_edge=tuple((field, field in theirs) for field in found["on_edge"]),
@@ -67,14 +70,6 @@ def _score(score: float | None, run: RunSpec) -> str:
         return "–"
     metric = Metric(scored(run.tune))
     return f"{100 * score:.1f}" if metric.is_score and not metric.target else f"{score:g}"
-
-
-def _lost(found: Winner, diverged: Container[str]) -> Iterator[str]:
-    """The points of which a trial diverged; the trials stand by seed, and by point of the grid."""
-    points = [_pairs(trial) for trial in found["trials"]]
-    for n, run_id in enumerate(found.get("runs", ())):
-        if run_id in diverged:
-            yield points[n % len(points)]
 
 
 def _pairs(point: Winner) -> str:

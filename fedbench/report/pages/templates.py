@@ -1,26 +1,21 @@
 """The templates of the pages, filled with what they show."""
 
-import operator
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
-from fedbench.report.claims.page import FILTERS
-from fedbench.report.claims.plot import plots
+from fedbench.report.claims.page import FILTERS, plots
 from fedbench.report.pages.items import FRONT, TableOnPage
 from fedbench.report.pages.leaderboard import board
-from fedbench.report.tables.cell_text import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
+from fedbench.report.tables.export import ABSENT, POOLED, TUNED_NEAR_CHANCE, change
 from fedbench.report.tables.facts import shown
 from fedbench.report.values import numbers
-from fedbench.report.words import FILTERS as WORDS
-from fedbench.report.words import say
+from fedbench.report.words import FOLDER, environment, say
 
 PUBLISHED = "cpu"  # the scale of the runs that `findings` and `in_short` in papers' files are about
-_REPORT = Path(__file__).parents[1]
 
 
 def filled(template: str, **shown_on_it: Any) -> str:
@@ -44,26 +39,14 @@ def labelled(svg: str, title: str) -> Markup:
     return Markup(f'{start}<svg role="img" aria-label="{escape(title)}"{end}')  # noqa: S704
 
 
-def _is_table(item: object) -> bool:
-    return isinstance(item, TableOnPage)
-
-
 @cache
 def _templates() -> jinja2.Environment:
-    """The templates, which escape every text they show."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([_REPORT / "templates", _REPORT / "assets"]),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    made = environment(FOLDER, FOLDER.with_name("assets"), autoescape=True)
     made.policies["json.dumps_kwargs"] = {"sort_keys": False}  # methods keep their order
-    made.filters |= {"fixed": numbers.fixed, "shown": shown, "code": code, "labelled": labelled}
-    made.filters |= WORDS
+    made.filters |= {"shown": shown, "code": code, "labelled": labelled}
     made.globals |= {"change": change, "filters": FILTERS, "say": say, "plots": plots}
     made.globals |= {"untested": numbers.UNTESTED, "pooled_title": POOLED, "absent_title": ABSENT}
     made.globals |= {"tuned_near_chance": TUNED_NEAR_CHANCE, "shown_rows": FRONT}
     made.globals |= {"board": board, "published": PUBLISHED}
-    made.tests |= {"table": _is_table, "contains": operator.contains}
+    made.tests["table"] = lambda item: isinstance(item, TableOnPage)
     return made

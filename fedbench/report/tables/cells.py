@@ -1,10 +1,19 @@
-"""A cell of a paper's table: the printed number, the measured one, and the runs behind it."""
+"""A cell of a paper's table: the printed number, the measured one, and the runs behind it.
 
-from dataclasses import dataclass
+Of cells that differ in the method alone: which is best, how they are listed, whose seeds count.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
+from fedbench.base.grouping import grouped
+from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level
 from fedbench.plan.printed import Place, Stat
 from fedbench.plan.substitutions import Substitutions
@@ -97,6 +106,11 @@ class TableCell:
         )
 
     @property
+    def seeds(self) -> set[int]:
+        """The planned seeds."""
+        return {run.seed for run in self.runs}
+
+    @property
     def measured_runs(self) -> tuple[Run, ...]:
         """The runs that have a value."""
         return tuple(run for run in self.runs if run.value is not None)
@@ -150,3 +164,81 @@ def _over_seeds(values: list[float]) -> Stat | None:
     if not np.isfinite(values).all():
         return Stat(float("nan" if np.isnan(values).any() else "inf"), None)
     return Stat(float(np.mean(values)), float(np.std(values, ddof=1)) if values[1:] else None)
+
+
+def comparable(cell: TableCell, table: Table) -> float:
+    """The measured mean as a number of which more is better, by which methods are ranked.
+
+    It is rounded to the table's digits, and −∞ if it is not finite.
+    """
+    mean = cell.measured.mean if cell.measured else float("nan")
+    sign = -1 if Metric(cell.place.metric).lower_is_better else 1
+    return -float("inf") if mean != mean else sign * round(mean, table.digits)
+
+
+def mark_best(cells: Sequence[TableCell], table: Table) -> list[TableCell]:
+    """Mark the best method's cell among those cells that differ in the method alone.
+
+    Values that are equal at the table's digits tie. All that tie for the best are marked, but none
+    if they are more than half, none that is near chance, none where a method's settings were chosen
+    by trials near chance, and none while a method has a run, such as a further seed, that another
+    one lacks.
+    """
+    rivals = grouped((cell for cell in cells if not cell.control), lambda cell: cell.contest)
+    best = {contest: _best(of, table) for contest, of in rivals.items()}
+    marked = []
+    for cell in cells:
+        may = not cell.control and not cell.is_near_chance
+        marked.append(replace(cell, best=may and comparable(cell, table) == best[cell.contest]))
+    return marked
+
+
+def _best(rivals: list[TableCell], table: Table) -> float:
+    """The best score of a contest; not a number if it has no best one."""
+    there = {frozenset(run.name for run in x.runs if run not in x.missing) for x in rivals}
+    uneven = len(there) > 1 or frozenset() in there or any(x.tuned_near_chance for x in rivals)
+    scores = [comparable(cell, table) for cell in rivals if cell.measured]
+    best = max(scores, default=-math.inf)
+    ranked = Metric(rivals[0].place.metric).is_ranked and len(scores) > 1
+    leads = ranked and not uneven and 2 * scores.count(best) <= len(scores)
+    return best if leads and best > -math.inf else math.nan
+
+
+def learned(cells: Iterable[TableCell]) -> set[Contest]:
+    """The contests in which some cell is not near chance, and none was tuned by trials near it."""
+    asked = list(cells)
+    found = {cell.contest for cell in asked if not cell.is_near_chance}
+    return found - {cell.contest for cell in asked if cell.tuned_near_chance}
+
+
+def in_order(table: Table, cells: Sequence[TableCell]) -> list[TableCell]:
+    """The cells as they are listed, or those of the best method first.
+
+    The best has the highest mean of the table's first metric over these cells, or of the first
+    that they have. Methods without a number come last; equal ones stay as the grid lists them.
+    """
+    if table.order == "as listed":
+        return list(cells)
+    there = {cell.place.metric for cell in cells}
+    first = next((metric for metric in table.metrics if metric in there), "")
+    asked = [cell for cell in cells if cell.place.metric == first]
+    by_method = grouped(asked, lambda cell: cell.coords.get("method")).items()
+    scores = {method: [comparable(x, table) for x in of] for method, of in by_method}
+    means = {method: math.fsum(values) / len(values) for method, values in scores.items()}
+    return sorted(cells, key=lambda cell: -means[cell.coords.get("method")])
+
+
+def with_same_seeds(cells: Iterable[TableCell]) -> list[TableCell]:
+    """The cells with the seeds alone that more than half of a contest's methods are planned with.
+
+    Means over other seeds are no comparison: further seeds of some methods are left aside, and so
+    is a method that lacks one of these seeds.
+    """
+    trimmed = []
+    for rivals in grouped(cells, lambda cell: cell.contest).values():
+        times = Counter(seed for cell in rivals for seed in cell.seeds)
+        usual = {seed for seed, number in times.items() if 2 * number > len(rivals)}
+        for cell in (cell for cell in rivals if usual <= cell.seeds):
+            runs = tuple(run for run in cell.runs if run.seed in usual)
+            trimmed.append(replace(cell, runs=runs))
+    return trimmed

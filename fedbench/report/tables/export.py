@@ -1,20 +1,115 @@
-"""Tables as files: CSV that no spreadsheet runs, LaTeX with booktabs, and Markdown, by pandas."""
+"""What tables say as texts, and tables as files, by pandas.
+
+Files are CSV that no spreadsheet runs, LaTeX with booktabs, and Markdown.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import pandas as pd
-from pylatexenc.latexencode import (
-    RULE_DICT,
-    RULE_REGEX,
-    UnicodeToLatexConversionRule,
-    UnicodeToLatexEncoder,
-)
+from pylatexenc import latexencode
 
-from fedbench.report.tables.cell_text import CellText, TextTable
+from fedbench.paper.items import Table
+from fedbench.paper.metrics import Metric
 from fedbench.report.tables.cells import TableCell
+from fedbench.report.tables.layout import Block, TableLayout
+from fedbench.report.values.numbers import UNTESTED, fixed, signed
 from fedbench.report.words import say
+
+POOLED = (
+    "Standard deviation over seeds, pooled over the cells without a diverged run "
+    "(degrees of freedom)"
+)
+TUNED_NEAR_CHANCE = "chosen near chance"
+ABSENT = "Not listed, because no run is finished"
+
+
+@dataclass(frozen=True)
+class CellText:
+    """A number or a word; a deviation, if any; whether it is bold; remarks to stand behind."""
+
+    value: str
+    deviation: str = ""
+    bold: bool = False
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts.
+
+    `columns` are (group, title), of which the first `left` hold the headings of rows; neighbours of
+    one group stand under its name. `remarks` are sentences that belong to the caption.
+    """
+
+    columns: Sequence[tuple[str, str]]
+    left: int
+    rows: Sequence[Sequence[CellText]]
+    caption: str
+    remarks: Sequence[str] = ()
+
+
+def title_row(title: str, width: int) -> list[CellText]:
+    """The row that names the group of rows below it."""
+    return [CellText(title, bold=True), *[CellText("")] * (width - 1)]
+
+
+def text_table(table: Table, layout: TableLayout, caption: str) -> TextTable:
+    """A table of runs as texts; what cells share and what was substituted are its remarks."""
+    pairs = [(block, point) for block in layout.blocks for point in block.columns]
+    columns = [("", head) for head in layout.heads]
+    columns += [(block.title, block.columns[point] or "all") for block, point in pairs]
+    rows: list[list[CellText]] = []
+    for group in layout.groups:
+        rows += [title_row(group.title, len(columns))] if group.title else []
+        for row in group.rows:
+            cells = [(block, row.cells.get(point)) for block, point in pairs]
+            heads = [text if span else "" for text, span in row.heads]  # else it stands above
+            heads[-1:] = [f"{text} (control)" if row.control else text for text in heads[-1:]]
+            texts = [cell_text(block, cell, layout, table) for block, cell in cells]
+            rows.append([*map(CellText, heads), *texts])
+    remarks = [f"{ABSENT}: {'; '.join(layout.absent)}."] if layout.absent else []
+    remarks += [f"{POOLED}: {'; '.join(layout.pooled)}."] if layout.pooled else []
+    notes = [(name, say("scale.substitutions", found)) for name, found in layout.notes]
+    remarks += [f"{name}: {UNTESTED} ({words})." for name, words in notes]
+    return TextTable(columns, len(layout.heads), rows, caption, remarks)
+
+
+def cell_text(block: Block, cell: TableCell | None, layout: TableLayout, table: Table) -> CellText:
+    """What the cell says in a block of columns."""
+    if cell is None:
+        return CellText("")
+    if block.kind == "difference":
+        return CellText("" if cell.difference is None else change(cell, table))
+    stat = cell.printed if block.kind == "printed" else cell.measured
+    if stat is None:
+        return CellText("missing" if block.kind != "printed" and cell.awaited else "")
+    mean = fixed(stat.mean, table.digits)
+    deviation = "" if stat.std is None else fixed(stat.std, table.digits)
+    if block.kind == "printed":
+        return CellText(mean, deviation)
+    return CellText(mean, deviation, cell.best, tuple(_flags(cell, layout)))
+
+
+def change(cell: TableCell, table: Table) -> str:
+    """The difference in percentage points, or in the metric's unit if it is no score."""
+    metric = Metric(cell.place.metric)
+    points = (cell.difference or 0.0) * metric.points(table)
+    return signed(points, metric.point_digits(table))
+
+
+def _flags(cell: TableCell, layout: TableLayout) -> list[str]:
+    """What a reader must know beside the number: the mark of a note, seeds missing or diverged.
+
+    And that settings were chosen by trials that had learned next to nothing.
+    """
+    flags = [f"({layout.marks[cell.substituted]})"] if cell.substituted in layout.marks else []
+    flags += [f"{len(cell.measured_runs)}/{len(cell.runs)} seeds"] if cell.missing else []
+    flags += [TUNED_NEAR_CHANCE] if cell.tuned_near_chance else []
+    return flags + ([f"{cell.diverged} diverged"] if cell.diverged else [])
+
 
 COLUMNS = (
     "paper", "table", "dataset", "setting", "method", "metric", "printed_mean", "printed_std",
@@ -133,13 +228,11 @@ def latex(text: str) -> str:
 
 
 @cache
-def _encoder() -> UnicodeToLatexEncoder:
-    return UnicodeToLatexEncoder(
-        conversion_rules=[
-            UnicodeToLatexConversionRule(RULE_REGEX, _ACCENTS),
-            UnicodeToLatexConversionRule(RULE_DICT, _OURS),
-            "defaults",
-        ],
+def _encoder() -> latexencode.UnicodeToLatexEncoder:
+    rule = latexencode.UnicodeToLatexConversionRule
+    accents, ours = rule(latexencode.RULE_REGEX, _ACCENTS), rule(latexencode.RULE_DICT, _OURS)
+    return latexencode.UnicodeToLatexEncoder(
+        conversion_rules=[accents, ours, "defaults"],
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy=lambda letter: f"[U+{ord(letter):04X}]",
         unknown_char_warning=False,

@@ -15,7 +15,7 @@ from fedbench.paper.levels import Settings, known_levels, layered, level_setting
 from fedbench.paper.notation import Level
 from fedbench.paper.paper import Paper
 from fedbench.plan.printed import Place, Printed
-from fedbench.report.tables.cell_text import CellText, TextTable, title_row
+from fedbench.report.tables.export import CellText, TextTable, title_row
 from fedbench.spec import Choice, RunSpec
 
 Value = str | int | float | bool | None

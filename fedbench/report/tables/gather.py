@@ -7,16 +7,16 @@ from math import inf, isinf, sqrt
 import pandas as pd
 
 from fedbench.base.errors import FedbenchError
+from fedbench.base.grouping import grouped
 from fedbench.paper import moments
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
 from fedbench.paper.notation import Level, Reading, reading
 from fedbench.plan.plan import Cell, Plan
 from fedbench.plan.printed import Printed, place_of
-from fedbench.report.tables.cells import Pooled, Run, Status, TableCell
-from fedbench.report.tables.contests import mark_best
+from fedbench.report.tables.cells import Pooled, Run, Status, TableCell, mark_best
 from fedbench.report.values import frames
-from fedbench.report.values.guessing import Guess, GuessOf, declared
+from fedbench.report.values.guessing import GuessOf, declared
 from fedbench.report.values.numbers import point_name
 from fedbench.store import RunState
 
@@ -35,17 +35,18 @@ def table_cells(
     runs `tuned_near_chance` were chosen by trials near chance; `guess_of` says what guessing gives.
     """
     paper, table = plan.papers[at[0]], plan.papers[at[0]].tables[at[1]]
-    groups: dict[str, list[Cell]] = {}
-    for cell in plan.select(at[0], table.grid, table.where):
-        groups.setdefault(str(_coords(cell, table)), []).append(cell)
+    planned = plan.select(at[0], table.grid, table.where)
+    groups = grouped(planned, lambda cell: str(_coords(cell, table)))
     runs_behind = _RunsBehind(table, frames.states(frame), frames.tuned(frame), _bases(plan, at))
     found: list[TableCell] = []
     for metric in table.metrics:
         factor, asked = Metric(metric).factor(table), reading(metric, table.at)
+        labels = Metric(metric).is_of_labels and not table.minus
         values = {run: x * factor for run, x in moments.values(frame, metric, table.at).items()}
         for cells in groups.values():
             place = place_of(at[1], paper, cells[0].coords, metric)
             coords = _coords(cells[0], table) | {"metric": metric}
+            guess = guess_of(cells[0].run.dataset)
             found += [
                 TableCell(
                     place=place,
@@ -54,19 +55,12 @@ def table_cells(
                     printed=printed.numbers.get(place),
                     runs=tuple(runs_behind.run(cell, values, asked) for cell in cells),
                     substituted=cells[0].substituted,
-                    near=_near_chance(guess_of(cells[0].run.dataset), table, metric),
+                    near=guess.limit * factor if guess and labels else None,
                     tuned_near_chance=any(cell.run_id in tuned_near_chance for cell in cells),
                 )
             ]
     found = mark_best(found, table)
     return found if table.over else _with_pooled(found)  # else repeats are not the seeds alone
-
-
-def _near_chance(guess: Guess | None, table: Table, metric: str) -> float | None:
-    """The number below which an accuracy or F1 score is near chance; None for all else."""
-    if table.minus or guess is None or not Metric(metric).is_of_labels:
-        return None
-    return guess.limit * Metric(metric).factor(table)
 
 
 def _coords(cell: Cell, table: Table) -> dict[str, Level]:
@@ -101,30 +95,24 @@ class _RunsBehind:
     bases: dict[tuple[str, int], str]
 
     def run(self, cell: Cell, values: dict[str, float], asked: Reading) -> Run:
-        """The run of a planned cell; it has no value if it ends before the rounds asked for."""
-        name, rounds = cell.run_id, cell.run.rounds
-        short = rounds < asked.needs
-        value = None if short else self._value(cell, values)
-        status = Status.TOO_SHORT if short else self._status(cell, value)
-        end = self.states[name].round if status is Status.DIVERGED else rounds
+        """The run of a planned cell; it has no value if it ends before the rounds asked for.
+
+        From its value that of the run to subtract is taken, if any. Nothing is subtracted from
+        infinity either: a target that the other run did not reach.
+        """
+        name, base = cell.run_id, self.bases.get((str(cell.coords), cell.seed))
+        value = values.get(name)
+        if base is not None and value is not None:
+            value = None if isinf(values.get(base, inf)) else value - values[base]
+        if cell.run.rounds < asked.needs:
+            value, status = None, Status.TOO_SHORT
+        elif not {name, base or name} <= self.states.keys():
+            status = Status.MISSING
+        else:
+            status = Status.NO_NUMBER if value is None else Status(self.states[name].status)
+        end = self.states[name].round if status is Status.DIVERGED else cell.run.rounds
         at = ", ".join(point_name(axis, cell.coords[axis]) for axis in self.table.over)
         return Run(name, cell.seed, status, value, self.tuned.get(name, ""), at, end)
-
-    def _status(self, cell: Cell, value: float | None) -> Status:
-        base = self.bases.get((str(cell.coords), cell.seed), cell.run_id)
-        if not {cell.run_id, base} <= self.states.keys():
-            return Status.MISSING
-        return Status(self.states[cell.run_id].status) if value is not None else Status.NO_NUMBER
-
-    def _value(self, cell: Cell, values: dict[str, float]) -> float | None:
-        """The run's value minus that of the run to subtract, if any; None if either is missing.
-
-        Nothing is subtracted from infinity either: a target that the other run did not reach.
-        """
-        value, base = values.get(cell.run_id), self.bases.get((str(cell.coords), cell.seed))
-        if base is None or value is None:
-            return value
-        return value - values[base] if not isinf(values.get(base, inf)) else None
 
 
 def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
@@ -146,7 +134,6 @@ def _with_pooled(cells: list[TableCell]) -> list[TableCell]:
 
 
 def _pooled(spreads: Collection[tuple[float, int]]) -> Pooled:
-    """The deviation that cells have together, each of this deviation over so many seeds."""
     freedom = sum(seeds - 1 for _, seeds in spreads)
     squares = sum((seeds - 1) * std**2 for std, seeds in spreads)
     return Pooled(sqrt(squares / freedom), freedom, len(spreads))

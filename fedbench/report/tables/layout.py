@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fedbench.base.grouping import grouped
 from fedbench.paper.items import Table
 from fedbench.paper.notation import Level
 from fedbench.plan.printed import axes
 from fedbench.plan.substitutions import Substitutions
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.contests import in_order
+from fedbench.report.tables.cells import TableCell, in_order
 from fedbench.report.values.numbers import axis_name, fixed, level_name, point_name
 
 Point = tuple[Level, ...]
@@ -51,25 +51,15 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a block: one level per column axis."""
-
-    point: Point
-    label: str
-
-
-@dataclass(frozen=True)
 class Block:
-    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'."""
+    """Columns of one kind: 'printed', 'measured', 'difference' or 'controls'.
+
+    `columns` are their labels, by one level per column axis.
+    """
 
     kind: str
     title: str
-    columns: tuple[Column, ...]
-
-    @property
-    def size(self) -> int:
-        """How many columns it has."""
-        return len(self.columns)
+    columns: dict[Point, str]
 
 
 @dataclass(frozen=True)
@@ -91,11 +81,9 @@ class TableLayout:
     @property
     def notes(self) -> list[tuple[str, Substitutions]]:
         """What was substituted, each once, after the names of its groups of rows or its mark."""
-        names: dict[Substitutions, list[str]] = {}
-        for group in self.groups:
-            if group.substituted:
-                names.setdefault(group.substituted, []).append(group.title or "All rows")
-        named = [(", ".join(titles), found) for found, titles in names.items()]
+        swapped = [group for group in self.groups if group.substituted]
+        alike = grouped(swapped, lambda group: group.substituted).items()
+        named = [(", ".join(x.title or "All rows" for x in of), found) for found, of in alike]
         return [*named, *((f"({mark})", found) for found, mark in self.marks.items())]
 
     @property
@@ -112,7 +100,7 @@ class TableLayout:
     @property
     def is_wide(self) -> bool:
         """Whether a page has no room for all blocks side by side."""
-        return sum(block.size for block in self.blocks) > _ROOM
+        return sum(len(block.columns) for block in self.blocks) > _ROOM
 
     @property
     def says_printed(self) -> bool:
@@ -138,18 +126,20 @@ def arrange(table: Table, cells: list[TableCell]) -> TableLayout:
         absent = tuple(_absent(rows, cells, begun))
         cells = [cell for cell in cells if point_of(cell, rows) in begun]
     first, inner = _by_group(rows)
-    parts: dict[Point, list[TableCell]] = {}
-    for cell in in_order(table, cells) if "method" in first else cells:
-        parts.setdefault(point_of(cell, first), []).append(cell)
+    ordered = in_order(table, cells) if "method" in first else cells
+    parts = grouped(ordered, lambda cell: point_of(cell, first))
     groups = tuple(
-        group_of(label_of(first, title), in_order(table, part), inner, columns)
-        for title, part in parts.items()
+        group_of(label_of(part[0], first), in_order(table, part), inner, columns)
+        for part in parts.values()
     )
     names = map(axis_name, inner)
     heads = tuple(name[0].upper() + name[1:] if len(name) > 1 else name for name in names)
     across = in_order(table, cells) if "method" in columns else cells
     blocks, pooled = _blocks(across, columns), tuple(_pooled(table, cells))
-    return TableLayout(heads, blocks, groups, _marks(groups), pooled, absent)
+    mixed = [row for group in groups if not group.substituted for row in group.rows]
+    swapped = [cell.substituted for row in mixed for cell in row.cells.values()]
+    marks = {x: str(n) for n, x in enumerate(dict.fromkeys(filter(None, swapped)), start=1)}
+    return TableLayout(heads, blocks, groups, marks, pooled, absent)
 
 
 def _by_group(rows: Names) -> tuple[Names, Names]:
@@ -158,29 +148,22 @@ def _by_group(rows: Names) -> tuple[Names, Names]:
 
 
 def _blocks(cells: list[TableCell], names: Names) -> tuple[Block, ...]:
-    columns: dict[str, dict[Point, None]] = {kind: {} for kind in _BLOCKS}
+    columns: dict[str, dict[Point, str]] = {kind: {} for kind in _BLOCKS}
     for cell in cells:
-        point = point_of(cell, names)
-        columns["controls" if "method" in names and cell.control else "measured"][point] = None
-        columns["printed"] |= {} if cell.printed is None else {point: None}
-        columns["difference"] |= {} if cell.difference is None else {point: None}
-    return tuple(
-        Block(kind, _BLOCKS[kind], tuple(Column(point, label_of(names, point)) for point in points))
-        for kind, points in columns.items()
-        if points
-    )
+        label = {point_of(cell, names): label_of(cell, names)}
+        columns["controls" if "method" in names and cell.control else "measured"] |= label
+        columns["printed"] |= {} if cell.printed is None else label
+        columns["difference"] |= {} if cell.difference is None else label
+    return tuple(Block(kind, _BLOCKS[kind], labels) for kind, labels in columns.items() if labels)
 
 
 def _pooled(table: Table, cells: list[TableCell]) -> Iterator[str]:
     """'α = 0.2: ± 1.93 (20)' for each deviation; the name has what its cells alone share."""
-    groups: dict[int, list[TableCell]] = {}
-    for cell in cells:
-        if cell.pooled is not None:
-            groups.setdefault(id(cell.pooled), []).append(cell)  # equal numbers may be others'
-    for group in groups.values():
+    having = [cell for cell in cells if cell.pooled]  # equal numbers may be others', ids not
+    for group in grouped(having, lambda cell: id(cell.pooled)).values():
         shared = [axis for axis in group[0].coords if _are_equal(axis, group)]
         names = tuple(axis for axis in shared if not _are_equal(axis, cells))
-        name = label_of(names, point_of(group[0], names))
+        name = label_of(group[0], names)
         if pooled := group[0].pooled:
             number = f"± {fixed(pooled.std, table.digits)} ({pooled.freedom})"
             yield f"{name}: {number}" if name else number
@@ -190,64 +173,41 @@ def _are_equal(axis: str, cells: list[TableCell]) -> bool:
     return len({str(cell.coords[axis]) for cell in cells}) == 1
 
 
-def _marks(groups: tuple[Group, ...]) -> dict[Substitutions, str]:
-    """A number for what is substituted in cells of groups whose cells differ in it."""
-    mixed = (row for group in groups if not group.substituted for row in group.rows)
-    cells = (cell for row in mixed for cell in row.cells.values())
-    found = dict.fromkeys(cell.substituted for cell in cells if cell.substituted)
-    return {each: str(mark) for mark, each in enumerate(found, start=1)}
-
-
 def point_of(cell: TableCell, names: Names) -> Point:
     """The cell's levels of the axes `names`."""
     return tuple(cell.coords[axis] for axis in names)
 
 
-def label_of(names: Names, point: Point) -> str:
-    """The levels as a heading: 'MNIST, α = 0.1'."""
-    return ", ".join(point_name(axis, level) for axis, level in zip(names, point, strict=True))
+def label_of(cell: TableCell, names: Names) -> str:
+    """The same levels as a heading: 'MNIST, α = 0.1'."""
+    return ", ".join(point_name(axis, cell.coords[axis]) for axis in names)
 
 
 def group_of(title: str, cells: list[TableCell], inner: Names, columns: Names) -> Group:
     """The group of these cells, one row per combination of levels of the `inner` axes."""
-    rows: dict[Point, list[TableCell]] = {point: [] for point in _in_order(cells, inner)}
+    rows = grouped(cells, lambda cell: point_of(cell, inner))
     spans = Counter(point[:depth] for point in rows for depth in range(1, len(inner) + 1))
-    for cell in cells:
-        rows[point_of(cell, inner)].append(cell)
-    drawn = tuple(
-        Row(
-            tuple(
-                (level_name(axis, level), spans.pop(point[:depth], 0))
-                for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
-            ),
-            {point_of(cell, columns): cell for cell in row},
-            "method" in inner and all(cell.control for cell in row),
+    # axis by axis, levels in the order in which they appear
+    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in inner]
+    drawn = []
+    for point in sorted(rows, key=lambda point: [*map(list.index, levels, point)]):
+        heads = tuple(
+            (level_name(axis, level), spans.pop(point[:depth], 0))
+            for depth, (axis, level) in enumerate(zip(inner, point, strict=True), start=1)
         )
-        for point, row in rows.items()
-    )
+        control = "method" in inner and all(cell.control for cell in rows[point])
+        drawn.append(Row(heads, {point_of(cell, columns): cell for cell in rows[point]}, control))
     same = {cell.substituted for cell in cells}
-    return Group(title, drawn, same.pop() if len(same) == 1 else ())
-
-
-def _in_order(cells: list[TableCell], names: Names) -> list[Point]:
-    """The points sorted axis by axis, levels in the order in which they appear."""
-    levels = [list(dict.fromkeys(cell.coords[axis] for cell in cells)) for axis in names]
-    points = dict.fromkeys(point_of(cell, names) for cell in cells)
-    return sorted(
-        points, key=lambda p: [order.index(x) for order, x in zip(levels, p, strict=True)]
-    )
+    return Group(title, tuple(drawn), same.pop() if len(same) == 1 else ())
 
 
 def _absent(rows: Names, cells: Sequence[TableCell], begun: set[Point]) -> Iterator[str]:
     """The rows without a finished run, by level of the first axis: 'δ = 0.5: MOON, FedDyn'."""
     first, inner = _by_group(rows)
-    groups: dict[str, dict[str, bool]] = {}
-    for cell in cells:
-        title, name = (label_of(names, point_of(cell, names)) for names in (first, inner))
-        groups.setdefault(title, {})[name] = point_of(cell, rows) in begun
-    for title, members in groups.items():
-        absent = [name for name, there in members.items() if not there]
-        whole = len(absent) == len(members) > 1
+    for title, members in grouped(cells, lambda cell: label_of(cell, first)).items():
+        there = {label_of(cell, inner): point_of(cell, rows) in begun for cell in members}
+        absent = [name for name, is_there in there.items() if not is_there]
+        whole = len(absent) == len(there) > 1
         text = f"all {len(absent)}" if whole else ", ".join(absent)
         if absent:
             yield ": ".join(filter(None, (title, text)))

@@ -11,8 +11,7 @@ import pandas as pd
 
 from fedbench.paper.items import Table
 from fedbench.paper.metrics import Metric
-from fedbench.report.tables.cells import TableCell
-from fedbench.report.tables.contests import comparable, learned, with_same_seeds
+from fedbench.report.tables.cells import TableCell, comparable, learned, with_same_seeds
 from fedbench.report.values.leads import of_most
 
 FEWEST = 3  # with fewer methods, or fewer settings, there are no ranks
@@ -31,11 +30,6 @@ class Significance:
     p: float
     pairs: pd.DataFrame
     distance: float
-
-    @property
-    def tells(self) -> bool:
-        """Whether the critical difference is at most a third of the rows."""
-        return self.distance <= len(self.pairs) / 3
 
     @property
     def apart(self) -> int:
@@ -83,8 +77,11 @@ class Ranks:
 
     @property
     def tells(self) -> bool:
-        """Whether it was tested which methods differ, and the test can tell many of them apart."""
-        return self.test is not None and self.test.tells
+        """Whether it was tested which methods differ, and the test can tell many of them apart.
+
+        That is so if the critical difference is at most a third of the methods.
+        """
+        return self.test is not None and self.test.distance <= len(self.mean) / 3
 
 
 def ranks(table: Table, cells: list[TableCell]) -> Ranks | None:
@@ -152,13 +149,9 @@ def _scores(cells: list[TableCell], table: Table) -> pd.DataFrame:
     scores: dict[str, dict[str, float]] = {}
     runs: dict[str, set[str]] = {}
     for cell in cells:
-        place = _setting(cell)
+        place = f"{cell.place.dataset};{cell.place.setting}"
         scores.setdefault(place, {})[cell.place.method] = comparable(cell, table)
         runs.setdefault(place, set()).update(run.id for run in cell.measured_runs)
     once = {frozenset(ids): place for place, ids in reversed(runs.items())}
     places = [place for place in scores if place in once.values()]
     return pd.DataFrame([scores[place] for place in places], index=places)
-
-
-def _setting(cell: TableCell) -> str:
-    return f"{cell.place.dataset};{cell.place.setting}"

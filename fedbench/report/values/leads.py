@@ -71,7 +71,9 @@ def leads(values: pd.DataFrame, base: str, collapsed: Collection[str] = ()) -> L
     if min(full.shape) < 2:
         return None
     ahead = full.sub(full[base], axis=0)
-    settings = _settings(full.index)
+    # all levels of the index but the last, which is the seed
+    of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in full.index]
+    settings = pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)
     error, freedom = _errors(ahead.to_numpy(dtype=float), settings)
     t = special.stdtrit(freedom, 0.975) if freedom else np.nan
     half = pd.Series(t * error, full.columns)
@@ -101,7 +103,12 @@ def adjusted(ahead: Values, settings: Values) -> Values:
 
     `settings` (pairs × settings) is 1 where a pair is of that setting.
     """
-    signs = _flips(len(ahead))
+    pairs = len(ahead)
+    if pairs <= _ALL:  # the first flip leaves them as they are
+        signs = np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
+    else:
+        drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
+        signs = np.vstack([np.ones(pairs), drawn])
     statistics = np.array([_statistics(flip[:, None] * ahead, settings) for flip in signs])
     seen = _statistics(ahead, settings)
     order = np.argsort(-seen, kind="stable")
@@ -111,14 +118,6 @@ def adjusted(ahead: Values, settings: Values) -> Values:
     p = np.empty(len(seen))
     p[order] = np.maximum.accumulate(beyond)
     return np.where(seen == 0, 1.0, p)
-
-
-def _flips(pairs: int) -> Values:
-    """All ways to flip the signs of so many differences, the first as they are."""
-    if pairs <= _ALL:
-        return np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
-    drawn = np.random.default_rng(0).choice((1.0, -1.0), (2**_ALL - 1, pairs))
-    return np.vstack([np.ones(pairs), drawn])
 
 
 def _statistics(ahead: Values, settings: Values) -> Values:
@@ -135,9 +134,3 @@ def _errors(ahead: Values, settings: Values) -> tuple[Values, int]:
     pairs, freedom = len(ahead), len(ahead) - settings.shape[1]
     squares = ((ahead - means) ** 2).sum(axis=0)
     return np.sqrt(squares / freedom / pairs) if freedom else squares * np.nan, freedom
-
-
-def _settings(index: pd.Index) -> Values:
-    """Which setting each pair is of: all levels of the index but the last, which is the seed."""
-    of = [str(each[:-1]) if isinstance(each, tuple) else "" for each in index]
-    return pd.get_dummies(pd.Series(of)).to_numpy(dtype=float)

@@ -62,6 +62,18 @@ def amount(value: float, unit: str, *, named: bool = True) -> str:
     return f"{text} {unit}" if unit and named else text
 
 
+def short(value: float) -> float | None:
+    """A number with four significant digits, as scripts draw it; None where it is not finite."""
+    return float(f"{value:.4g}") if math.isfinite(value) else None
+
+
+def thinned(number: int, most: int) -> list[int]:
+    """The places of at most so many of some things: evenly spaced, the first and the last too."""
+    if number <= most:
+        return list(range(number))
+    return [round(i * (number - 1) / (most - 1)) for i in range(most)]
+
+
 def power(value: float) -> str:
     """A power of ten with its exponent: 0.001 is 10⁻³."""
     return "10" + str(round(math.log10(value))).translate(_RAISED)

@@ -1,15 +1,53 @@
-"""How much the clients' gradients differ, by the strength λ of ASD."""
+"""Lines of what probes wrote: densities of eigenvalues, how much gradients differ by λ."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from fedbench.base.checks import Positive
 from fedbench.report.figures.panels import Axes, Entries, Kind, Line2D, Panel, metric_label
 from fedbench.report.figures.style import BLUE, RED, Style, stroke
-from fedbench.report.values.numbers import axis_name
+from fedbench.report.values.numbers import axis_name, power
+
+
+@dataclass(frozen=True)
+class Density(Kind):
+    """The density that the probe `spectrum` wrote, on a logarithmic scale (ASD paper, Fig. 3).
+
+    It is a mean over the seeds, whose eigenvalues may differ; densities below `floor` are cut off.
+    """
+
+    reads: ClassVar[str] = "spectrum"
+
+    floor: Positive = 1e-5
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """One line per hue."""
+        for hue in panel.hues:
+            table = hue.table(self.reads)
+            if len(table):
+                mean = _mean(table)
+                marks = max(1, len(mean) // 9)
+                look = {"linewidth": 1.3, "markevery": marks} | stroke(hue.style)
+                sns.lineplot(mean, estimator=None, ax=axes, **look)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: power(value))
+        axes.set_ylim(bottom=self.floor)
+        axes.set_xlabel("Eigenvalue of the Hessian")
+        axes.set_ylabel("Density")
+
+
+def _mean(table: pd.DataFrame) -> "pd.Series[float]":
+    """The mean density at the eigenvalues of all seeds, interpolated where a seed has none."""
+    seeds = [rows.sort_values("eigenvalue") for _, rows in table.groupby("seed")]
+    at = np.unique(np.concatenate([rows["eigenvalue"].to_numpy() for rows in seeds]))
+    each = [np.interp(at, rows["eigenvalue"], rows["density"], left=0, right=0) for rows in seeds]
+    return pd.Series(np.mean(each, axis=0), index=at, dtype=float)
+
 
 _COLOURS = {"mean": BLUE, "single": RED}
 _LINES = {"normalised": "-", "unnormalised": "--", "none": ":"}
@@ -52,7 +90,6 @@ def _name(model: str, panels: Sequence[Panel]) -> str:
 
 
 def _lines(panel: Panel) -> Iterator[tuple[str, str, "pd.Series[Any]"]]:
-    """Model, scaling, and G_d by λ."""
     table = panel.table("dissimilarity")
     if table.empty:
         return

@@ -1,0 +1,194 @@
+"""What a probe wrote by local step: box plots, and biases beside the weights of the gradients."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from numpy.typing import NDArray
+
+from fedbench.base import registry
+from fedbench.base.checks import BelowOne, Count, Natural
+from fedbench.base.errors import FedbenchError
+from fedbench.paper.metrics import column_label
+from fedbench.report.figures.panels import Artist, Axes, Entries, Hue, Kind, Line2D, Panel, Patch
+from fedbench.report.figures.style import GREEN, Style, bars, filling, stroke, styles
+
+
+@dataclass(frozen=True)
+class Boxes(Kind):
+    """The spread of a table's `column`, one box per value of `by` (RMFL paper, Figs. 4 and 5).
+
+    A box shows one value per client and round, or with `per: round` one per round, the mean over
+    its clients: quartiles, whiskers to 1.5 times their distance, a mark at the mean. `most` is the
+    largest number of boxes; where `by` has more values, neighbours share a box (0: no limit).
+    """
+
+    alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
+    note: ClassVar[str] = (
+        "Boxes are the quartiles with a line at the median and a mark at the mean; whiskers reach "
+        "to 1.5 times the quartiles' distance."
+    )
+
+    table: str = "steps"
+    column: str = "cosine"
+    by: str = "step"
+    per: Literal["client", "round"] = "client"
+    most: Natural = 0
+
+    @property
+    def reads(self) -> str:  # type: ignore[override]  # an option chooses it
+        """The table that the option names."""
+        return self.table
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """The boxes of the hues side by side."""
+        tables = {hue: self._values(hue.table(self.table)) for hue in panel.hues}
+        full = {hue: values for hue, values in tables.items() if len(values)}
+        colours = {hue.label: filling(hue.style, 0.25)["facecolor"] for hue in full}
+        rows = [values.assign(hue=hue.label) for hue, values in full.items()]
+        sns.boxplot(
+            pd.concat(rows, ignore_index=True), x="at", y="value", hue="hue", palette=colours,
+            saturation=1, native_scale=True, width=0.8, gap=0.15, showfliers=False, showmeans=True,
+            legend=False, ax=axes,
+        )  # fmt: skip
+        for boxes, hue in zip(axes.containers, full, strict=True):
+            _style(boxes, hue.style)
+        axes.set_xlabel(column_label(self.table, self.by))
+        axes.set_ylabel(column_label(self.table, self.column))
+        axes.locator_params(axis="x", nbins=8, integer=True)
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The number of values, mean, deviation, range and quartiles of each box."""
+        values = self._values(hue.table(self.table))
+        return values.groupby("at")["value"].describe().reset_index() if len(values) else values
+
+    def handle(self, hue: Hue) -> Artist:
+        """A filled rectangle."""
+        return Patch(**filling(hue.style, 0.25))
+
+    def _values(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Columns `at` and `value`; without rows of step −1, which are about a whole round."""
+        if table.empty:
+            return table
+        for name in (self.column, self.by):
+            if name not in table:
+                raise FedbenchError(
+                    f"figure kind boxes: table '{self.table}' has no column '{name}'; "
+                    f"it has {', '.join(table.columns)}"
+                )
+        rows = table.dropna(subset=[self.column]).query(f"{self.by} >= 0")
+        if self.per == "round":
+            keys = list(dict.fromkeys(["seed", "round", self.by]))
+            rows = rows.groupby(keys)[self.column].mean().reset_index()
+        return pd.DataFrame({"at": self._joined(rows[self.by]), "value": rows[self.column]})
+
+    def _joined(self, at: "pd.Series[Any]") -> "pd.Series[Any]":
+        """The values of `by`; where they are too many, each the mean of its group of neighbours."""
+        distinct = np.sort(at.unique())
+        if not self.most or len(distinct) <= self.most:
+            return at
+        groups = np.array_split(distinct, self.most)
+        middle = {value: group.mean() for group in groups for value in group}
+        return at.map(middle)
+
+
+def _style(boxes: Any, style: Style) -> None:
+    parts: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("boxes", filling(style, 0.25)),
+        ("whiskers", {"color": style.colour, "linewidth": 0.9}),
+        ("caps", {"color": style.colour, "linewidth": 0.9}),
+        ("medians", {"color": style.colour, "linewidth": 1.6}),
+        ("means", stroke(style) | {"linestyle": "", "markersize": 2.6}),
+    )
+    for name, look in parts:
+        for artist in getattr(boxes, name):
+            artist.set(**look)
+
+
+_PART = "H = {}"
+
+
+@dataclass(frozen=True)
+class Weights(Kind):
+    """Weights in the momentum by local step, and the bias that the probe `steps` measured.
+
+    In MFL's momentum the gradient of step k of H has the weight β^(H−1−k), in RMFL's the weight of
+    its `reading`; each is divided by the sum over the steps (RMFL paper, Fig. 3, equations 1
+    and 3). `steps` lists the H to draw, one below the other; empty: as many steps as were measured.
+    The bias is the mean of `column` over clients and rounds; of the cosine, of 1 − cosine.
+    """
+
+    reads: ClassVar[str] = "steps"
+    size: ClassVar[tuple[float, float]] = (4.2, 1.9)
+    alone: ClassVar[tuple[float, float]] = (5.2, 2.6)
+
+    beta: BelowOne = 0.9
+    reading: str = "r1"
+    column: str = "cosine"
+    steps: tuple[Count, ...] = ()
+
+    def parts(self, panels: Sequence[Panel]) -> tuple[str, ...]:
+        """The H to draw, as 'H = 10'."""
+        return tuple(_PART.format(H) for H in self.steps) or ("",)
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Weights as bars on the left scale, biases as lines on the right scale."""
+        biases = {hue: self._bias(hue) for hue in panel.hues if not hue.table(self.reads).empty}
+        chosen = [H for H in self.steps if _PART.format(H) == panel.part]
+        steps = chosen[0] if chosen else max(len(bias) for bias in biases.values())
+        rows = pd.DataFrame(self._weights(steps)).reset_index(names="step")
+        looks = {str(x): filling(style, 0.55) for x, style in styles(["MFL", "RMFL"]).items()}
+        bars(
+            axes, rows.melt("step", var_name="hue"), ("step", "value"), looks, native_scale=True,
+            width=0.84, gap=0.05, errorbar=None,
+        )  # fmt: skip
+        self._lines(axes.twinx(), {hue: bias.loc[: steps - 1] for hue, bias in biases.items()})
+        axes.locator_params(axis="x", nbins=8, integer=True)
+        axes.set_xlabel("Local step")
+        axes.set_ylabel("Share of the gradient")
+
+    def _lines(self, right: Axes, biases: dict[Hue, "pd.Series[Any]"]) -> None:
+        right.spines["right"].set_visible(True)
+        right.grid(visible=False)
+        for hue, bias in biases.items():
+            sns.lineplot(bias, estimator=None, linewidth=1.6, ax=right, **_line(hue, len(biases)))
+        right.margins(y=0.08)  # the marks of the highest point stay whole
+        right.set_ylim(bottom=0)
+        cosine = self.column == "cosine"
+        right.set_ylabel("Bias, 1 − cosine" if cosine else column_label(self.reads, self.column))
+
+    def rows(self, hue: Hue) -> pd.DataFrame:
+        """The bias at each local step."""
+        table = hue.table(self.reads)
+        return table if table.empty else self._bias(hue).rename("bias").reset_index()
+
+    def legend(self, panels: Sequence[Panel]) -> Entries | None:
+        """The two weightings, then the biases."""
+        entries: Entries = [
+            (Patch(**filling(style, 0.55)), f"share in {name}'s momentum")
+            for name, style in styles(["MFL", "RMFL"]).items()
+        ]
+        hues = {hue.label: hue for panel in panels for hue in panel.hues if hue.measured}
+        return entries + [
+            (Line2D([], [], **_line(hue, len(hues))), f"bias of the gradients, {label}")
+            for label, hue in hues.items()
+        ]
+
+    def _weights(self, steps: int) -> dict[str, NDArray[np.float64]]:
+        usual = self.beta ** (steps - 1.0 - np.arange(steps))
+        rmfl = registry.build("method", "rmfl", {"beta": self.beta, "reading": self.reading})
+        of_rmfl = np.array(rmfl.weights(steps)[1])
+        return {"MFL": usual / usual.sum(), "RMFL": of_rmfl / of_rmfl.sum()}
+
+    def _bias(self, hue: Hue) -> "pd.Series[Any]":
+        table = hue.table(self.reads).query("step >= 0")
+        mean: pd.Series[Any] = table.groupby("step")[self.column].mean()
+        return 1 - mean if self.column == "cosine" else mean
+
+
+def _line(hue: Hue, hues: int) -> dict[str, Any]:
+    """How a bias is drawn; a single one has a colour that neither weighting has."""
+    return stroke(Style(GREEN, "-", "D") if hues == 1 else hue.style)

@@ -195,7 +195,25 @@ class Comparison:
         lines = max(map(len, labels), default=1)
         above = [(*[""] * (lines - len(label)), *label) for label in labels]
         board.columns = pd.MultiIndex.from_tuples(above)
-        return f"{self._table.title}\n{board.to_string(line_width=width)}"
+        return f"{self._table.title}\n{board.to_string(line_width=width)}{self._leads(width)}"
+
+    def _leads(self, width: int) -> str:
+        """How far each method is ahead of FedAvg in the last round; empty if that is not known."""
+        from fedbench.report.values.leads import leads
+
+        frame = self.frame
+        if "accuracy" not in frame:
+            return ""
+        last = frame.groupby(["dataset", "partition", "seed", "method"])["accuracy"].last()
+        found = leads(100 * last.unstack("method"), "FedAvg")
+        if found is None:
+            return ""
+        names = found.mean.index.drop("FedAvg")
+        pairs = f"{found.blocks} pairs of one seed; 95 % intervals, each by itself"
+        title = wrap(f"Ahead of FedAvg in the last round, in points ({pairs})", width)
+        wide = max(map(len, names))
+        rows = (f"{n:{wide}}  {found.mean[n]:+.2f} ± {found.half[n]:.2f}" for n in names)
+        return "\n" + "\n".join([*title, *rows])
 
     def train(self, cores: str, methods: str = "all", **config: object) -> None:
         """Train what is not finished of some methods, and report; says how many runs that was.

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -91,6 +92,15 @@ def test_bench_starts_the_workflow_of_its_paper(tmp_path, monkeypatch):
     assert config["results"] == str(tmp_path / "all #1")
 
 
+def compare_seeds(folder):
+    """The accuracy of the last round, by seed and method."""
+    frame = read_frame(Results(folder / "results").frame("paper", "mine"))
+    plan = make_plan(ROOT / "workflow", "paper", ("mine",))
+    methods = {cell.run_id: (cell.seed, cell.coords["method"]) for cell in plan.cells}
+    last = frame[frame["round"] == 2].set_index("run_id")["accuracy"]
+    return pd.Series({methods[run]: value for run, value in last.items()}).unstack()
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
     monkeypatch.setattr(subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 0))
@@ -108,6 +118,10 @@ def test_the_leaderboard_stands_in_the_terminal_too(folder, monkeypatch, width):
     lines = done.output.partition("Leaderboard\n")[2].partition("The page")[0].splitlines()
     assert len(lines) >= 5  # columns, the word method, and three methods
     assert max(map(len, lines)) <= width
+    seeds = compare_seeds(folder)
+    for method in ("FedProx", "FedSAM"):
+        lead = (seeds[method] - seeds["FedAvg"]).mean()
+        assert re.search(rf" {method} {re.escape(f'{100 * lead:+.2f}')} ± \d", said)
     assert said.endswith("reports/paper/mine.html")
 
 

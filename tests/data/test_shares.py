@@ -158,4 +158,4 @@ def test_unused_data_are_said_on_the_pages_of_such_runs(tmp_path):
 
 def page_count(results, runs):
     """What the head of a page says of the data of the runs."""
-    return _count([], collect(runs, results), Results(results)).substitutes
+    return _count({}, collect(runs, results), Results(results)).substitutes

@@ -25,13 +25,14 @@ rule report:
         PATHS.log("report"),
     conda:
         ENVIRONMENT
-    threads: GIVEN.cores or 1
+    threads: max(1, (GIVEN.cores or 1) - 1) # so that `track` may copy runs beside it
     params:
         selection=SELECTION,
         code=CODE,
         copies="--copies" if PATHS.copies else "--no-copies",
+        workers=GIVEN.cores or 1,
     shell:
         f"{FEDBENCH} "
         f"report {SCALE} {options(workflow=HOME, out=PATHS.reports)} "
-        f"{RESULTS} {{params.copies}} --workers {{threads}} "
+        f"{RESULTS} {{params.copies}} --workers {{params.workers}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -25,14 +25,15 @@ rule report:
         PATHS.log("report"),
     conda:
         ENVIRONMENT
-    threads: max(1, (GIVEN.cores or 1) - 1) # so that `track` may copy runs beside it
+    threads: max(1, (GIVEN.cores or 1) - 1)  # so that `track` may copy runs beside it
+    resources:
+        workers=GIVEN.cores or 1,
     params:
         selection=SELECTION,
         code=CODE,
         copies="--copies" if PATHS.copies else "--no-copies",
-        workers=GIVEN.cores or 1,
     shell:
         f"{FEDBENCH} "
         f"report {SCALE} {options(workflow=HOME, out=PATHS.reports)} "
-        f"{RESULTS} {{params.copies}} --workers {{params.workers}} "
+        f"{RESULTS} {{params.copies}} --workers {{resources.workers}} "
         "> {log:q} 2>&1 || (cat {log:q} >&2; exit 1)"

@@ -239,6 +239,7 @@
     if (seen.some(each => each.isIntersecting)) { watch.disconnect(); show(); }
   }, { rootMargin: '600px' }).observe(section);
   if (asked()) section.scrollIntoView();
+  addEventListener('load', () => { if (asked()) section.scrollIntoView(); });  // tables above have their size by now
   addEventListener('hashchange', () => {
     if (!asked()) return;
     Object.assign(chosen, read());

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from fedbench.base import registry
@@ -64,15 +65,20 @@ def _refuse_slips(part: Part, name: str) -> None:
             raise FedbenchError(f"parts: '{name}'.decides: {unknown('decision', what, decisions)}")
 
 
+@cache
+def _hooks_like(name: str) -> list[str]:
+    """The hooks of which a name may be a misspelling: step of 'setp'."""
+    hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
+    mixed = [hook for hook in hooks if sorted(hook) == sorted(name.lower())]
+    return mixed + get_close_matches(name, hooks, 1, cutoff=0.85)
+
+
 def _refuse_strays(part: Part, name: str) -> None:
     """Raise `FedbenchError` if the class has a misspelt hook, or a parameter without a type."""
     own = {k: v for k, v in vars(type(part)).items() if not (k.startswith("_") or hasattr(Part, k))}
-    hooks = [hook for hook in vars(Part) if not hook.startswith("_")]
     typed = {each for cls in type(part).__mro__ for each in vars(cls).get("__annotations__", {})}
     for key, value in own.items():
-        near = [hook for hook in hooks if sorted(hook) == sorted(key.lower())]  # 'setp' of step
-        near += get_close_matches(key, hooks, 1, cutoff=0.85)
-        if near and key not in typed:
+        if key not in typed and (near := _hooks_like(key)):
             raise FedbenchError(
                 f"parts: '{name}' has no hook '{key}'; did you mean '{near[0]}'? Name a method of "
                 f"its own '_{key}'"

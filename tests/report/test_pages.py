@@ -96,7 +96,9 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
     sections = re.findall(r'<section id="(\w+)"', html)
     assert sections[:3] == ["t", "findings", "claims"]  # the table that shows the first claim
     (answer,) = re.findall(r'<p class="answer">(.+?)</p>', html)
-    claim, label = re.search(r'(.+) <a class="verdict.+href="#claim-(\w+)">', answer).groups()
+    claim, label = re.search(
+        r'</span> (.+)<br>.+<a class="verdict.+href="#claim-(\w+)">', answer
+    ).groups()
     assert f'id="claim-{label}"' in html
     assert html.index(answer) < html.index("Conditions: scale full") < html.index('id="t"')
     assert claim in html[html.index('id="claims"') :]

@@ -106,8 +106,10 @@ def test_the_answer_comes_first(tmp_path: Path) -> None:
         "<summary>B+ is ahead</summary><p>B+ leads A by 5 points.</p>"
     )
     index = (folder / "index.html").read_text(encoding="utf-8")
-    assert '<p class="short">B+ leads.</p>' in index
-    assert index.index("B+ leads.") < index.index('id="score"')
+    told = index[index.index('id="short"') : index.index('id="score"')]
+    assert claim in told  # and by a link to it what the runs say
+    assert f'href="toy.html#claim-{label}"' in told
+    assert '<p class="short">B+ leads.</p>' in told.partition("<details")[2]
 
 
 def test_findings_of_published_runs_say_so_on_pages_of_other_runs(
@@ -120,7 +122,7 @@ def test_findings_of_published_runs_say_so_on_pages_of_other_runs(
         "These findings are about the published runs at scale cpu, not about the runs shown here."
     )
     assert words in text(folder / "toy.html")
-    assert words in text(folder / "index.html")
+    assert "What we found, in the published runs at scale cpu" in text(folder / "index.html")
     assert words not in text(written(tmp_path, "cpu", found) / "toy.html")
 
 
@@ -279,7 +281,7 @@ def test_the_picture_of_a_claim_has_its_effects_in_place(full: Path) -> None:
     assert picture.count('<g class="holds">') == 4
 
 
-def test_a_card_says_how_the_runs_were_made_and_of_a_study_who_is_best(
+def test_a_page_says_how_its_runs_were_made_and_the_card_of_a_study_who_is_best(
     full: Path, tmp_path: Path
 ) -> None:
     shown = text(full / "index.html")
@@ -287,8 +289,9 @@ def test_a_card_says_how_the_runs_were_made_and_of_a_study_who_is_best(
     assert best not in shown  # of a paper the claims say it, with a test
     study = PAPER.replace("settings:", "prints: false\nsettings:", 1)
     assert best in text(written(tmp_path, paper=study) / "index.html")
-    assert "time 1.0 hours of training, scoring and probes" in shown  # 36 runs of 100 seconds
-    assert "versions fedbench 0.1.0 data digits, source: a test" in shown
+    page = text(full / "toy.html")
+    assert "time 1.0 hours of training, scoring and probes" in page  # 36 runs of 100 seconds
+    assert "versions fedbench 0.1.0 data digits, source: a test" in page
 
 
 def card(

@@ -16,6 +16,7 @@ from fedbench.report.pages.items import FactOnPage, FigureOnPage, RanksOnPage, T
 from fedbench.report.pages.runs import Making
 from fedbench.report.pages.searches import SearchOnPage
 from fedbench.report.values.numbers import thinned
+from fedbench.spec.compositions import compositions
 
 _LINKS = 3  # tables and figures that a claim leads to
 _SKEWS = {"alpha": "α", "delta": "δ", "split": "δ", "s": "s"}  # axes of how alike clients' data are
@@ -136,6 +137,12 @@ class PaperPage:
     def ranks(self) -> list[RanksOnPage]:
         """Diagrams of mean ranks, of the tables that have enough methods and settings."""
         return [diagram for table in self.tables for diagram in table.ranks]
+
+    @property
+    def name(self) -> str:
+        """Its method as it is written, 'FedADC', or else the key."""
+        written = re.findall(r"\w+", " ".join(compositions()))
+        return next((word for word in written if word.lower() == self.key), self.key)
 
     @property
     def stated(self) -> tuple[Finding, ...]:

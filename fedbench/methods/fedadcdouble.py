@@ -53,10 +53,5 @@ class FedADCDouble(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=3,
-            ops_server=1,
-            ops_maintain=1,
+            down=size.d, server_memory=size.d, ops_begin=1, ops_step=3, ops_server=1, ops_maintain=1
         )

@@ -45,11 +45,7 @@ class FedDistill(Part):
     def client(self, w: Tensor, fed: Federation) -> State:
         """Per label the sum of logits and the number of samples; `when`: the last turn's round."""
         C = fed.classes
-        return {
-            "sums": w.new_zeros(C, C),
-            "counts": w.new_zeros(C),
-            "when": w.new_full((), -1),
-        }
+        return {"sums": w.new_zeros(C, C), "counts": w.new_zeros(C), "when": w.new_full((), -1)}
 
     def send(self, r: Round) -> State:
         """Send the sum of the tables, and per class how many clients have it."""

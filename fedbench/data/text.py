@@ -13,7 +13,6 @@ from fedbench.base import extras
 from fedbench.base.checks import Checked, Count
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import exists
-from fedbench.data.checks import check_all_classes
 from fedbench.data.dataset import Dataset
 
 Kind = Literal["auto", "pretrained", "words"]
@@ -47,8 +46,15 @@ class Tokens(Checked):
         and its files are missing or broken.
         """
         extras.require("text", "a data set of texts")
-        if self.kind == "pretrained" or (self.kind == "auto" and tokenizer_file(folder)):
-            return pretrained_tokenizer(folder), "distilbert-base-uncased"
+        if self.kind != "words":
+            files = (folder / NAME / name for name in _FILES)
+            if file := next(filter(exists, files), None):
+                return _pretrained(file), NAME
+        if self.kind == "pretrained":
+            raise FedbenchError(
+                f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
+                "choose the tokenizer 'words'"
+            )
         substitute = word_level(texts, self.vocabulary)
         words = substitute.get_vocab_size() - len(SPECIAL)
         return substitute, f"substitute: word-level, {words} words"
@@ -87,20 +93,7 @@ def encode(tokenizer: Any, texts: Sequence[str], length: int) -> NDArray[np.int6
     return ids
 
 
-def tokenizer_file(folder: Path) -> Path | None:
-    """The file of the tokenizer in `<folder>/distilbert-base-uncased`; None if there is none."""
-    files = (folder / NAME / name for name in _FILES)
-    return next((file for file in files if exists(file)), None)
-
-
-def pretrained_tokenizer(folder: Path) -> Any:
-    """The pretrained tokenizer; raises `FedbenchError` if its file is missing or broken."""
-    file = tokenizer_file(folder)
-    if file is None:
-        raise FedbenchError(
-            f"{folder / NAME}: {' or '.join(_FILES)} is missing; put one of {NAME}'s there, or "
-            "choose the tokenizer 'words'"
-        )
+def _pretrained(file: Path) -> Any:
     from tokenizers import BertWordPieceTokenizer, Tokenizer
 
     with failing(f"{file}: not a readable tokenizer", f"put {NAME}'s in its place"):
@@ -129,11 +122,14 @@ def tokenised(
 
     parts: training and test texts and, where there is one, the official validation set.
     """
-    where = f"{name} ({origin.get('file', 'made here')}): the training texts have"
-    check_all_classes(where, {label for label, _ in parts[0]}, name, classes)
+    y = [np.array([label for label, _ in part], dtype=np.int64) for part in parts]
+    if (labels := len(np.unique(y[0]))) != classes:
+        raise FedbenchError(
+            f"{name} ({origin.get('file', 'made here')}): the training texts have {labels} "
+            f"different labels; {name} has {classes}"
+        )
     tokenizer, tokenizer_name = tokens.tokenizer([text for _, text in parts[0]], folder)
     x = [encode(tokenizer, [text for _, text in part], tokens.length) for part in parts]
-    y = [np.array([label for label, _ in part], dtype=np.int64) for part in parts]
     return Dataset(
         name, x[0], y[0], x[1], y[1],
         classes=classes,
@@ -144,10 +140,10 @@ def tokenised(
     )  # fmt: skip
 
 
-def read_text(file: Path, where: str) -> str:
+def read_text(file: Path) -> str:
     """The text of a file; raises `FedbenchError` if it is empty, not UTF-8 or cannot be read."""
-    with failing(f"{where}: the file is not readable UTF-8 text", "put a sound one in its place"):
+    with failing("the file is not readable UTF-8 text", "put a sound one in its place"):
         text = file.read_bytes().decode("utf-8")  # read_text would change line ends
     if not text.strip():
-        raise FedbenchError(f"{where}: the file is empty; it needs at least one labelled text")
+        raise FedbenchError("the file is empty; it needs at least one labelled text")
     return text

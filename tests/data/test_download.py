@@ -11,7 +11,11 @@ from tests.data import network
 
 REMOTES = [
     *agnews._REMOTES.values(),
-    *mnist_and_cifar.REMOTES.values(),
+    *(
+        remote
+        for source in (mnist_and_cifar.MNIST, mnist_and_cifar.CIFAR10, mnist_and_cifar.CIFAR100)
+        for remote in source.REMOTES.values()
+    ),
     *(source._REMOTE for source in (sst5, tinyimagenet)),
 ]
 

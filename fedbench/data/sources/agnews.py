@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.base.checks import Count, Natural, Share
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
+from fedbench.data.partition import by_class
 from fedbench.data.source import Source
 from fedbench.data.text import Kind, Length, Texts, Tokens, read_text, tokenised
 
@@ -74,9 +75,8 @@ class AGNews(Source):
         wanted = round(self.share * _OFFICIAL)
         if len(rows) <= wanted:
             return rows, f"all {len(rows)} of the file; {wanted} were wanted"
-        rng = np.random.default_rng(self.seed)
         labels = np.array([label for label, _ in rows])
-        groups = (rng.permutation(np.flatnonzero(labels == c)) for c in np.unique(labels))
+        groups, _ = by_class(labels, np.random.default_rng(self.seed))
         keep = [g[: max(1, round(wanted * len(g) / len(rows)))] for g in groups]
         chosen = np.sort(np.concatenate(keep))
         return [rows[i] for i in chosen], f"{len(chosen)} of {len(rows)}, seed {self.seed}"
@@ -84,26 +84,23 @@ class AGNews(Source):
 
 def _read(file: Path) -> Texts:
     obtain(_REMOTES[file.name], file, f"put {_LAYOUT} there")
-    where = f"agnews ({file})"
-    reader = csv.reader(io.StringIO(read_text(file, where), newline=""), strict=True)
-    texts = []
-    try:
-        for row in reader:
-            texts.append(_text(row, f"{where}: line {reader.line_num}"))
-    except csv.Error as error:
-        raise FedbenchError(
-            f"{where}: line {reader.line_num} is not comma-separated text ({error}); the file must "
-            f"hold {_LAYOUT}"
-        ) from error
-    return texts
+    with at(f"agnews ({file})"):
+        reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
+        try:
+            return [_text(row, reader.line_num) for row in reader]
+        except csv.Error as error:
+            raise FedbenchError(
+                f"line {reader.line_num} is not comma-separated text ({error}); the file must hold "
+                f"{_LAYOUT}"
+            ) from error
 
 
-def _text(row: Sequence[str], where: str) -> tuple[int, str]:
+def _text(row: Sequence[str], line: int) -> tuple[int, str]:
     if len(row) not in (2, 3):
-        raise FedbenchError(f"{where} has {len(row)} columns; the file must hold {_LAYOUT}")
+        raise FedbenchError(f"line {line} has {len(row)} columns; the file must hold {_LAYOUT}")
     if row[0] not in ("1", "2", "3", "4"):
-        raise FedbenchError(f"{where} has class {row[0]!r}; it must be 1, 2, 3 or 4")
+        raise FedbenchError(f"line {line} has class {row[0]!r}; it must be 1, 2, 3 or 4")
     text = " ".join(row[1:]).strip()
     if not text:
-        raise FedbenchError(f"{where} has no text; every class needs one beside it")
+        raise FedbenchError(f"line {line} has no text; every class needs one beside it")
     return int(row[0]) - 1, text

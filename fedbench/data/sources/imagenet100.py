@@ -1,9 +1,6 @@
 """ImageNet-100: some 126,000 + 5,000 photographs of a hundred classes, mapped from disk."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
@@ -11,23 +8,17 @@ from typing import ClassVar
 import numpy as np
 
 from fedbench.base.checks import Count, Strict
-from fedbench.base.errors import FedbenchError, failing
+from fedbench.base.errors import FedbenchError, at, failing
 from fedbench.base.files import atomic, delete_abandoned, exists, sha256_of, write_text
-from fedbench.base.processes import cores
 from fedbench.base.yamlfile import load
 from fedbench.data.dataset import Dataset, Normalisation
-from fedbench.data.images import Pixels, read_image
+from fedbench.data.images import Pixels, decoded
 from fedbench.data.source import Source
 
-_USUAL = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _CLASSES = 100
 _ENDINGS = (".jpeg", ".jpg", ".png")
 _LAYOUT = "train/<class>/*.JPEG and val/<class>/*.JPEG (or train.X1 … and val.X in their places)"
-_CHUNK = 256  # images decoded at a time
-
 _REMEDY = "delete it to have the images decoded again"
-
-Listing = Mapping[str, Sequence[Path]]  # the images of each class
 
 
 class Contents(Strict):
@@ -59,14 +50,15 @@ class ImageNet100(Source):
     def load(self, folder: Path) -> Dataset:
         """Read the decoded pixels; if there are none, decode `<folder>/imagenet100/` first."""
         file = folder / f"imagenet100-{self.size}.npy"
-        if not (exists(file) and exists(_manifest(file))):
+        if not (exists(file) and exists(file.with_suffix(".json"))):
             _decode(folder / "imagenet100", file, self.size)
         x, contents = _stored(file, self.size)
         y, y_test = (np.repeat(np.arange(_CLASSES), n) for n in (contents.train, contents.test))
         origin = {"source": "image folders", "file": str(file), "sha256": contents.sha256}
+        usual = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
         return Dataset(
             "imagenet100", x[: len(y)], y, x[len(y) :], y_test,
-            classes=self.CLASSES, origin=origin, normalisation=_USUAL,
+            classes=self.CLASSES, origin=origin, normalisation=usual,
         )  # fmt: skip
 
 
@@ -78,10 +70,9 @@ def _decode(source: Path, file: Path, size: int) -> None:
             f"imagenet100: {source} has {len(train)} classes to train on; "
             f"it must hold {_CLASSES} as {_LAYOUT}"
         )
-    strange = sorted(set(train) ^ set(test))
-    if strange:
+    for strange in sorted(set(train) ^ set(test)):
         raise FedbenchError(
-            f"imagenet100: {source} has class {strange[0]} in only one of train and val; "
+            f"imagenet100: {source} has class {strange} in only one of train and val; "
             f"it must hold {_LAYOUT}"
         )
     delete_abandoned(file.parent)
@@ -90,15 +81,15 @@ def _decode(source: Path, file: Path, size: int) -> None:
     with atomic(file) as scratch:
         with scratch.open("wb") as stream:
             np.lib.format.write_array_header_1_0(stream, facts)
-            for image in _decoded(files, size):
+            for image in decoded(files, size):
                 stream.write(image.transpose(2, 0, 1).tobytes())
         sha256 = sha256_of(scratch)
     counts = [tuple(map(len, listing.values())) for listing in (train, test)]
     contents = Contents(classes=tuple(train), train=counts[0], test=counts[1], sha256=sha256)
-    write_text(_manifest(file), contents.model_dump_json(indent=1) + "\n")
+    write_text(file.with_suffix(".json"), contents.model_dump_json(indent=1) + "\n")
 
 
-def _listing(source: Path, part: str) -> Listing:
+def _listing(source: Path, part: str) -> dict[str, list[Path]]:
     """The image files of train or val by class, all sorted by name."""
     tops = [top for top in (source / part, *source.glob(f"{part}.*")) if top.is_dir()]
     folders = [folder for top in tops for folder in top.iterdir() if folder.is_dir()]
@@ -112,13 +103,6 @@ def _listing(source: Path, part: str) -> Listing:
     return {name: sorted(files) for name, files in by_class.items()}
 
 
-def _decoded(files: Sequence[Path], size: int) -> Iterator[Pixels]:
-    """The decoded images in order; all cores work, and few images are in memory at a time."""
-    with ThreadPoolExecutor(cores()) as pool:
-        for first in range(0, len(files), _CHUNK):
-            yield from pool.map(partial(read_image, side=size), files[first : first + _CHUNK])
-
-
 def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
     """The images (N, side, side, 3), mapped into memory, and their manifest.
 
@@ -126,26 +110,23 @@ def _stored(file: Path, side: int) -> tuple[Pixels, Contents]:
     so that nothing needs to be copied. Raises `FedbenchError` if the file and its manifest do not
     fit each other.
     """
-    where, manifest = f"imagenet100 ({file})", _manifest(file)
+    manifest = file.with_suffix(".json")
     contents = load(manifest, Contents)
     if not len(contents.classes) == len(contents.train) == len(contents.test) == _CLASSES:
         raise FedbenchError(
             f"{manifest}: classes, train and test must have {_CLASSES} entries each; {_REMEDY}"
         )
-    with failing(f"{where}: the file is not a readable npy array", _REMEDY):
-        pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
-    expected = (sum(contents.train) + sum(contents.test), 3, side, side)
-    if pixels.shape != expected or pixels.dtype != np.uint8:
-        raise FedbenchError(
-            f"{where}: the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} "
-            f"it must be uint8 of shape {expected}; {_REMEDY}"
-        )
-    if sha256_of(file) != contents.sha256:
-        raise FedbenchError(
-            f"{where}: the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
-        )
+    with at(f"imagenet100 ({file})"):
+        with failing("the file is not a readable npy array", _REMEDY):
+            pixels: Pixels = np.lib.format.open_memmap(file, mode="c")
+        expected = (sum(contents.train) + sum(contents.test), 3, side, side)
+        if pixels.shape != expected or pixels.dtype != np.uint8:
+            raise FedbenchError(
+                f"the file holds {pixels.dtype} of shape {pixels.shape}; by {manifest.name} it "
+                f"must be uint8 of shape {expected}; {_REMEDY}"
+            )
+        if sha256_of(file) != contents.sha256:
+            raise FedbenchError(
+                f"the file does not have the sha256 that {manifest.name} says; {_REMEDY}"
+            )
     return pixels.transpose(0, 2, 3, 1), contents
-
-
-def _manifest(file: Path) -> Path:
-    return file.with_suffix(".json")

@@ -3,25 +3,17 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedbench.base.errors import FedbenchError, failing
 from fedbench.base.files import sha256_of
 from fedbench.data.dataset import Dataset
+from fedbench.data.samples import Samples, owned
 from fedbench.data.source import Source
 
 _SIDE = 28  # pixels of FEMNIST
-
-
-class _Users(NamedTuple):
-    """The samples of a subset, those of one user after those of another."""
-
-    x: list[Any]
-    y: list[Any]
-    names: list[str]  # whose each sample is
 
 
 @dataclass(frozen=True)
@@ -42,19 +34,14 @@ class Leaf(Source):
     def load(self, folder: Path) -> Dataset:
         """Read the files; raises `FedbenchError` if there are none, or on one that is damaged."""
         home = folder / "leaf" / self.name
-        train, test = (self._read(home, subset) for subset in ("train", "test"))
-        owners = np.unique([*train.names, *test.names])
-        groups = [np.searchsorted(owners, each.names).astype(np.int64) for each in (train, test)]
+        parts = [self._read(home, subset) for subset in ("train", "test")]
         sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
         origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
-        prepare = self._pixels if self.name == "femnist" else self._letters
-        x, y, more = prepare(home, train, test)
-        return Dataset(
-            self.name, x[0], y[0], x[1], y[1], origin=origin,
-            groups=groups[0], groups_test=groups[1], **more,
-        )  # fmt: skip
+        x, y, sizes = (_pixels if self.name == "femnist" else _letters)(home, parts)
+        return Dataset(self.name, x[0], y[0], x[1], y[1], origin=origin, **owned(*parts), **sizes)
 
-    def _read(self, home: Path, subset: str) -> _Users:
+    def _read(self, home: Path, subset: str) -> Samples:
+        """The samples of a subset, those of one user after those of another."""
         files = sorted((home / subset).glob("*.json"))
         if not files:
             raise FedbenchError(
@@ -62,38 +49,38 @@ class Leaf(Source):
                 "preprocess.sh (github.com/TalwalkarLab/leaf) with `-s niid --sf 1.0 -k 0 -t "
                 f"sample`, and copy its data/train and data/test into {home}"
             )
-        users = _Users([], [], [])
+        x: list[Any] = []
+        y: list[Any] = []
+        owners: list[str] = []
         for file in files:
             with failing(f"{file}: is not a file of LEAF"):
                 content = json.loads(file.read_text(encoding="utf-8"))
                 for name in content["users"]:
                     held = content["user_data"][name]
-                    users.x.extend(held["x"])
-                    users.y.extend(held["y"])
-                    users.names.extend([name] * len(held["x"]))
-        if not users.x or len(users.x) != len(users.y):
-            raise FedbenchError(f"{home / subset}: {len(users.x)} samples, {len(users.y)} labels")
-        return users
-
-    def _pixels(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        with failing(f"{home}: samples must be {_SIDE**2} numbers"):
-            x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in subsets]
-            y = [np.asarray(each.y, np.int64) for each in subsets]
-        return x, y, {"classes": 62}
-
-    def _letters(self, home: Path, *subsets: _Users) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        widths = {len(text) for each in subsets for text in each.x}
-        if len(widths) > 1 or any(len(letter) != 1 for each in subsets for letter in each.y):
-            raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")
-        known = np.unique([letter for each in subsets for letter in _letters_of(each.x)])
-        classes = np.unique([letter for each in subsets for letter in each.y])
-        x = [
-            1 + np.searchsorted(known, _letters_of(each.x)).reshape(len(each.x), -1)
-            for each in subsets
-        ]
-        y = [np.searchsorted(classes, each.y) for each in subsets]
-        return x, y, {"classes": len(classes), "vocabulary": len(known) + 1}
+                    x.extend(held["x"])
+                    y.extend(held["y"])
+                    owners.extend([name] * len(held["x"]))
+        if not x or len(x) != len(y):
+            raise FedbenchError(f"{home / subset}: {len(x)} samples, {len(y)} labels")
+        return Samples(x, y, np.array(owners))
 
 
-def _letters_of(texts: list[str]) -> NDArray[np.str_]:
-    return np.array(list("".join(texts)))
+def _pixels(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+    with failing(f"{home}: samples must be {_SIDE**2} numbers"):
+        x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in parts]
+        y = [np.asarray(each.y, np.int64) for each in parts]
+    return x, y, {"classes": 62}
+
+
+def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+    widths = {len(text) for each in parts for text in each.x}
+    if len(widths) > 1 or any(len(letter) != 1 for each in parts for letter in each.y):
+        raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")
+    letters = [np.array(list("".join(each.x))) for each in parts]
+    known, classes = np.unique(np.concatenate(letters)), np.unique([*parts[0].y, *parts[1].y])
+    x = [
+        1 + np.searchsorted(known, each).reshape(len(part.x), -1)
+        for each, part in zip(letters, parts, strict=True)
+    ]
+    y = [np.searchsorted(classes, each.y) for each in parts]
+    return x, y, {"classes": len(classes), "vocabulary": len(known) + 1}

@@ -3,12 +3,13 @@
 import re
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from fedbench.base.checks import Count
-from fedbench.base.errors import FedbenchError
+from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import atomic, exists, sha256_of
 from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
@@ -22,8 +23,6 @@ _REMOTE = Remote(
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "5c613a4f673fc74097d523a2c83f38e0cc462984d847b82c7aaf36b01cbbbfcc",
 )
-_FILES = ("train.txt", "test.txt")
-_DEVELOPMENT = "dev.txt"
 _LABEL = "__label__"
 
 
@@ -48,7 +47,7 @@ class SST5(Source):
     def load(self, folder: Path) -> Dataset:
         """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
         place = folder / "sst5"
-        files = (*_FILES, *([_DEVELOPMENT] if self.development else []))
+        files = ["train.txt", "test.txt"] + ["dev.txt"] * self.development
         _fetch_missing(place, files)
         parts = [_read(place / name) for name in files]
         origin = {"source": "txt", "file": str(place)}
@@ -57,7 +56,7 @@ class SST5(Source):
         return tokenised("sst5", parts, tokens, folder, self.CLASSES, origin)
 
 
-def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
+def _fetch_missing(place: Path, files: Sequence[str]) -> None:
     missing = [place / name for name in files if not exists(place / name)]
     if not missing:
         return
@@ -71,12 +70,13 @@ def _fetch_missing(place: Path, files: tuple[str, ...]) -> None:
 
 
 def _read(file: Path) -> Texts:
-    where = f"sst5 ({file})"
-    lines = enumerate(read_text(file, where).split("\n"), 1)
-    return [_text(line.strip(), f"{where}: line {n}") for n, line in lines if line.strip()]
+    with at(f"sst5 ({file})"):
+        lines = enumerate(read_text(file).split("\n"), 1)
+        return [_text(line.strip(), n) for n, line in lines if line.strip()]
 
 
-def _text(line: str, where: str) -> tuple[int, str]:
+def _text(line: str, number: int) -> tuple[int, str]:
+    where = f"line {number}"
     if line.startswith("("):
         try:
             return root_and_words(line)

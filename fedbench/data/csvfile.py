@@ -76,7 +76,7 @@ def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read(
-    rows: Sequence[tuple[int, list[str]]], columns: Sequence[str], texts: Sequence[str]
+    rows: Sequence[tuple[int, list[str]]], columns: list[str], texts: list[str]
 ) -> tuple[NDArray[np.float32], pd.DataFrame]:
     """The features of some rows, and the columns `texts` as they are written.
 
@@ -102,14 +102,14 @@ def _read(
 
 
 def _is_truth(cells: pd.Series) -> pd.Series:
-    return cells.str.strip().str.lower().isin(_TRUTH)
+    return cells.str.lower().isin(_TRUTH)
 
 
 def _numbers(cells: pd.Series) -> pd.Series:
     """The cells of a column as numbers, or NaN."""
     values = pd.to_numeric(cells, errors="coerce")
     if values.isna().all() and _is_truth(cells).all():
-        return cells.str.strip().str.lower() == _TRUTH[0]
+        return cells.str.lower() == _TRUTH[0]
     return values
 
 

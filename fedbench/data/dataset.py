@@ -160,15 +160,13 @@ class Dataset:
 
     def _check_samples(self, x_name: str, y_name: str) -> None:
         """Check samples and their labels, and keep them in the types that all code expects."""
-        x, y = (_native(getattr(self, name)) for name in (x_name, y_name))
+        x, y = (_native(name, getattr(self, name)) for name in (x_name, y_name))
         x = _channels_last(x_name, x, self.channels)
-        _check_array(x_name, x)
         if self.vocabulary:
             _check_tokens(x_name, x, self.vocabulary)
             x = x.astype(np.int64, copy=False)
         else:
             _check_features(x_name, x)
-        _check_array(y_name, y)
         _check_labels(y_name, y, self.classes)
         if len(x) != len(y):
             raise FedbenchError(
@@ -180,18 +178,22 @@ class Dataset:
         object.__setattr__(self, y_name, y)
 
 
-def _native(array: Any) -> Any:
+def _native(name: str, value: Any) -> Any:
     """An array in the byte order of this machine, the only one that PyTorch takes."""
-    if not isinstance(array, np.ndarray):
-        return array  # which the checks refuse
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not isinstance(value, np.ndarray):
+        raise FedbenchError(f"{name} is a {type(value).__name__}; it must be a NumPy array")
+    if value.size == 0:
+        raise FedbenchError(
+            f"{name} has shape {value.shape} and is empty; it needs at least one sample"
+        )
+    return value.astype(value.dtype.newbyteorder("="), copy=False)
 
 
 def _channels_last(name: str, x: Any, channels: str | None) -> Any:
     """Images (N, H, W, C), whose order `channels` names; refuses an order that nobody may mean."""
     if channels not in ("first", "last", None):
         raise FedbenchError(f"channels = {channels!r} is not allowed; it must be 'first' or 'last'")
-    shape: tuple[int, ...] = x.shape if isinstance(x, np.ndarray) else ()
+    shape: tuple[int, ...] = x.shape
     doubtful = _seems_channels_first(shape)
     if doubtful and not channels:
         raise FedbenchError(
@@ -214,15 +216,6 @@ def _seems_channels_first(shape: tuple[int, ...]) -> bool:
         return False
     _, high, wide, deep = shape
     return deep > _DEEPEST and (high <= _DEEPEST < wide or high != wide == deep)
-
-
-def _check_array(name: str, value: Any) -> None:
-    if not isinstance(value, np.ndarray):
-        raise FedbenchError(f"{name} is a {type(value).__name__}; it must be a NumPy array")
-    if value.size == 0:
-        raise FedbenchError(
-            f"{name} has shape {value.shape} and is empty; it needs at least one sample"
-        )
 
 
 def _check_features(name: str, x: Any) -> None:

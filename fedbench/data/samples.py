@@ -94,7 +94,7 @@ def numbered(
     return classes, numbers
 
 
-def owned(train: Samples, test: Samples) -> dict[str, NDArray[np.int64]]:
+def owned(train: Samples, test: Samples) -> dict[str, Any]:
     """Whose the samples are, as arguments of `Dataset`: numbered in sorted order, if it is told."""
     told = {"groups": train.owners, "groups_test": test.owners}
     given = {name: each for name, each in told.items() if each is not None}

@@ -56,19 +56,14 @@ class DL(Partition):
         # a sample or two; it also wants ten clients or more.
         shares = np.split(shuffled, firsts * len(labels) // clients)
         sizes = np.diff(firsts, prepend=0, append=clients)
-        return [
-            share[part]
-            for share, size in zip(shares, sizes, strict=True)
-            for part in self._divide(labels[share], int(size), rng)
-        ]
-
-    def _divide(
-        self, labels: NDArray[Any], clients: int, rng: np.random.Generator
-    ) -> list[Indices]:
-        groups, sizes = by_class(labels, rng)
-        draw, remedy = partial(_capped, self.alpha, sizes, clients, rng), "a smaller `group`"
-        counts = _redraw(draw, len(labels) // (2 * clients), self, remedy, _DL_ATTEMPTS)
-        return deal(groups, counts)[0]
+        parts = []
+        for share, size in zip(shares, sizes.tolist(), strict=True):
+            groups, counted = by_class(labels[share], rng)
+            draw = partial(_capped, self.alpha, counted, size, rng)
+            least = len(share) // (2 * size)
+            counts = _redraw(draw, least, self, "a smaller `group`", _DL_ATTEMPTS)
+            parts += [share[part] for part in deal(groups, counts)[0]]
+        return parts
 
 
 @dataclass(frozen=True)

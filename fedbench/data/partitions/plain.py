@@ -123,17 +123,6 @@ class SP(Partition):
     def split(self, labels: NDArray[Any], clients: int, rng: np.random.Generator) -> list[Indices]:
         """Cut the classes into blocks and give each client s of them."""
         groups, sizes = by_class(labels, rng)
-        blocks = self._blocks(sizes, clients)
-        slots = rng.permutation(np.repeat(np.arange(len(groups)), blocks)).reshape(clients, self.s)
-        held = _separate(slots, len(groups), rng)
-        counts = np.zeros_like(held)
-        for c, size in enumerate(sizes):
-            cuts = np.arange(blocks + 1) * size // blocks
-            counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
-        return deal(groups, counts)[0]
-
-    def _blocks(self, sizes: Indices, clients: int) -> int:
-        """The number of blocks of each class; raises `FedbenchError` if it is not whole."""
         classes, smallest = len(sizes), sizes.min()
         blocks, rest = divmod(clients * self.s, classes)
         if self.s > classes:
@@ -148,7 +137,13 @@ class SP(Partition):
                 f"{self}: {clients} clients need {blocks} blocks of every class, but the smallest "
                 f"class has {smallest} samples; use fewer clients or a smaller s"
             )
-        return blocks
+        slots = rng.permutation(np.repeat(np.arange(classes), blocks)).reshape(clients, self.s)
+        held = _separate(slots, classes, rng)
+        counts = np.zeros_like(held)
+        for c, size in enumerate(sizes):
+            cuts = np.arange(blocks + 1) * size // blocks
+            counts[held[:, c] == 1, c] = rng.permutation(np.diff(cuts))
+        return deal(groups, counts)[0]
 
 
 def _separate(slots: Indices, classes: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -12,11 +12,9 @@ import numpy as np
 from fedbench.base.checks import Count, Natural, Share
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import sha256_of
-from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
 from fedbench.data.partition import by_class
-from fedbench.data.source import Source
-from fedbench.data.text import Kind, Length, Texts, Tokens, read_text, tokenised
+from fedbench.data.text import Kind, Length, Texts, TextSet, read_text
 
 _LAYOUT = 'AG News as comma-separated "class 1-4","title","description" (or "class","text")'
 _PLACE = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
@@ -29,7 +27,7 @@ _OFFICIAL = 120_000  # training texts
 
 
 @dataclass(frozen=True)
-class AGNews(Source):
+class AGNews(TextSet):
     """News by topic: world, sports, business, science (Zhang, Zhao & LeCun, NeurIPS 2015).
 
     Title and description are joined by a space. The share `share` of the official 120,000 training
@@ -60,15 +58,14 @@ class AGNews(Source):
         """The numbers of training texts that `share` asks for, and of test texts."""
         return round(self.share * _OFFICIAL), self.SAMPLES[1]
 
-    def load(self, folder: Path) -> Dataset:
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
         """Read `<folder>/ag_news/{train,test}.csv`, or download them."""
         place = folder / "ag_news"
         everything, test = (_read(place / name) for name in _REMOTES)
         train, note = self._draw(everything)
         origin = {"source": "csv", "file": str(place), "rows": note}
         origin |= {f"sha256 {name}": sha256_of(place / name) for name in _REMOTES}
-        tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
-        return tokenised("agnews", (train, test), tokens, folder, self.CLASSES, origin)
+        return [train, test], origin
 
     def _draw(self, rows: Texts) -> tuple[Texts, str]:
         """The rows to train on, in the file's order, and a note on how many they are."""

@@ -50,9 +50,9 @@ class HuggingFace(Source):
                 x, y = (np.stack([np.asarray(cell) for cell in column]) for column in cells)
                 owners = np.asarray(splits[split][self.group]).astype(str) if self.group else None
                 parts.append(Samples(x if x.dtype == np.uint8 else x.astype(np.float32), y, owners))
-            classes, y = numbered([self.y, self.y], parts)
+            classes, labels = numbered([self.y, self.y], parts)
         return Dataset(
-            "huggingface", parts[0].x, y[0], parts[1].x, y[1], classes=len(classes),
+            "huggingface", parts[0].x, labels[0], parts[1].x, labels[1], classes=len(classes),
             origin={"source": "Hugging Face", "file": str(home)},
             channels=self.channels, **owned(*parts),
         )  # fmt: skip

@@ -11,10 +11,8 @@ from typing import ClassVar
 from fedbench.base.checks import Count
 from fedbench.base.errors import FedbenchError, at
 from fedbench.base.files import atomic, exists, sha256_of
-from fedbench.data.dataset import Dataset
 from fedbench.data.download import Remote, obtain
-from fedbench.data.source import Source
-from fedbench.data.text import Kind, Length, Texts, Tokens, read_text, tokenised
+from fedbench.data.text import Kind, Length, Texts, TextSet, read_text
 
 _LAYOUT = (
     "SST-5, one sentence per line, as '__label__1 …' to '__label__5 …' or as trees '(3 (2 …) …)'"
@@ -27,7 +25,7 @@ _LABEL = "__label__"
 
 
 @dataclass(frozen=True)
-class SST5(Source):
+class SST5(TextSet):
     """Film reviews by sentiment, 5 grades (Socher et al., EMNLP 2013): whole sentences only.
 
     With `development`, a run that validates does so on the official 1,101 development sentences,
@@ -44,7 +42,7 @@ class SST5(Source):
     tokenizer: Kind = "auto"
     development: bool = False
 
-    def load(self, folder: Path) -> Dataset:
+    def texts(self, folder: Path) -> tuple[list[Texts], dict[str, str]]:
         """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
         place = folder / "sst5"
         files = ["train.txt", "test.txt"] + ["dev.txt"] * self.development
@@ -52,8 +50,7 @@ class SST5(Source):
         parts = [_read(place / name) for name in files]
         origin = {"source": "txt", "file": str(place)}
         origin |= {f"sha256 {name}": sha256_of(place / name) for name in files}
-        tokens = Tokens(self.length, self.vocabulary, self.tokenizer)
-        return tokenised("sst5", parts, tokens, folder, self.CLASSES, origin)
+        return parts, origin
 
 
 def _fetch_missing(place: Path, files: Sequence[str]) -> None:

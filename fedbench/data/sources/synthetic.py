@@ -42,8 +42,9 @@ class Synthetic(Source):
 
     def samples(self) -> tuple[int, int]:
         """The numbers of training and test points."""
-        trained = (_TRAINED * self._sizes(self._draws())).astype(int)
-        return int(trained.sum()), int((self._sizes(self._draws()) - trained).sum())
+        sizes = self._sizes(np.random.RandomState(self.seed))
+        trained = int((_TRAINED * sizes).astype(int).sum())
+        return trained, int(sizes.sum()) - trained
 
     def largest_class(self) -> int:
         """The test points of the most frequent class."""
@@ -51,7 +52,7 @@ class Synthetic(Source):
 
     def load(self, folder: Path) -> Dataset:
         """Draw the points; `folder` is not used."""
-        rng = self._draws()
+        rng = np.random.RandomState(self.seed)  # its numbers are the same in every version of NumPy
         sizes = self._sizes(rng)
         u, B = rng.normal(0, self.alpha, self.users), rng.normal(0, self.beta, self.users)
         v = rng.normal(B[:, None], 1, (self.users, _FEATURES))
@@ -73,10 +74,6 @@ class Synthetic(Source):
             classes=_CLASSES, origin={"source": "made of random points", "sha256": sha},
             groups=owner[~test], groups_test=owner[test],
         )  # fmt: skip
-
-    def _draws(self) -> np.random.RandomState:
-        """The generator whose numbers no version of NumPy changes."""
-        return np.random.RandomState(self.seed)
 
     def _sizes(self, rng: np.random.RandomState) -> NDArray[np.int64]:
         return rng.lognormal(4, 2, self.users).astype(int) + 50

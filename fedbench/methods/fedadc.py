@@ -65,13 +65,9 @@ class FedADC(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector; 'red' computes y½ before each gradient."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=2 if self.variant == "red" else 1,
-            ops_server=2,
-            ops_maintain=1,
-        )
+            down=size.d, server_memory=size.d, ops_begin=1,
+            ops_step=2 if self.variant == "red" else 1, ops_server=2, ops_maintain=1,
+        )  # fmt: skip
 
     def _discounts(self) -> tuple[float, float]:
         """(β_l, β_g)."""

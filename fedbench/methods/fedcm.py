@@ -52,10 +52,6 @@ class FedCM(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent one more vector."""
         return Cost(
-            down=size.d,
-            server_memory=size.d,
-            ops_begin=1,
-            ops_step=2,
-            ops_receive=1,
+            down=size.d, server_memory=size.d, ops_begin=1, ops_step=2, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip

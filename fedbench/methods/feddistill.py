@@ -103,11 +103,9 @@ class FedDistill(Part):
         """A client is sent and uploads a table (C, C) and one number per class."""
         table = size.classes**2 + size.classes
         return Cost(
-            down=table,
-            up=table,
-            client_memory=table + 1,
+            down=table, up=table, client_memory=table + 1,
             server_memory=table * (size.K if self.average == "all_clients" else 1),
-        )
+        )  # fmt: skip
 
     def _target(self, t: Turn) -> tuple[Tensor, Tensor]:
         """T_i (C, C), and which of its rows have logits (C,)."""

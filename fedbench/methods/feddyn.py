@@ -67,14 +67,9 @@ class FedDyn(Part):
     def cost(self, size: Sizes) -> Cost:
         """Each client stores one vector, and so does the server."""
         return Cost(
-            client_memory=size.d,
-            server_memory=size.d,
-            ops_step=3,
-            ops_end=1,
-            ops_receive=1,
-            ops_server=1,
-            ops_maintain=1,
-        )
+            client_memory=size.d, server_memory=size.d, ops_step=3, ops_end=1, ops_receive=1,
+            ops_server=1, ops_maintain=1,
+        )  # fmt: skip
 
     def _alpha(self, t: Turn) -> float | Tensor:
         """α_i."""

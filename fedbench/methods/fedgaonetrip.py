@@ -71,15 +71,10 @@ class FedGAOneTrip(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent ḡ and uploads g_i, unless the server can compute ḡ itself."""
         return Cost(
-            down=size.d,
-            up=0 if self.with_offset else size.d,
-            client_memory=size.d + 1,
-            server_memory=size.d,
-            ops_begin=2,
-            ops_end=1 if self.with_offset else 2,
-            ops_receive=1,
+            down=size.d, up=0 if self.with_offset else size.d, client_memory=size.d + 1,
+            server_memory=size.d, ops_begin=2, ops_end=1 if self.with_offset else 2, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip
 
     def _offset(self, t: Turn) -> Tensor:
         """β (ḡ − g_i); 0 for a client without an earlier turn."""

@@ -62,12 +62,9 @@ class FedGKDVote(Part):
     def cost(self, size: Sizes) -> Cost:
         """A client is sent M − 1 more models and has M teachers; the server stores M models."""
         return Cost(
-            down=(self.M - 1) * size.d + self.M,
-            forward=self.M,
-            teachers=self.M,
-            server_memory=self.M * (size.d + 1),
-            ops_maintain=1,
-        )
+            down=(self.M - 1) * size.d + self.M, forward=self.M, teachers=self.M,
+            server_memory=self.M * (size.d + 1), ops_maintain=1,
+        )  # fmt: skip
 
     def _votes(self, L: Tensor, t: int) -> Tensor:
         """The factors γ_m/2 (M,); 0 for places of the buffer without a model."""

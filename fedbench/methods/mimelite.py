@@ -57,12 +57,6 @@ class MimeLite(Part):
         """A client is sent and uploads one more vector, and passes over its data once more."""
         extra = 1 / size.epochs
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=extra,
-            backward=extra,
-            server_memory=size.d,
-            ops_step=2,
-            ops_receive=1,
-            ops_maintain=2,
-        )
+            down=size.d, up=size.d, forward=extra, backward=extra, server_memory=size.d, ops_step=2,
+            ops_receive=1, ops_maintain=2,
+        )  # fmt: skip

@@ -76,14 +76,7 @@ class Scaffold(Part):
         """A client is sent and uploads one more vector; option I passes over its data once more."""
         extra = (self.option == "I") / size.epochs
         return Cost(
-            down=size.d,
-            up=size.d,
-            forward=extra,
-            backward=extra,
-            client_memory=size.d,
-            server_memory=size.d,
-            ops_step=2,
-            ops_end=1 if self.option == "I" else 4,
-            ops_receive=1,
+            down=size.d, up=size.d, forward=extra, backward=extra, client_memory=size.d,
+            server_memory=size.d, ops_step=2, ops_end=1 if self.option == "I" else 4, ops_receive=1,
             ops_maintain=1,
-        )
+        )  # fmt: skip

@@ -25,9 +25,8 @@ class FedADCDouble(Part):
     own_momentum: ClassVar[bool] = True
 
     beta: BelowOne = 0.9  # 0 with φ = 0 and α = 1 is FedAvg
-    phi: BelowOne = (
-        0.5  # not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
-    )
+    # Not in the paper; 0 is FedADC's blue variant; with 0.9 models did not learn
+    phi: BelowOne = 0.5
     alpha: Positive = 1.0  # factor of the server's step
     divisor: Count | None = None  # H in m̄; null: the client's H_i
 

@@ -90,9 +90,7 @@ class FedDistill(Part):
         new = {name: torch.stack([up[name] for up in r.uploads]) for name in r.state}
         if self.average == "all_clients":
             rows = torch.as_tensor(r.clients, device=d.device)
-            r.state = {
-                name: value.index_copy(0, rows, new[name]) for name, value in r.state.items()
-            }
+            r.state = {k: v.index_copy(0, rows, new[k]) for k, v in r.state.items()}
             return d
         r.state = {name: value.sum(0) for name, value in new.items()}
         if self.average == "mean":

@@ -59,8 +59,9 @@ class RMFL(Part):
 
     def end(self, delta: Tensor, t: Turn) -> Tensor:
         """Upload v̂; the last gradient, added with the weight of an earlier one, is corrected."""
-        correction = (self._final(t.H) - self._early(t.H - 1)) * t.scratch["last"]
-        t.upload["v"] = self._inherited(t.H) * t.msg["v"] + t.scratch["gathered"] + correction
+        inherited, gradients = self.weights(t.H)
+        correction = (gradients[-1] - self._early(t.H - 1)) * t.scratch["last"]
+        t.upload["v"] = inherited * t.msg["v"] + t.scratch["gathered"] + correction
         return delta
 
     def step(self, d: Tensor, r: Round) -> Tensor:
@@ -74,22 +75,12 @@ class RMFL(Part):
 
     def weights(self, H: int) -> tuple[float, list[float]]:
         """The weights in v̂ of V and of g_1 … g_H."""
-        gathered = [*(self._early(k) for k in range(H - 1)), self._final(H)]
-        return self._inherited(H), gathered
+        beta, early = self.beta, [self._early(k) for k in range(H)]
+        inherited = {"lit0": 0.0, "lit": 1 - beta, "r1": 1 - beta}.get(self.reading, beta**H)
+        last = {"lit0": beta ** (H - 1), "lit": beta ** (H - 1), "r1": beta**H}
+        return inherited, [*early[:-1], last.get(self.reading, early[-1])]
 
     def _early(self, k: int) -> float:
         """The weight of the gradient of step k, counted from 0, unless it is the last."""
         scale = 1 if self.reading == "r2prime" else 1 - self.beta
         return scale * self.beta ** (k + 1 if self.reading == "r1" else k)
-
-    def _final(self, H: int) -> float:
-        """The weight of the last gradient."""
-        if self.reading == "r1":
-            return self.beta**H
-        return self.beta ** (H - 1) if self.reading in ("lit", "lit0") else self._early(H - 1)
-
-    def _inherited(self, H: int) -> float:
-        """The weight of V."""
-        if self.reading == "lit0":
-            return 0.0
-        return 1 - self.beta if self.reading in ("r1", "lit") else self.beta**H

@@ -25,9 +25,8 @@ class SlowMo(Part):
         "fedexp": "FedExP compares the plain mean of the updates with their lengths"
     }
 
-    beta: BelowOne = (
-        0.9  # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
-    )
+    # 0 with α = 1 is FedAvg; the FedADC paper tunes it over 0.6, 0.7, 0.8, 0.9
+    beta: BelowOne = 0.9
     alpha: Positive = 1.0  # factor of the server's step
 
     def server(self, w: Tensor, fed: Federation) -> State:

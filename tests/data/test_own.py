@@ -18,7 +18,7 @@ from fedbench.data import csvfile
 from fedbench.data.samples import set_apart
 from fedbench.data.sources.digits import DigitPairs, Digits, _draw
 from fedbench.data.sources.file import File
-from fedbench.data.sources.toy import Toy
+from fedbench.data.sources.points import Toy
 
 
 def test_pairs_are_two_digits_of_their_own_half_of_the_data(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbench.data.sources.agnews import AGNews
+from fedbench.data.sources.agnews_and_sst5 import AGNews
 from fedbench.data.text import NAME, encode, word_level
 
 TEXTS = ["The good, the bad", "the GOOD film"]

@@ -23,14 +23,10 @@ class FedCM(Part):
 
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
+    needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     alpha: Share = 0.1  # weight of the gradient; 1 is FedAvg
     gamma_s: Positive = 1.0  # factor of the server's step
-
-    @property
-    def needs_sgd(self) -> str:
-        """Δ is made of the updates."""
-        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """The global direction starts at Δ_0 = 0."""

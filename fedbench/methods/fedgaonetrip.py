@@ -23,15 +23,11 @@ class FedGAOneTrip(Part):
 
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
+    needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     beta: NonNegative = 0.1  # factor of the displacement; 0 is FedAvg
     in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η
     with_offset: bool = False  # measure D_i from x_t: the server then needs no g_i
-
-    @property
-    def needs_sgd(self) -> str:
-        """Gradients are those that the last update shows."""
-        return "takes D_i/(η ‖a_i‖₁) for a mean gradient"
 
     def server(self, w: Tensor, fed: Federation) -> State:
         """The mean starts at ḡ = 0."""

@@ -21,6 +21,8 @@ class FedGAOneTrip(Part):
     FedGA under "previous local states" and prints the same seconds per round for it as for FedProx.
     """
 
+    keeps: ClassVar[str] = "g"  # the mean ḡ
+    sends: ClassVar[bool] = True
     excludes: ClassVar = {"fedga": "that is the same method with this round's gradients"}
     numerics: ClassVar[dict[str, int]] = {"momentum": 4}  # ‖a_i‖₁ in place of H_i
     needs_sgd = "takes D_i/(η ‖a_i‖₁) for a mean gradient"
@@ -29,17 +31,9 @@ class FedGAOneTrip(Part):
     in_lr: bool = True  # β is in units of η_t, as in the paper's grid {0.01, 0.1, 1}·η
     with_offset: bool = False  # measure D_i from x_t: the server then needs no g_i
 
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The mean starts at ḡ = 0."""
-        return {"g": torch.zeros_like(w)}
-
     def client(self, w: Tensor, fed: Federation) -> State:
         """There is no g_i yet; `known` becomes 1 when there is."""
         return {"g": torch.zeros_like(w), "known": w.new_zeros(())}
-
-    def send(self, r: Round) -> State:
-        """Send ḡ."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """x_t − β (ḡ − g_i)."""

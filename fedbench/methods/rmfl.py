@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedbench.base.checks import BelowOne
 from fedbench.core.part import LOCAL_MOMENTUM, Cost, Part, Sizes
-from fedbench.core.round import Federation, Round, State, Turn
+from fedbench.core.round import Round, Turn
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class RMFL(Part):
     but the last: g_H weighs most of all where β^{H−1} > 1−β, at β = 0.9 below 23 steps.
     """
 
+    keeps: ClassVar[str] = "v"  # the momentum V
+    sends: ClassVar[bool] = True
     decides: ClassVar[tuple[str, ...]] = (LOCAL_MOMENTUM,)
     own_momentum: ClassVar[bool] = True
     uploaded_momentum: ClassVar[str] = "v"
@@ -36,14 +38,6 @@ class RMFL(Part):
     beta: BelowOne = 0.9  # 0 is FedAvg
     reading: Literal["r1", "lit", "lit0", "r2", "r2prime"] = "r1"
     dampened: bool = False  # local v ← β v + (1−β) g, the 'moving average' of the paper's text
-
-    def server(self, w: Tensor, fed: Federation) -> State:
-        """The momentum starts at V_0 = 0."""
-        return {"v": torch.zeros_like(w)}
-
-    def send(self, r: Round) -> State:
-        """Send V_t."""
-        return dict(r.state)
 
     def begin(self, w: Tensor, t: Turn) -> Tensor:
         """Fill the buffer v with V; the sum of the c_k g_k starts at 0."""

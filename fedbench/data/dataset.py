@@ -219,7 +219,6 @@ def _seems_channels_first(shape: tuple[int, ...]) -> bool:
 
 
 def _check_features(name: str, x: Any) -> None:
-    """Refuse anything but uint8 or finite float images or feature vectors."""
     if x.dtype.name not in _PIXELS:
         raise FedbenchError(f"{name} has dtype {x.dtype}; it must be one of {', '.join(_PIXELS)}")
     if x.ndim not in (2, 3, 4):
@@ -249,7 +248,6 @@ def _check_tokens(name: str, x: Any, vocabulary: int) -> None:
 
 
 def _check_labels(name: str, y: Any, classes: int) -> None:
-    """Refuse anything but integers in 0…classes−1, or finite floats if there are no classes."""
     if y.ndim != 1:
         raise FedbenchError(f"{name} has shape {y.shape}; it must be (N,)")
     if classes == 0:
@@ -272,7 +270,6 @@ def _check_labels(name: str, y: Any, classes: int) -> None:
 
 
 def _check_groups(name: str, groups: Any, samples: int) -> None:
-    """Refuse anything but None, and one whole number ≥ 0 for each sample."""
     if groups is None:
         return
     whole = isinstance(groups, np.ndarray) and groups.dtype.kind in "iu"

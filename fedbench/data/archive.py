@@ -18,8 +18,7 @@ Arrays = Mapping[str, Array]
 def read(file: Path, name: str, fewer: Sequence[str] = (), optional: Sequence[str] = ()) -> Arrays:
     """Read the arrays `FIELDS` of an npz file, or `fewer` where it has these and not all of them.
 
-    Those `optional` ones that it has are read, too.
-    Pickled objects are never loaded.
+    The `optional` ones that it has are read, too. Pickled objects are never loaded.
     """
     remedy = f"it must hold {', '.join(FIELDS)}; delete it or put a sound one in its place"
     arrays = {}

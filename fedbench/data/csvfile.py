@@ -1,7 +1,4 @@
-"""Reads a CSV file of numbers that has one column of labels.
-
-The module csv finds the cells, and the line of what is wrong; pandas makes numbers of them.
-"""
+"""Reads a CSV file of numbers with one column of labels: csv finds the cells, pandas numbers."""
 
 import csv
 import re
@@ -78,10 +75,7 @@ def _rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _read(
     rows: Sequence[tuple[int, list[str]]], columns: list[str], texts: list[str]
 ) -> tuple[NDArray[np.float32], pd.DataFrame]:
-    """The features of some rows, and the columns `texts` as they are written.
-
-    Raises `FedbenchError` with line and column of the first cell that is not as it must be.
-    """
+    """The features of some rows, and the columns `texts` as they are written; all are checked."""
     table = pd.DataFrame([cells for _, cells in rows], columns=columns, dtype=object)
     words = table[texts].apply(lambda cells: cells.str.strip())
     written = table.drop(columns=texts)

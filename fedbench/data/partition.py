@@ -85,10 +85,7 @@ def require_rows(rows: NDArray[Any], samples: int, client: str, hint: str = "") 
 
 
 def by_class(labels: NDArray[Any], rng: np.random.Generator) -> tuple[list[Indices], Indices]:
-    """The numbers of the samples of each class, shuffled, and how many they are.
-
-    Classes without samples are left out.
-    """
+    """The shuffled numbers of the samples of each class that has some, and how many they are."""
     if labels.dtype.kind not in "iu":
         raise FedbenchError(
             f"labels of dtype {labels.dtype} have no classes to divide by; use the partition 'iid'"

@@ -27,10 +27,7 @@ class Samples(NamedTuple):
 
 
 def split(samples: Samples, strata: NDArray[Any], share: float, seed: int) -> list[Samples]:
-    """Training and test samples; of each stratum the share `share` is drawn by `seed` to test on.
-
-    Raises `FedbenchError` if that is none.
-    """
+    """Training and test samples: of each stratum `share` is drawn by `seed`, but never none."""
     test = set_apart(strata, share, seed)
     if not test.any():
         raise FedbenchError(f"test = {share} of {len(strata)} samples is none; it must be larger")
@@ -47,10 +44,7 @@ def set_apart(strata: NDArray[Any], share: float, seed: int) -> NDArray[np.bool_
 
 
 def different(name: str, y: NDArray[Any]) -> NDArray[Any]:
-    """The different labels, sorted; raises `FedbenchError` if there are fewer than two classes.
-
-    A class is a whole number ≥ 0 or a word.
-    """
+    """The different labels, sorted: two or more, which are whole numbers ≥ 0 or words."""
     if y.ndim != 1 or y.dtype.kind not in "iuU":
         raise FedbenchError(
             f"{name} is {y.dtype} of shape {y.shape}; labels must be whole numbers or words (N,)"
@@ -74,8 +68,7 @@ def numbered(
 ) -> tuple[NDArray[Any], list[NDArray[np.int64]]]:
     """The classes of the first part, sorted, and of each part the labels' places among them.
 
-    Errors call the labels by `names`. Raises `FedbenchError` as `different`, and on a label that no
-    sample of the first part has.
+    Errors call the labels by `names`. A label that no sample of the first part has is refused.
     """
     classes, numbers = different(names[0], parts[0].y), []
     kinds = "U" if classes.dtype.kind == "U" else "iu"

@@ -25,9 +25,7 @@ class FedExP(Part):
     excludes: ClassVar[dict[str, str]] = {
         "fedvarp": "FedVARP's step is not the mean of the updates that it receives"
     }
-    follows: ClassVar[dict[str, str]] = {
-        "fednova": "FedNova rescales the updates, whose lengths FedExP compares"
-    }
+    follows: ClassVar = {"fednova": "FedNova rescales the updates, whose lengths FedExP compares"}
 
     eps: NonNegative = 1e-3  # FedAvg only in the limit of infinity
     times_cohort: bool = False  # the authors' code: |S| ε in place of ε

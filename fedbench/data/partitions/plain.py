@@ -58,8 +58,7 @@ class Natural(Partition):
         members = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
         parts = [each for each in members if len(each) >= self.least]
         if self.small == "join":
-            small = [each for each in members if len(each) < self.least]
-            parts += self._joined([small[k] for k in rng.permutation(len(small))])
+            parts += self._joined([each for each in members if len(each) < self.least], rng)
         if clients > len(parts):
             raise FedbenchError(
                 f"{self}: clients = {clients} is not allowed; of {len(members)} groups "
@@ -68,12 +67,12 @@ class Natural(Partition):
         chosen = np.sort(rng.choice(len(parts), clients, replace=False))
         return [parts[k] for k in chosen]
 
-    def _joined(self, small: list[Indices]) -> list[Indices]:
+    def _joined(self, small: list[Indices], rng: np.random.Generator) -> list[Indices]:
         """Groups put together until they are large enough; what is left joins the last of them."""
         joined: list[Indices] = []
         waiting = np.array([], dtype=np.int64)
-        for each in small:
-            waiting = np.concatenate([waiting, each])
+        for k in rng.permutation(len(small)):
+            waiting = np.concatenate([waiting, small[k]])
             if len(waiting) >= self.least:
                 joined, waiting = [*joined, waiting], waiting[:0]
         if joined and len(waiting):

@@ -138,17 +138,19 @@ class SST5(TextSet):
         """Read `<folder>/sst5/{train,test}.txt` and, if asked for, dev.txt, or download them."""
         place = folder / "sst5"
         files = ["train.txt", "test.txt"] + ["dev.txt"] * self.development
-        _fetch_missing(place, files)
-        parts = [_read_reviews(place / name) for name in files]
-        origin = {"source": "txt", "file": str(place)}
-        origin |= {f"sha256 {name}": sha256_of(place / name) for name in files}
+        missing = [place / name for name in files if not exists(place / name)]
+        if missing:
+            _fetch(missing)
+        origin, parts = {"source": "txt", "file": str(place)}, []
+        for file in (place / name for name in files):
+            with at(f"sst5 ({file})"):
+                lines = enumerate(read_text(file).split("\n"), 1)
+                parts.append([_review(line.strip(), n) for n, line in lines if line.strip()])
+            origin[f"sha256 {file.name}"] = sha256_of(file)
         return parts, origin
 
 
-def _fetch_missing(place: Path, files: Sequence[str]) -> None:
-    missing = [place / name for name in files if not exists(place / name)]
-    if not missing:
-        return
+def _fetch(missing: Sequence[Path]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         packed = Path(folder, "trees.zip")
         obtain(_REVIEWS_REMOTE, packed, f"put {_REVIEWS} there", missing[0])
@@ -156,12 +158,6 @@ def _fetch_missing(place: Path, files: Sequence[str]) -> None:
             for file in missing:
                 with atomic(file) as temporary:
                     temporary.write_bytes(trees.read(f"trees/{file.name}"))
-
-
-def _read_reviews(file: Path) -> Texts:
-    with at(f"sst5 ({file})"):
-        lines = enumerate(read_text(file).split("\n"), 1)
-        return [_review(line.strip(), n) for n, line in lines if line.strip()]
 
 
 def _review(line: str, number: int) -> tuple[int, str]:

@@ -144,7 +144,13 @@ class Leaf(Source):
         parts = [self._read(home, subset) for subset in ("train", "test")]
         sha256 = ", ".join(map(sha256_of, sorted(home.glob("*/*.json"))))
         origin = {"source": "LEAF", "file": str(home), "sha256": sha256}
-        x, y, sizes = (_pixels if self.name == "femnist" else _letters)(home, parts)
+        if self.name == "shakespeare":
+            x, y, sizes = _letters(home, parts)
+        else:
+            sizes = {"classes": 62}
+            with failing(f"{home}: samples must be {_SIDE**2} numbers"):
+                x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in parts]
+                y = [np.asarray(each.y, np.int64) for each in parts]
         return Dataset(self.name, x[0], y[0], x[1], y[1], origin=origin, **owned(*parts), **sizes)
 
     def _read(self, home: Path, subset: str) -> Samples:
@@ -172,14 +178,7 @@ class Leaf(Source):
         return Samples(x, y, np.array(owners))
 
 
-def _pixels(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    with failing(f"{home}: samples must be {_SIDE**2} numbers"):
-        x = [np.asarray(each.x, np.float32).reshape(-1, _SIDE, _SIDE) for each in parts]
-        y = [np.asarray(each.y, np.int64) for each in parts]
-    return x, y, {"classes": 62}
-
-
-def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+def _letters(home: Path, parts: list[Samples]) -> tuple[list[Any], list[Any], dict[str, int]]:
     widths = {len(text) for each in parts for text in each.x}
     if len(widths) > 1 or any(len(letter) != 1 for each in parts for letter in each.y):
         raise FedbenchError(f"{home}: texts must be equally long, and labels one letter")
